@@ -24,6 +24,7 @@ from numba.core import config
 from ._jit import kernel
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
+from .unroll import make_unroll
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
     from .rng.generator import generator_of, put_generator
@@ -40,9 +41,8 @@ else:
     from .rng._compiled_generator import generator_of, put_generator
 
 _1 = np.uint64(1)
-# Rows of an unroll that take all their steps together: their state stays in the cache.
+# Rows of a step that are observed while their state is in the cache.
 BLOCK = 1024
-DISABLED, NEXT_STEP, SAME_STEP = range(3)
 
 
 class Seeding(NamedTuple):
@@ -60,22 +60,16 @@ class Seeding(NamedTuple):
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
-class Results(NamedTuple):
-    """Results of a step of n rows, all written; of an unroll (T * n,), step by step."""
-
-    rewards: np.ndarray  # float64
-    terminations: np.ndarray  # bool
-    truncations: np.ndarray  # bool
-
-
 class Family(NamedTuple):
     """The kernels of a family; see the functions of these names in `make_family`."""
 
     begin_rows: Any
     step_rows: Any
     observe_rows: Any
-    unroll: Any
     write_masks: Any
+    advance_rows: Any  # as those of `.unroll.Unroll`
+    unroll: Any
+    unroll_rows: Any
 
 
 @kernel
@@ -124,18 +118,26 @@ def make_family(
     compiled = functools.partial(kernel, key=key)
 
     @compiled
-    def begin_row(i, variables, options, rng_states, elapsed_steps, seeding):
+    def begin_row(i, seeding, state):
+        """Begin the present episode of row i."""
+        variables, options, rng_states, elapsed_steps = state
         seed_episode(i, seeding, rng_states)
-        clear_row(variables, i)
+        named = variables_type(*variables)
+        clear_row(named, i)
         rng = generator_of(rng_states, i)
-        begin(row_of(variables, options, i), rng)
+        begin(row_of(named, options_type(*options), i), rng)
         put_generator(rng, rng_states, i)
         elapsed_steps[i] = 0
 
     @compiled
-    def begin_rows(
-        start, stop, rows, variables, options, rng_states, elapsed_steps, seeding
-    ):
+    def begin_next(i, seeding, state):
+        """Begin the next episode of row i."""
+        seeding[4][i] += _1
+        begin_row(i, seeding, state)
+        return True
+
+    @compiled
+    def begin_rows(start, stop, rows, seeding, state):
         """Begin the present episodes of some rows.
 
         Parameters
@@ -143,15 +145,12 @@ def make_family(
         start, stop : int
             The range of ``rows`` to work on.
         rows : (m,) int64, read
-        variables : tuple of (n, ...) arrays, updated
-        options : tuple, read
-        rng_states : (6, n) uint64, updated
-        elapsed_steps : (n,) int32, updated
         seeding : tuple of the items of `Seeding`, read
+        state : tuple, updated
+            Of `.unroll`.
         """
-        state, settings = variables_type(*variables), options_type(*options)
         for j in range(start, stop):
-            begin_row(rows[j], state, settings, rng_states, elapsed_steps, seeding)
+            begin_row(rows[j], seeding, state)
 
     if is_discrete:
 
@@ -175,186 +174,97 @@ def make_family(
     if observe is None:
 
         @compiled
-        def observe_row(i, state, settings, outputs, j):
-            copy_row(state, i, output_type(*outputs), j)
+        def observe_row(i, k, state, out):
+            copy_row(variables_type(*state[0]), i, output_type(*out), k)
 
     elif output_type is None:
 
         @compiled
-        def observe_row(i, state, settings, outputs, j):
-            observe(view_of(state, settings, i), items_of(outputs[0], j))
+        def observe_row(i, k, state, out):
+            env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
+            observe(env, items_of(out[0], k))
 
     else:
 
         @compiled
-        def observe_row(i, state, settings, outputs, j):
-            observe(view_of(state, settings, i), row_of(output_type(*outputs), (), j))
+        def observe_row(i, k, state, out):
+            env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
+            observe(env, row_of(output_type(*out), (), k))
 
     @compiled
-    def step_row(
-        i, k, actions, rules, variables, options, rng_states, elapsed_steps, results
-    ):
-        """Take the action k of ``actions`` in row i; write to row k of the results."""
+    def play_row(i, k, actions, rules, state, results, infos):
+        """Take the action k in row i; see `play_rows`."""
+        variables, options, rng_states, elapsed_steps = state
         rewards, terminations, truncations = results
+        named = variables_type(*variables)
         rng = generator_of(rng_states, i)
-        env = row_of(variables, options, i)
+        env = row_of(named, options_type(*options), i)
         reward, terminated = take_action(env, actions, k, rules, rng)
         put_generator(rng, rng_states, i)
         elapsed_steps[i] += 1
         rewards[k], terminations[k] = reward, terminated
         truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
+        copy_row(named, i, infos_type(*infos), k)
 
     @compiled
-    def step_rows(
-        start,
-        stop,
-        actions,
-        skip_mask,
-        rules,
-        variables,
-        options,
-        rng_states,
-        elapsed_steps,
-        results,
-        infos,
-        observations,
-    ):
-        """Take one step a row and observe it; rows to skip stay and give zeros.
+    def play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
+        """Take one step a row; rows to skip stay and give zeros.
 
         Parameters
         ----------
         start, stop : int
             The rows to work on.
-        actions : (n,) int64, or (n, ...) array, read
+        at : int
+            See `.unroll`.
+        actions : (T * n,) int64, or (T * n, ...) array, read
         skip_mask : (n,) bool, read
         rules : (int, int, float, bool)
             The first action; the steps after which an episode is truncated, 0: never;
             the reward of an action below the first, "no valid action", by which
             nothing moves; whether the rule takes such an action, as -1.
-        variables, options, rng_states, elapsed_steps
-            As those of ``begin_rows``.
-        results : tuple of the arrays of `Results`, written
-        infos : tuple of (n, ...) arrays, written
+        state : tuple, updated
+            Of `.unroll`.
+        results : tuple of (T * n,) arrays, written
+            Rewards (float64), terminations and truncations (bool).
+        infos : tuple of (T * n, ...) arrays, written
             The variables after the step; zeros of rows to skip.
-        observations : tuple of (n, ...) arrays of zeros, written
-            Of all rows.
         """
-        state, settings = variables_type(*variables), options_type(*options)
-        values = infos_type(*infos)
         rewards, terminations, truncations = results
         for i in range(np.uint64(start), np.uint64(stop)):
+            k = np.uint64(at) + i
             if skip_mask[i]:
-                rewards[i], terminations[i], truncations[i] = 0.0, False, False
-                clear_row(values, i)
+                rewards[k], terminations[k], truncations[k] = 0.0, False, False
+                clear_row(infos, k)
             else:
-                step_row(
-                    i,
-                    i,
-                    actions,
-                    rules,
-                    state,
-                    settings,
-                    rng_states,
-                    elapsed_steps,
-                    results,
-                )
-                copy_row(state, i, values, i)
-            observe_row(i, state, settings, observations, i)
+                play_row(i, k, actions, rules, state, results, infos)
 
     @compiled
-    def observe_rows(start, stop, rows, variables, options, out):
-        """Write the observations of rows ``rows[j]`` to row j of a tuple of arrays."""
-        state, settings = variables_type(*variables), options_type(*options)
-        for j in range(np.uint64(start), np.uint64(stop)):
-            observe_row(rows[j], state, settings, out, j)
+    def watch_rows(start, stop, at, state, out):
+        """Write the observations of a range of rows to the rows ``at + i`` of ``out``.
 
-    @compiled
-    def unroll(
-        start,
-        stop,
-        num_envs,
-        num_steps,
-        mode,
-        actions,
-        rules,
-        variables,
-        options,
-        rng_states,
-        elapsed_steps,
-        seeding,
-        has_ended,
-        times,
-        results,
-        infos,
-        observations,
-        next_observations,
-    ):
-        """Take ``num_steps`` steps in a range of rows; episodes begin as the mode says.
-
-        Parameters
-        ----------
-        start, stop : int
-            The rows to work on, of ``num_envs``.
-        mode : int
-            `DISABLED`, `NEXT_STEP` or `SAME_STEP`.
-        actions : (T * n, ...) array, read
-            Of step 0, then of step 1, ...
-        rules, variables, options, rng_states, elapsed_steps, seeding
-            As those of ``step_rows`` and ``begin_rows``.
-        has_ended : (n,) bool, updated
-            The rows whose episode has ended.
-        times : (n,) int64, written
-            The steps that a row has taken: less than T if its episode ended before, in
-            DISABLED mode.
-        results : tuple of the arrays of `Results`, (T * n,), written
-        infos : tuple of (T * n, ...) arrays, written
-            The variables after each step, before an episode began in it.
-        observations : tuple of (T * n, ...) arrays, written
-            After each step; where an episode began in it, its first.
-        next_observations : tuple of (T * n, ...) arrays, written
-            The same before an episode began in it; in SAME_STEP mode alone.
+        ``out`` is a tuple of (T * n, ...) arrays.
         """
-        state, settings = variables_type(*variables), options_type(*options)
-        values = infos_type(*infos)
-        numbers = seeding[4]
-        rewards, terminations, truncations = results
-        for i in range(start, stop):
-            times[i] = num_steps
+        for i in range(np.uint64(start), np.uint64(stop)):
+            observe_row(i, np.uint64(at) + i, state, out)
+
+    @compiled
+    def step_rows(
+        start, stop, at, actions, skip_mask, rules, state, results, infos, observations
+    ):
+        """Take one step a row, see `play_rows`, and observe all rows.
+
+        ``observations`` is a tuple of (n, ...) arrays of zeros, written.
+        """
         for first in range(start, stop, BLOCK):
             last = min(first + BLOCK, stop)
-            for t in range(num_steps):
-                for i in range(np.uint64(first), np.uint64(last)):
-                    k = np.uint64(t) * np.uint64(num_envs) + i
-                    if has_ended[i] and mode == DISABLED:
-                        times[i] = min(times[i], t)
-                        continue
-                    begins = has_ended[i]
-                    if begins:
-                        rewards[k], terminations[k], truncations[k] = 0.0, False, False
-                        has_ended[i] = False
-                    else:
-                        step_row(
-                            i,
-                            k,
-                            actions,
-                            rules,
-                            state,
-                            settings,
-                            rng_states,
-                            elapsed_steps,
-                            results,
-                        )
-                        copy_row(state, i, values, k)
-                        has_ended[i] = terminations[k] | truncations[k]
-                        if mode == SAME_STEP:
-                            observe_row(i, state, settings, next_observations, k)
-                            begins, has_ended[i] = has_ended[i], False
-                    if begins:
-                        numbers[i] += _1
-                        begin_row(
-                            i, state, settings, rng_states, elapsed_steps, seeding
-                        )
-                    observe_row(i, state, settings, observations, k)
+            play_rows(first, last, at, actions, skip_mask, rules, state, results, infos)
+            watch_rows(first, last, at, state, observations)
+
+    @compiled
+    def observe_rows(start, stop, rows, state, out):
+        """Write the observations of rows ``rows[j]`` to row j of a tuple of arrays."""
+        for j in range(np.uint64(start), np.uint64(stop)):
+            observe_row(rows[j], j, state, out)
 
     write_masks = None
     if legal is not None:
@@ -366,4 +276,5 @@ def make_family(
             for j in range(np.uint64(start), np.uint64(stop)):
                 legal(view_of(state, settings, rows[j]), items_of(masks, j))
 
-    return Family(begin_rows, step_rows, observe_rows, unroll, write_masks)
+    loops = make_unroll(play_rows, play_row, watch_rows, observe_row, begin_next, key)
+    return Family(begin_rows, step_rows, observe_rows, write_masks, *loops)

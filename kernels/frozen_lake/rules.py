@@ -18,11 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..lockstep import copy_range, next_level
-from ..outcomes import StepOutcome, reaches_limit
+from ..outcomes import reaches_limit
 from ..rng.pcg64 import pcg_random, pcg_random_rows, pcg_seed
-
-_1 = np.uint64(1)
+from ..unroll import copy_range, make_level_kernels, make_unroll
 
 PLAYER, ICE, HOLE, GOAL, PLAYER_IN_HOLE, PLAYER_ON_GOAL = range(6)
 NUM_CODES = 6
@@ -39,22 +37,20 @@ STAY = 4
 assert max(LEFT, DOWN, RIGHT, UP) == STAY - 1
 
 
-class LakeParameters(NamedTuple):
-    """The maps and rules of a batch of lakes; steps read them."""
+class LakeOptions(NamedTuple):
+    """What all lakes of a batch share; steps read it."""
 
-    first_action: int  # 0 for Gymnasium's actions, 1 for ROLL's
-    maps: np.ndarray  # (n, H * W) uint8, a map a row; or (1, H * W), one for all rows
     neighbours: np.ndarray  # (H * W, 8) int64, see `make_neighbours`
     slip: np.ndarray  # (2, 3) float64, see `make_slip`
     reward_schedule: np.ndarray  # (3,) float64, for entering each of `REWARD_TILES`
 
 
 class LakeState(NamedTuple):
-    """The state of a batch of lakes; steps update it."""
+    """The variables of a batch of lakes; steps update the positions."""
 
+    maps: np.ndarray  # (n, H * W) uint8, a map a row; or (1, H * W), one for all rows
+    starts: np.ndarray  # (n,) int64, the start cells; with one map not written
     positions: np.ndarray  # (n,) int64, row * W + column
-    elapsed_steps: np.ndarray  # (n,) int32, steps of the episode
-    rng_states: np.ndarray  # (6, n) uint64, see `..rng.pcg64`
 
 
 def make_neighbours(height, width):
@@ -197,8 +193,12 @@ def step_row(
     uniform : float
         The draw in [0, 1) that decides the slip.  Every step with a valid action uses
         one up, also on a terminal tile; without a valid action it has no meaning.
-    first_action, maps, neighbours, slip, reward_schedule
-        The items of `LakeParameters`.
+    first_action : int
+        0 for Gymnasium's actions, 1 for ROLL's.
+    maps
+        Of `LakeState`.
+    neighbours, slip, reward_schedule
+        The items of `LakeOptions`.
 
     Returns
     -------
@@ -228,45 +228,57 @@ def step_row(
 
 
 @kernel
-def _move_rows(start, stop, maps, neighbours, codes, positions, effective):
-    """Move the players of rows; ``codes`` (n,) uint8 are headings, then of `_move`."""
+def _move_rows(start, stop, at, maps, neighbours, codes, positions, effective):
+    """Move the players of rows; ``codes`` are headings, then those of `_move`."""
     per_row = np.uint64(1 if maps.shape[0] == positions.shape[0] else 0)
     for i in range(np.uint64(start), np.uint64(stop)):
         before = positions[i]
-        position, code = _move(maps, i * per_row, neighbours, before, codes[i])
+        heading = codes[at + i]
+        position, code = _move(maps, i * per_row, neighbours, before, heading)
         positions[i] = position
-        effective[i] = position != before
-        codes[i] = code
+        effective[at + i] = position != before
+        codes[at + i] = code
 
 
 @kernel
-def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome, probs):
+def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
     """Take one step a row; rows to skip stay as they are and give zeros.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
-    actions : (n,) int64, read
+    at : int
+        See `..unroll`: row i has the action and the results of row ``at + i``.
+    actions : (T * n,) int64, read
         From ``first_action - 1`` to ``first_action + 3``; ignored in skipped rows.
     skip_mask : (n,) bool, read
-    max_steps : int
-        Steps after which an episode is truncated, also if it terminates; 0: never.
-    lakes : tuple of the items of `LakeParameters`, read
-    state : tuple of the arrays of `LakeState`, updated
-    outcome : tuple of the arrays of `StepOutcome`, written
-    probs : (n,) float64, written
-        Probability of the slip; 1 without a valid action and on a terminal tile.
+    rules : (int, int)
+        The first action: 0 for Gymnasium's, 1 for ROLL's; the steps after which an
+        episode is truncated, also if it terminates, 0: never.
+    state : tuple, updated
+        Of `..unroll`; the variables are the arrays of `LakeState`, the options begin
+        with those of `LakeOptions`.
+    results : tuple of (T * n,) arrays, written
+        Rewards, terminations, truncations.
+    infos : tuple of (T * n,) arrays, written
+        bool: whether the player moved, whether the action was one of the game, and
+        success; float64: the probability of the slip, 1 without a valid action and on a
+        terminal tile.  The last may be (n,), where it is no info: a step that wrote T
+        rows of it would only fill the cache.
     """
-    first_action, maps, neighbours, slip, reward_schedule = LakeParameters(*lakes)
-    positions, elapsed_steps, rng_states = LakeState(*state)
-    rewards, terminations, truncations, effective, valid, successes = StepOutcome(
-        *outcome
+    first_action, max_steps = rules
+    (maps, _, positions), (neighbours, slip, schedule), rng_states, elapsed_steps = (
+        state
     )
+    rewards, terminations, truncations = results
+    effective, valid, successes, probs = infos
     first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
     aside, along = slip[0, 0], slip[0, 1]
-    at_goal, in_hole = reward_schedule[0], reward_schedule[1]
-    on_ice = reward_schedule[2]
+    at_goal, in_hole, on_ice = schedule[0], schedule[1], schedule[2]
+    at = np.uint64(at)
+    has_probs = np.uint64(probs.shape[0] == rewards.shape[0])
+    prob_at = at * has_probs
     # Passes leave their results where the last one writes.
     uniforms, codes = rewards, successes.view(np.uint8)
     # Passes without branches, see `kernels`: the draws, the table look-ups and the
@@ -276,23 +288,53 @@ def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome,
     for i in range(np.uint64(start), np.uint64(stop)):
         plays = not skip_mask[i]
         elapsed_steps[i] += plays
-        truncations[i] = plays & reaches_limit(elapsed_steps[i], max_steps)
-        valid[i] = plays & (actions[i] >= first_action)
-    pcg_random_rows(start, stop, valid, rng_states, uniforms)
+        truncations[at + i] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        valid[at + i] = plays & (actions[at + i] >= first_action)
+    pcg_random_rows(start, stop, at, valid, rng_states, uniforms)
     for i in range(np.uint64(start), np.uint64(stop)):
-        slip_index = sample_slip(uniforms[i], first, second, third)
-        direction = turn(actions[i] - first_action, slip_index)
-        codes[i] = direction if valid[i] else STAY
-        probs[i] = along if slip_index == 1 else aside
-    _move_rows(start, stop, maps, neighbours, codes, positions, effective)
+        slip_index = sample_slip(uniforms[at + i], first, second, third)
+        direction = turn(actions[at + i] - first_action, slip_index)
+        codes[at + i] = direction if valid[at + i] else STAY
+        probs[prob_at + i] = along if slip_index == 1 else aside
+    _move_rows(start, stop, at, maps, neighbours, codes, positions, effective)
     for i in range(np.uint64(start), np.uint64(stop)):
+        k = at + i
+        prob = probs[prob_at + i]
         reward, terminated, success, prob = _compute_outcome(
-            codes[i], valid[i], probs[i], at_goal, in_hole, on_ice
+            codes[k], valid[k], prob, at_goal, in_hole, on_ice
         )
-        rewards[i] = reward
-        terminations[i] = terminated
-        successes[i] = success
-        probs[i] = 0.0 if skip_mask[i] else prob
+        rewards[k] = reward
+        terminations[k] = terminated
+        successes[k] = success
+        probs[prob_at + i] = 0.0 if skip_mask[i] else prob
+
+
+@kernel
+def play_row(i, k, actions, rules, state, results, infos):
+    """Take the action k on lake i alone, with a map of its own; see `step_rows`."""
+    first_action, max_steps = rules
+    (maps, _, positions), (neighbours, slip, schedule), rng_states, elapsed_steps = (
+        state
+    )
+    rewards, terminations, truncations = results
+    effective, valid, successes, _ = infos
+    before, is_valid = positions[i], actions[k] >= first_action
+    positions[i], reward, terminated, success, _ = step_row(
+        i,
+        before,
+        actions[k],
+        pcg_random(rng_states, i) if is_valid else 0.0,
+        first_action,
+        maps,
+        neighbours,
+        slip,
+        schedule,
+    )
+    elapsed_steps[i] += 1
+    rewards[k], terminations[k] = reward, terminated
+    truncations[k] = reaches_limit(elapsed_steps[i], max_steps)
+    effective[k], valid[k] = positions[i] != before, is_valid
+    successes[k] = success
 
 
 @kernel
@@ -310,36 +352,26 @@ def seed_rows(rows, seeds, rng_states):
 
 
 @kernel
-def start_row(i, cumulative, positions, elapsed_steps, rng_states):
-    """Begin an episode of row i: draw its start cell with one uniform."""
-    positions[i] = categorical_sample(cumulative, pcg_random(rng_states, i))
-    elapsed_steps[i] = 0
+def start_next(i, episodes, state):
+    """Begin an episode of row i on the one map: draw its start cell with one uniform.
 
-
-@kernel
-def start_rows(start, stop, rows, cumulative, state):
-    """Begin episodes of some rows; see `start_row`.
-
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        Each at most once.
-    cumulative : (H * W,) float64, read
-        Cumulative probabilities of the cells.
-    state : tuple of the arrays of `LakeState`, updated
+    ``episodes`` are the cumulative probabilities of the cells, (H * W,) float64.
     """
-    positions, elapsed_steps, rng_states = state
-    for j in range(start, stop):
-        start_row(rows[j], cumulative, positions, elapsed_steps, rng_states)
+    (_, _, positions), _, rng_states, elapsed_steps = state
+    positions[i] = categorical_sample(episodes[0], pcg_random(rng_states, i))
+    elapsed_steps[i] = 0
+    return True
 
 
 @kernel
-def place_row(
-    i, level_maps, level_starts, level_index, seed, maps, starts, positions, rng_states
-):
-    """Begin an episode of row i on a map of its own; its elapsed steps stay."""
+def place_row(i, levels, level_index, seed, state):
+    """Begin an episode of row i on a map of its own.
+
+    ``levels`` are maps (l, H * W) uint8, and their start cells (l,) int64; ``seed`` is
+    that of the episode's slips.
+    """
+    (maps, starts, positions), _, rng_states, _ = state
+    level_maps, level_starts = levels
     for cell in range(maps.shape[1]):
         maps[i, cell] = level_maps[level_index, cell]
     positions[i] = starts[i] = level_starts[level_index]
@@ -349,130 +381,82 @@ def place_row(
 
 
 @kernel
-def place_rows(
-    rows, level_maps, level_starts, level_indices, seeds, maps, starts, state
-):
-    """Begin episodes of some rows on maps of their own; their elapsed steps stay.
-
-    Parameters
-    ----------
-    rows : (m,) int64, read
-        The rows, each at most once.
-    level_maps : (l, H * W) uint8, read
-    level_starts : (l,) int64, read
-    level_indices : (m,) int64, read
-        Row ``rows[j]`` gets the map ``level_maps[level_indices[j]]``.
-    seeds : (m,) uint64, read
-        Seeds of the episodes' slips.
-    maps : (n, H * W) uint8, updated
-    starts : (n,) int64, updated
-        The start cells.
-    state : tuple of the arrays of `LakeState`, updated
-    """
-    positions, _, rng_states = state
-    for j in range(rows.shape[0]):
-        place_row(
-            rows[j],
-            level_maps,
-            level_starts,
-            level_indices[j],
-            seeds[j],
-            maps,
-            starts,
-            positions,
-            rng_states,
-        )
-
-
-@kernel(allocates=True)
-def begin_rows(
-    start,
-    stop,
-    rows,
-    levels,
-    table,
-    first_number,
-    episodes,
-    level_numbers,
-    maps,
-    starts,
-    state,
-):
-    """Begin the next episodes of some rows with maps that are all in memory.
-
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        The rows, each at most once.
-    levels : tuple, read
-        Maps (l, H * W) uint8, and their start cells (l,) int64.
-    table : tuple of the items of `LevelTable`, read
-        Of ``levels``, which are all present.
-    first_number : int
-        Number of the level 0 of the table; -1: no numbers are written.
-    episodes : tuple of the arrays of `EpisodeNumbers`, updated
-    level_numbers : (n,) int64, updated
-        Numbers of the levels that are played.
-    maps : (n, H * W) uint8, updated
-    starts : (n,) int64, updated
-        The start cells.
-    state : tuple of the arrays of `LakeState`, updated
-    """
-    level_maps, level_starts = levels
-    num_levels, first_index, is_present = table
-    first_seeds, numbers = episodes
-    positions, elapsed_steps, rng_states = state
-    seeds, level_indices = np.empty(stop, np.uint64), np.empty(stop, np.int64)
-    for j in range(np.uint64(start), np.uint64(stop)):
-        i = np.uint64(rows[j])
-        seed, level_index = next_level(
-            i, num_levels, first_index, is_present, first_seeds, numbers
-        )
-        seeds[j], level_indices[j] = seed, level_index
-        elapsed_steps[i] = 0
-        numbers[i] += _1
-        if first_number >= 0:
-            level_numbers[i] = first_number + level_index - first_index
-    for j in range(np.uint64(start), np.uint64(stop)):
-        place_row(
-            np.uint64(rows[j]),
-            level_maps,
-            level_starts,
-            np.uint64(level_indices[j]),
-            seeds[j],
-            maps,
-            starts,
-            positions,
-            rng_states,
-        )
-
-
-@kernel
-def write_grids(start, stop, maps, positions, out):
+def write_grids(start, stop, at, maps, positions, out):
     """Write the grid of each lake: its map with the player on it.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
+    at : int
     maps : (n, H * W) or (1, H * W) uint8, read
     positions : (n,) int64, read
-    out : (n, H * W) uint8, written
+    out : (T * n, H * W) uint8, written at ``at + i``
     """
-    num_cells = maps.shape[1]
+    num_cells, at = maps.shape[1], np.uint64(at)
     if maps.shape[0] == positions.shape[0]:
         copy_range(
-            maps.reshape(-1), out.reshape(-1), start * num_cells, stop * num_cells
+            maps.reshape(-1),
+            out.reshape(-1),
+            start * num_cells,
+            stop * num_cells,
+            at * np.uint64(num_cells),
         )
     else:
-        for i in range(start, stop):
+        for i in range(np.uint64(start), np.uint64(stop)):
             for cell in range(num_cells):
-                out[i, cell] = maps[0, cell]
+                out[at + i, cell] = maps[0, cell]
     for i in range(np.uint64(start), np.uint64(stop)):
         cell = np.uint64(positions[i])
-        out[i, cell] = player_code(out[i, cell])
+        out[at + i, cell] = player_code(out[at + i, cell])
+
+
+@kernel
+def observe_rows(start, stop, at, state, out):
+    """Write the grids of rows to ``out[0]``, see `write_grids`; or their positions.
+
+    Positions, if ``out[0]`` is (T * n,) int64.
+    """
+    _observe(start, stop, at, state[0][0], state[0][2], out[0])
+
+
+@kernel
+def _observe(start, stop, at, maps, positions, out):
+    if out.ndim == 1:
+        copy_range(positions, out, start, stop, at)
+    else:
+        write_grids(start, stop, at, maps, positions, out)
+
+
+@kernel
+def observe_row(i, k, state, out):
+    """Write the grid of lake i, with a map of its own, to row k of ``out[0]``."""
+    (maps, _, positions), (grids,) = state[0], out
+    for cell in range(maps.shape[1]):
+        grids[k, cell] = maps[i, cell]
+    grids[k, positions[i]] = player_code(maps[i, positions[i]])
+
+
+@kernel
+def write_reset_infos(k, infos):
+    """Write the probability of a reset, 1, and no other info."""
+    infos[3][k] = 1.0
+
+
+begin_next, place_rows = make_level_kernels(place_row, "random_lake")
+advance_rows, unroll, unroll_rows = make_unroll(
+    step_rows, play_row, observe_rows, observe_row, begin_next, "random_lake"
+)
+# Of the lakes with one map.
+start_rows, unroll_stream, _ = make_unroll(
+    step_rows,
+    play_row,
+    observe_rows,
+    observe_row,
+    start_next,
+    "lake",
+    write_reset_infos,
+)
 
 
 @kernel
@@ -487,7 +471,7 @@ def write_action_masks(start, stop, rows, maps, neighbours, slip, positions, out
         The lakes.
     maps : (n, H * W) or (1, H * W) uint8, read
     neighbours, slip
-        The items of `LakeParameters`.
+        The items of `LakeOptions`.
     positions : (n,) int64, read
     out : (m, 4) int8, written
         1 in the column of a direction if an outcome with a chance above 0 leads to

@@ -310,7 +310,7 @@ def solve_maps(
         The rows to work on.
     maps : (n, C) uint8, read
     neighbours, slip : arrays, read
-        The items of `rules.LakeParameters`.
+        The items of `rules.LakeOptions`.
     saves_steps : bool
         False: some policy with the highest chances.  True: of these policies the one
         with the fewest expected steps, and of those the one with the lowest actions.

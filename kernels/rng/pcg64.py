@@ -159,7 +159,7 @@ def pcg_random(rng_states, i):
 
 
 @kernel
-def pcg_random_rows(start, stop, mask, rng_states, out):
+def pcg_random_rows(start, stop, at, mask, rng_states, out):
     """Draw one uniform from each of some generators, as `pcg_random`.
 
     It has no branch, so that several draws are made in one vector.
@@ -168,22 +168,24 @@ def pcg_random_rows(start, stop, mask, rng_states, out):
     ----------
     start, stop : int
         The generators to work on.
-    mask : (n,) bool, read
+    at : uint64
+        Where the items of generator 0 are in ``mask`` and ``out``.
+    mask : (T * n,) bool, read
         False: the generator stays as it is, and the number written is meaningless.
     rng_states : (6, n) uint64, updated
-    out : (n,) float64, written
+    out : (T * n,) float64, written
     """
     # Four views: of one array the compiler assumes that its rows overlap.
     highs, lows = rng_states[0], rng_states[1]
     increment_highs, increment_lows = rng_states[2], rng_states[3]
     for i in range(np.uint64(start), np.uint64(stop)):
-        draws, high, low = mask[i], highs[i], lows[i]
+        draws, high, low = mask[at + i], highs[i], lows[i]
         next_high, next_low = _pcg_advance(
             high, low, increment_highs[i], increment_lows[i]
         )
         highs[i] = next_high if draws else high
         lows[i] = next_low if draws else low
-        out[i] = _as_uniform(_pcg_output(next_high, next_low))
+        out[at + i] = _as_uniform(_pcg_output(next_high, next_low))
 
 
 @kernel

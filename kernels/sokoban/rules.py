@@ -29,10 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..lockstep import next_level
-from ..outcomes import StepOutcome, reaches_limit
-
-_1 = np.uint64(1)
+from ..outcomes import reaches_limit
+from ..unroll import copy_range, make_level_kernels, make_unroll
 
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
 NUM_CODES = 7
@@ -79,7 +77,6 @@ class RoomState(NamedTuple):
     grids: np.ndarray  # (n, H * W) uint8: the codes
     players: np.ndarray  # (n,) int32: cell of the player, row * W + column
     boxes_left: np.ndarray  # (n,) int32: boxes that are not on targets
-    elapsed_steps: np.ndarray  # (n,) int32: steps of the episode
 
 
 @kernel
@@ -167,63 +164,87 @@ def step_row(grids, i, width, player, boxes_left, action):
 
 
 @kernel
-def step_rows(
-    start, stop, actions, skip_mask, first_action, width, max_steps, rooms, outcome
-):
+def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
     """Play one action a row; rows to skip stay as they are and give zeros.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
-    actions : (n,) int64, read
+    at : int
+        See `..unroll`: row i has the action and the results of row ``at + i``.
+    actions : (T * n,) int64, read
         ``first_action`` and the next three: up, down, left, right; one below
         ``first_action`` is "no valid action".  Ignored in skipped rows.
     skip_mask : (n,) bool, read
-    first_action : int
-        1 for ROLL's actions.
-    width : int
-    max_steps : int
-        Steps after which an episode is truncated, also beside a success; 0: never.
-    rooms : tuple of the arrays of `RoomState`, updated
-    outcome : tuple of the arrays of `StepOutcome`, (n,) each, written
+    rules : (int, int)
+        The first action: 1 for ROLL's; the steps after which an episode is truncated,
+        also beside a success, 0: never.
+    state : tuple, updated
+        Of `..unroll`; the variables are the arrays of `RoomState`, the option is the
+        width of a room.
+    results : tuple of (T * n,) arrays, written
+        Rewards, terminations, truncations.
+    infos : tuple of (T * n,) bool, written
+        Whether the player moved, whether the action was one of the game, and success.
     """
-    rooms, outcome = RoomState(*rooms), StepOutcome(*outcome)
-    grids, players, boxes_left = rooms.grids, rooms.players, rooms.boxes_left
-    elapsed_steps, rewards = rooms.elapsed_steps, outcome.rewards
-    terminations, truncations = outcome.terminations, outcome.truncations
-    effective, valid, successes = outcome.effective, outcome.valid, outcome.successes
+    first_action, max_steps = rules
+    variables, (width,), _, elapsed_steps = state
+    grids, players, boxes_left = RoomState(*variables)
+    rewards, terminations, truncations = results
+    effective, valid, successes = infos
+    at = np.uint64(at)
     # All players move, then all results are written: 5.4 ns a row in two passes, 6.7 in
     # one, see `kernels`.
     # The first pass leaves its results where the second one writes.
     target_deltas, shift = successes.view(np.int8), UP - first_action
     for i in range(np.uint64(start), np.uint64(stop)):
-        action = NO_ACTION if skip_mask[i] else actions[i] + shift
+        action = NO_ACTION if skip_mask[i] else actions[at + i] + shift
         before = np.int64(players[i])
         player, target_delta = _push(grids, i, before, _offset(action, width))
         players[i] = player
-        effective[i] = player != before
-        target_deltas[i] = target_delta
+        effective[at + i] = player != before
+        target_deltas[at + i] = target_delta
     for i in range(np.uint64(start), np.uint64(stop)):
+        k = at + i
         plays = not skip_mask[i]
-        boxes_left[i] -= target_deltas[i]
+        boxes_left[i] -= target_deltas[k]
         elapsed_steps[i] += plays
-        reward, solved = _reward(target_deltas[i], boxes_left[i])
-        rewards[i] = reward if plays else 0.0
-        terminations[i] = plays & solved
-        truncations[i] = plays & reaches_limit(elapsed_steps[i], max_steps)
-        valid[i] = plays & (actions[i] >= first_action)
-        successes[i] = plays & solved
+        reward, solved = _reward(target_deltas[k], boxes_left[i])
+        rewards[k] = reward if plays else 0.0
+        terminations[k] = plays & solved
+        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        valid[k] = plays & (actions[k] >= first_action)
+        successes[k] = plays & solved
 
 
 @kernel
-def place_row(i, levels, level_index, grids, players, boxes_left):
-    """Set room i to a level with one player; its elapsed steps stay as they are."""
+def play_row(i, k, actions, rules, state, results, infos):
+    """Play the action k in room i alone; see `step_rows`."""
+    first_action, max_steps = rules
+    (grids, players, boxes_left), (width,), _, elapsed_steps = state
+    rewards, terminations, truncations = results
+    effective, valid, successes = infos
+    before, action = players[i], actions[k] + UP - first_action
+    players[i], boxes_left[i], reward, solved = step_row(
+        grids, i, width, before, boxes_left[i], action
+    )
+    elapsed_steps[i] += 1
+    rewards[k], terminations[k] = reward, solved
+    truncations[k] = reaches_limit(elapsed_steps[i], max_steps)
+    effective[k], valid[k] = players[i] != before, action != NO_ACTION
+    successes[k] = solved
+
+
+@kernel
+def place_row(i, levels, level_index, _seed, state):
+    """Set room i to a level with one player, an item of (l, H * W) uint8."""
+    (grids, players, boxes_left), (boards,) = state[0], levels
     # Sums instead of branches, in vector instructions: 12 ns a room of 6x6, with ``if``
     # 50.
     player, boxes = 0, 0
     for cell in range(grids.shape[1]):
-        code = levels[level_index, cell]
+        code = boards[level_index, cell]
         grids[i, cell] = code
         player += cell * (code >= PLAYER)
         boxes += code == BOX
@@ -231,65 +252,27 @@ def place_row(i, levels, level_index, grids, players, boxes_left):
 
 
 @kernel
-def place_rows(start, stop, rows, levels, level_indices, rooms):
-    """Set some rooms to levels; their elapsed steps stay as they are.
-
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        The rooms, each at most once.
-    levels : (l, H * W) uint8, read
-    level_indices : (m,) int64, read
-        Room ``rows[j]`` gets ``levels[level_indices[j]]``.
-    rooms : tuple of the arrays of `RoomState`, updated
-    """
-    grids, players, boxes_left, _ = rooms
-    for j in range(start, stop):
-        place_row(rows[j], levels, level_indices[j], grids, players, boxes_left)
+def observe_rows(start, stop, at, state, out):
+    """Write the grids of rows to ``out[0]``, (T * n, H * W) uint8."""
+    grids = state[0][0]
+    size = grids.shape[1]
+    copy_range(
+        grids.reshape(-1), out[0].reshape(-1), start * size, stop * size, at * size
+    )
 
 
-@kernel(allocates=True)
-def begin_rows(
-    start, stop, rows, levels, table, first_number, episodes, level_numbers, rooms
-):
-    """Begin the next episodes of some rooms with levels that are all in memory.
+@kernel
+def observe_row(i, k, state, out):
+    """Write the grid of row i to row k of ``out[0]``."""
+    (grids, _, _), (cells,) = state[0], out
+    for cell in range(grids.shape[1]):
+        cells[k, cell] = grids[i, cell]
 
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        The rooms, each at most once.
-    levels : (l, H * W) uint8, read
-    table : tuple of the items of `LevelTable`, read
-        Of ``levels``, which are all present.
-    first_number : int
-        Number of the level 0 of the table; -1: no numbers are written.
-    episodes : tuple of the arrays of `EpisodeNumbers`, updated
-    level_numbers : (n,) int64, updated
-        Numbers of the levels that are played.
-    rooms : tuple of the arrays of `RoomState`, updated
-    """
-    num_levels, first_index, is_present = table
-    first_seeds, numbers = episodes
-    grids, players, boxes_left, elapsed_steps = rooms
-    level_indices = np.empty(stop, np.int64)
-    # Two passes, see `kernels`: 21 ns a room, 29 in one.
-    for j in range(np.uint64(start), np.uint64(stop)):
-        i = np.uint64(rows[j])
-        _, level_index = next_level(
-            i, num_levels, first_index, is_present, first_seeds, numbers
-        )
-        level_indices[j] = level_index
-        elapsed_steps[i] = 0
-        numbers[i] += _1
-        if first_number >= 0:
-            level_numbers[i] = first_number + level_index - first_index
-    for j in range(np.uint64(start), np.uint64(stop)):
-        i, level_index = np.uint64(rows[j]), np.uint64(level_indices[j])
-        place_row(i, levels, level_index, grids, players, boxes_left)
+
+begin_next, place_rows = make_level_kernels(place_row, "sokoban")
+advance_rows, unroll, unroll_rows = make_unroll(
+    step_rows, play_row, observe_rows, observe_row, begin_next, "sokoban"
+)
 
 
 @kernel

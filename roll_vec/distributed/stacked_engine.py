@@ -186,15 +186,14 @@ class StackedShardsEngine(ShardsEngine):
         merged = merge_unrolls(space, results, merge_out)
         if not draws:
             return merged
+        observe, shape = self.template.observer.observe_steps, codes.shape
         final_observations = merged.final_observations
         if final_observations is not None:
-            final_observations = self._draw_steps(
-                final_observations, out and out.infos.get("final_obs")
-            )
+            last = out and out.infos.get("final_obs")
+            final_observations = observe(final_observations, shape, last)
+        first = out and out.observations
         return merged._replace(
-            observations=self._draw_steps(
-                merged.observations, out and out.observations
-            ),
+            observations=observe(merged.observations, shape, first),
             final_observations=final_observations,
         )
 
@@ -213,17 +212,6 @@ class StackedShardsEngine(ShardsEngine):
     def _draws_steps(self) -> bool:
         """Whether the observations are made here, of the codes."""
         return self._draws and self.template.observer.obs_mode != "grid"
-
-    def _draw_steps(self, codes: NDArray[np.uint8], out: Any) -> Any:
-        """Return the observations of T steps, (T, n, ...) or T tuples of n."""
-        t, n = codes.shape[:2]
-        flat = None
-        if isinstance(out, np.ndarray):
-            flat = out.reshape(t * n, *out.shape[2:])
-        observations = self._draw(codes.reshape(t * n, *codes.shape[2:]), flat)
-        if isinstance(observations, tuple):
-            return tuple(observations[i * n : (i + 1) * n] for i in range(t))
-        return observations.reshape(t, n, *observations.shape[1:])
 
     # ------------------------------------------------------------- state, attributes
 

@@ -1,8 +1,8 @@
 """Environments whose states are rows of stacked arrays, stepped together by kernels.
 
-A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake.  All that
-such games share stands in this package; `roll_vec.envs.<game>` adds the rules.  In
-reading order:
+A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake; or an
+`ArrayEnv` of a user.  All that such games share stands in this package;
+`roll_vec.envs.<game>` adds the rules.  In reading order:
 
 =====================  ==============================================================
 `grid_family`          the description of a game: cells, glyphs, colours, actions
@@ -12,13 +12,20 @@ reading order:
 `action_codes`         which integers are actions, and the warning of action 0
 `text_actions`         the parser, the space and the instructions for texts
 `engine`               `StackedEngine`: N environments as an `Engine` of `vector`
-`rollout_buffer`       the results of many steps, while they are written
+`rollout_buffer`       the arrays that an unroll writes to
+`grid_engine`          `GridEngine`: of grids, whose single form is a class of its own
 `bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
 `option_sets`          the level options of each environment of a batch
 `prefetch`             levels drawn ahead of time by background threads
 `levels`               seeds of episodes, `LevelEngine`
 `single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
+`rules`                the decorator `rule`, and the digest of what rules read
+`array_env`            `ArrayEnv`: the declaration of an environment, with its rules
+`grid_env`             `GridEnv`: one whose observation is a board
+`array_checks`         what a declaration must be, told when it is registered
+`array_engine`         `ArrayEngine`: the engine of such a class
+`array_single`         one environment of it: a batch of one
 `row_threads`          work of seconds on several threads, and Ctrl-C
 `thread_team`          the threads of the process that share the rows of kernels
 `kernel_threads`       kernels on as many threads as pay
@@ -29,14 +36,13 @@ A step of a batch::
     RollVectorEnv.step(actions)                roll_vec/vector/env.py
         engine.check_actions                   ActionCodes, or the parser of texts
         engine.step                            StackedEngine
-            _step_batch                        the game's engine
+            _step_batch
                 KernelThreads.run              on one thread or several:
                     kernels.<game>.step_rows   rewards, ends, infos of each row
         engine.observe                         the game's grids, then GridObserver
 
 A single environment calls the scalar kernel ``step_row`` of the same rules.  An unroll
-takes T steps of all environments in one call of the game's kernel ``unroll_range``, and
-begins levels that are in memory.  Environments whose next level has to be drawn stop;
-``unroll_rows`` plays these.  A game without them takes the steps by `_step_batch`, with
-the same results.
+takes T steps of all environments in one call of the kernel ``unroll`` that
+`roll_vec.kernels.unroll` has made for the game, and begins levels that are in memory.
+Environments whose next level has to be drawn stop; ``unroll_rows`` plays these.
 """

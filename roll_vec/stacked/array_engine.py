@@ -2,132 +2,88 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, InvalidStateError, UnsupportedError
-from roll_vec.kernels import families
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
-from roll_vec.options import (
-    MAX_INT,
-    check_int,
-    check_level_option_names,
-    check_levels,
-    describe_value,
-)
-from roll_vec.seeding import (
-    MAX_COUNT,
-    draw_entropy,
-    episode_seeds,
-    generator_at,
-    generator_words,
-)
+from roll_vec.options import check_int, check_level_option_names, check_levels
+from roll_vec.seeding import MAX_COUNT, draw_entropy, episode_seeds, generator_words
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
-from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.kernel_threads import KernelThreads
+from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import EpisodeSeeds
 from roll_vec.stacked.rules import explain
 from roll_vec.stacked.single_state import check_array
 from roll_vec.stacked.text_actions import text_action_space
 from roll_vec.text.action_parser import ActionParser
-from roll_vec.text.turn import BatchStep, step_texts
-from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
-from roll_vec.vector.infos import masked_infos
-from roll_vec.vector.rollout import Rollout
+from roll_vec.text.turn import BatchStep
+from roll_vec.vector.engine import EngineState
 
 __all__ = ["ArrayEngine"]
 
 _NOTHING = nullcontext()
-_MODES = {
-    AutoresetMode.DISABLED: families.DISABLED,
-    AutoresetMode.NEXT_STEP: families.NEXT_STEP,
-    AutoresetMode.SAME_STEP: families.SAME_STEP,
-}
 
 
-class ArrayEngine:
-    """The engine of an `ArrayEnv`; see `roll_vec.vector.engine.Engine`.
+class ArrayEngine(StackedEngine):
+    """The engine of an `ArrayEnv`; see `roll_vec.vector.engine.Engine`."""
 
-    Parameters
-    ----------
-    options : ArrayEnv
-    num_envs : int
-    max_episode_steps : int or None
-    num_threads : int
-    prefetch : bool or None
-        Without effect: episodes begin within a step.
-    """
+    options: ArrayEnv
 
-    def __init__(
-        self,
-        options: ArrayEnv,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-        prefetch: bool | None = None,
-    ) -> None:
-        self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.max_steps = max_episode_steps or 0
-        self.render_mode = options.render_mode
+    def _set_spaces(self) -> None:
+        options = self.options
         self.metadata = options.metadata
-        self.observer = options.make_observer(num_threads)
+        self.observer = options.make_observer(self.num_threads)
         self.observes_text = options.obs_mode == "text" and options.writes_own_text
         self.single_observation_space = options.observation_space
         if self.observer is not None:
             self.single_observation_space = self.observer.space
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
-        self.single_action_space: Space[Any] = options.single_action_space
-        self.is_discrete = isinstance(self.single_action_space, Discrete)
-        self.action_codes = ActionCodes(options) if self.is_discrete else None
-        if self.action_codes is not None:
-            # Below the first there is no action that means "none".
-            self.action_codes.lowest = self.action_codes.lowest_silent = (
-                options.first_action
-            )
+        self.single_action_space = options.single_action_space
         self.first_action = options.first_action
-        self.action_parser: ActionParser | None = None
+        self.action_codes = None
+        if isinstance(self.single_action_space, Discrete):
+            self.action_codes = ActionCodes(options)
+            # Below the first there is no action that means "none".
+            self.action_codes.lowest = self.first_action
+            self.action_codes.lowest_silent = self.first_action
+        self.action_parser = None
         if options.action_mode == "text":
             lookup, no_action = options.action_lookup, self.first_action - 1
             self.action_parser = ActionParser(options, lookup, no_action)
             self.single_action_space = text_action_space(self.action_parser)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.kernel_threads = KernelThreads(num_threads)
-        self.variables = options.allocate(num_envs)
+
+    def _allocate(self) -> None:
+        options, n = self.options, self.num_envs
+        self.variables = options.allocate(n)
         self.constants = tuple(options.constants.values())
-        self.rng_states = np.zeros((PCG_WORDS, num_envs), np.uint64)
-        self.elapsed_steps = np.zeros(num_envs, np.int32)
-        self.episodes = EpisodeSeeds(num_envs)
-        self.successes = np.zeros(num_envs, np.bool_)
-        self.num_levels = np.full(num_envs, options.num_levels, np.uint64)
-        self.start_levels = np.full(num_envs, options.start_level, np.uint64)
-        self._all = np.arange(num_envs)
+        self.rng_states = np.zeros((PCG_WORDS, n), np.uint64)
+        self.episodes = EpisodeSeeds(n)
+        self.num_levels = np.full(n, options.num_levels, np.uint64)
+        self.start_levels = np.full(n, options.start_level, np.uint64)
         # Of the last step, until something else moves an environment.
         self._observations: tuple[NDArray[Any], ...] | None = None
         self._derive()
 
     def _derive(self) -> None:
         """Find the kernels, and the variables that are infos."""
-        options = self.options
-        self._kernels = options.family()
-        variables = dict(zip(options.variables, self.variables, strict=True))
-        self._infos = {name: variables[name] for name in options.infos}
+        self._kernels = self.options.family()
+        variables = self._named_variables()
+        self._infos = {name: variables[name] for name in self.options.infos}
+
+    def _named_variables(self) -> dict[str, NDArray[Any]]:
+        return dict(zip(self.options.variables, self.variables, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_kernels", "_infos")
@@ -142,33 +98,44 @@ class ArrayEngine:
         """Attributes that differ between environments."""
         return tuple(self.options.variables)
 
-    @property
-    def _seeding(self) -> tuple[Any, ...]:
-        options = self.options
+    def _episodes(self) -> tuple[Any, ...]:
         return (
-            options.seeding == "stream",
+            self.options.seeding == "stream",
             self.num_levels,
             self.start_levels,
             self.episodes.first_seeds,
             self.episodes.numbers,
         )
 
-    @property
-    def _rules(self) -> tuple[int, int, float, bool]:
+    def _rules(self, max_steps: int) -> tuple[Any, ...]:
         options = self.options
         reward = float(options.invalid_reward)
-        return self.first_action, self.max_steps, reward, options.takes_invalid_actions
-
-    @property
-    def _state(self) -> tuple[Any, ...]:
-        return self.variables, self.constants, self.rng_states, self.elapsed_steps
+        return self.first_action, max_steps, reward, options.takes_invalid_actions
 
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
-        """Run a kernel; what cannot be compiled is an error of a rule."""
+        """Run a kernel on a range of rows, on one thread or several."""
+        self._guard(self.kernel_threads.run, kernel, num_rows, *arguments)
+
+    def _run_steps(
+        self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
+    ) -> None:
+        run = super()._run_steps
+        self._guard(run, kernel, num_rows, num_steps, *arguments)
+
+    def _step_batch(
+        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
+    ) -> BatchStep:
+        step = super()._step_batch
+        self._observations = self.options.allocate_observations(self.num_envs)
+        self._step_outputs = (self._observations,)
+        return self._guard(step, actions, skip_mask, max_steps)  # type: ignore[no-any-return]
+
+    def _guard(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function; what rules and their compilation raise names the class."""
         try:
             # With the JIT off, kernels warn of integers that wrap around.
             with _NOTHING if IS_COMPILED else np.errstate(over="ignore"):
-                self.kernel_threads.run(kernel, num_rows, *arguments)
+                return function(*arguments)
         except NumbaError as error:
             options = self.options
             raise explain(error, type(options).__name__, options.rules()) from error
@@ -196,7 +163,7 @@ class ArrayEngine:
                     self._seed_stream(env_id, seed)
         first_seeds, numbers = self.episodes.plan(env_ids, seeds)
         self.episodes.commit(env_ids, first_seeds, numbers)
-        self._begin(env_ids)
+        self._begin(self._kernels.begin_rows, env_ids)
 
     def _seed_stream(self, env_id: int, seed: int) -> None:
         generator = np.random.Generator(np.random.PCG64(seed))
@@ -204,18 +171,11 @@ class ArrayEngine:
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
-        self.episodes.numbers[env_ids] += np.uint64(1)
-        self._begin(env_ids)
+        self._begin(self._kernels.advance_rows, env_ids)
 
-    def _begin(self, env_ids: NDArray[np.int64]) -> None:
+    def _begin(self, kernel: Any, env_ids: NDArray[np.int64]) -> None:
         self._observations = None
-        self._run(
-            self._kernels.begin_rows,
-            len(env_ids),
-            env_ids,
-            *self._state,
-            self._seeding,
-        )
+        self._run(kernel, len(env_ids), env_ids, self._episodes(), self._state)
 
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
@@ -253,22 +213,18 @@ class ArrayEngine:
                 count, start = self.num_levels[env_ids], self.start_levels[env_ids]
                 levels = start + seeds % np.maximum(count, np.uint64(1))
                 infos["level"] = np.where(count > 0, levels, seeds).astype(np.int64)
-        if self.options.action_mask:
-            infos["action_mask"] = self.action_masks(env_ids)
-        if self.action_parser is not None:
-            text = self.options.instructions(self.action_parser)
-            infos["env_instruction"] = np.full(len(env_ids), text, object)
-        return infos
+        return {**infos, **super().reset_infos(env_ids)}
+
+    def instructions(self) -> str:
+        """Return the game, the actions and the form of an answer."""
+        return self.options.instructions(self.action_parser)
 
     # ---------------------------------------------------------------- one step
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions as kernels take them; see `Engine.check_actions`."""
-        if self.action_parser is not None:
-            texts = check_texts(actions, skip_mask)
-            return self.action_parser.parse_batch(texts, skip_mask)
         if self.action_codes is not None:
-            return self.action_codes.check_batch(actions, skip_mask)
+            return super().check_actions(actions, skip_mask)
         space: Any = self.single_action_space
         # A shard's template of one environment checks those of all.
         shape = (len(skip_mask), *space.shape)
@@ -279,62 +235,19 @@ class ArrayEngine:
             raise InvalidActionError.expected("actions", accepted, value)
         return np.ascontiguousarray(array, space.dtype)
 
-    def step(
-        self,
-        actions: Any,
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-    ) -> StepResult:
-        """Step every environment but those to skip; see `Engine.step`."""
-        if self.action_parser is None:
-            step = self._step_batch(actions, skip_mask, self.max_steps)
-        else:
-            # A turn of several actions is one step for every limit.
-            elapsed_steps = self.elapsed_steps + ~skip_mask
-            step = step_texts(
-                self.action_parser,
-                actions,
-                skip_mask,
-                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0),
-            )
-            self.elapsed_steps[:] = elapsed_steps
-            is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
-            step = (*step[:2], ~skip_mask & is_over, step[3])
-        rewards, terminations, truncations, values = step
-        if self.options.action_mask:
-            values["action_mask"] = self.action_masks(self._all)
-            values["action_mask"][skip_mask] = 0
-        if "success" in values:
-            successes = values["success"].astype(np.bool_)
-            if idle_mask is not None:
-                successes |= self.successes & idle_mask
-            self.successes = successes
-        infos = masked_infos(values, ~skip_mask)
-        return StepResult(rewards, terminations, truncations, infos)
+    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
+        flags = np.empty((2, *shape), np.bool_)
+        infos = {
+            name: np.empty((*shape, *array.shape[1:]), array.dtype)
+            for name, array in self._infos.items()
+        }
+        return np.empty(shape), flags[0], flags[1], infos
 
-    def _step_batch(
-        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchStep:
-        """Take one action in every environment but those to skip, which give zeros."""
-        n = self.num_envs
-        flags = np.empty((2, n), np.bool_)
-        results = np.empty(n), flags[0], flags[1]
-        infos = {name: np.empty_like(array) for name, array in self._infos.items()}
-        observations = self.options.allocate_observations(n)
-        first_action, _, *others = self._rules
-        self._run(
-            self._kernels.step_rows,
-            n,
-            actions,
-            skip_mask,
-            (first_action, max_steps, *others),
-            *self._state,
-            results,
-            tuple(infos.values()),
-            observations,
-        )
-        self._observations = observations
-        return *results, _as_infos(infos)
+    def _visible_infos(
+        self, infos: dict[str, NDArray[Any]], ndim: int
+    ) -> dict[str, NDArray[Any]]:
+        own = {name: infos[name] for name in self._infos}
+        return {**infos, **_as_infos(own, ndim)}
 
     def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return what the rule ``legal`` writes for some environments, (m, A)."""
@@ -344,107 +257,41 @@ class ArrayEngine:
         )
         return masks
 
-    # ---------------------------------------------------------------- many steps
-
-    def unroll(
-        self,
-        actions: Any,
-        has_ended: NDArray[np.bool_],
-        mode: AutoresetMode,
-        out: Rollout | None,
-    ) -> UnrollResult | None:
-        """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`."""
-        codes = self.parse_steps(actions, self.num_envs)
-        if codes is None:
-            return None
-        shape = codes.shape
-        size = codes.size
-        flags = np.empty((2, *shape), np.bool_)
-        results = (np.empty(shape), flags[0], flags[1])
-        if out is not None:
-            results = out.rewards, out.terminations, out.truncations
-        infos = {
-            name: np.zeros((*shape, *array.shape[1:]), array.dtype)
-            for name, array in self._infos.items()
-        }
-        observations = self.options.allocate_observations(size)
-        finals = observations
-        if mode is AutoresetMode.SAME_STEP:
-            finals = self.options.allocate_observations(size)
-        times = np.zeros(self.num_envs, np.int64)
-        ended = has_ended.copy()
-        self._run(
-            self._kernels.unroll,
-            self.num_envs,
-            self.num_envs,
-            len(codes),
-            _MODES[mode],
-            codes.reshape(-1),
-            self._rules,
-            *self._state,
-            self._seeding,
-            ended,
-            times,
-            tuple(array.reshape(-1) for array in results),
-            tuple(array.reshape(-1, *array.shape[2:]) for array in infos.values()),
-            observations,
-            finals,
-        )
-        if "success" in infos:
-            self.successes = infos["success"][-1].astype(np.bool_)
-        final = None
-        if mode is AutoresetMode.SAME_STEP:
-            final = self._batch(finals, shape, out and out.infos.get("final_obs"))
-        return UnrollResult(
-            self._batch(observations, shape, out and out.observations),
-            final,
-            *results,
-            _as_infos(infos, 2),
-            times,
-        )
-
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
-        """Return the (T, num_envs) actions that `unroll` can take, or None."""
+    def _needs_single_steps(self) -> bool:
         options = self.options
         has_infos = options.action_mask or options.seed_info or options.level_info
-        if has_infos or self.observes_text or self.action_parser:
-            return None
-        if self.action_codes is None:
-            return None
-        return self.action_codes.parse_steps(actions, num_envs)
+        return has_infos or self.observes_text
 
-    def save_point(self) -> EngineState:
-        """Return the state; see `SupportsUnroll.save_point`."""
-        return self.get_state()
-
-    def go_back(self, point: EngineState) -> None:
-        """Set all environments to a state of `save_point`."""
-        self.set_state(point, self._all, self._all)
+    def _make_observations(
+        self, shape: tuple[int, int], out: Any
+    ) -> tuple[NDArray[Any], ...]:
+        return self.options.allocate_observations(shape[0] * shape[1])
 
     # ---------------------------------------------------------------- observations
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
         if self.observes_text:
-            return self._texts(self._all)
+            return self._texts(np.arange(self.num_envs))
         # A step has observed; nobody else has these arrays.
         arrays, self._observations = self._observations, None
         if arrays is None:
-            arrays = self._observe(self._all)
-        return self._batch(arrays, (self.num_envs,), out)
+            arrays = self._observe(np.arange(self.num_envs))
+        return self._shape_observations(arrays, (self.num_envs,), out)
 
     def _observe(self, env_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         arrays = self.options.allocate_observations(len(env_ids))
         self._run(
-            self._kernels.observe_rows, len(env_ids), env_ids, *self._state[:2], arrays
+            self._kernels.observe_rows, len(env_ids), env_ids, self._state, arrays
         )
         return arrays
 
-    def _batch(self, arrays: Any, shape: tuple[int, ...], out: Any = None) -> Any:
-        """Return arrays of observations as a batch of the observation space."""
+    def _shape_observations(
+        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any = None
+    ) -> Any:
         if self.observer is not None:
             self._check_codes(arrays[0])
-            return self._look(self.observer, arrays[0], shape, out)
+            return self.observer.observe_steps(arrays[0], shape, out)
         parts = self.options.parts
         if out is None and "" in parts:
             return arrays[0].reshape(*shape, *(parts[""].shape or ()))
@@ -475,30 +322,11 @@ class ArrayEngine:
             )
             raise InvalidStateError(message)
 
-    @staticmethod
-    def _look(
-        observer: GridObserver, codes: NDArray[Any], shape: tuple[int, ...], out: Any
-    ) -> Any:
-        """Return boards as observations of the mode, or texts."""
-        grids = codes.reshape(-1, *observer.shape)
-        if observer.obs_mode == "text":
-            texts = observer.observe(grids)
-            if len(shape) == 1:
-                return texts
-            num_steps, n = shape
-            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
-        observations = grids
-        if out is not None:
-            out = out.reshape(len(grids), *out.shape[len(shape) :])
-        if out is not None or observer.obs_mode != "grid":
-            observations = observer.observe(grids, out)
-        return observations.reshape(*shape, *observations.shape[1:])
-
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
         if self.observes_text:
             return list(self._texts(env_ids))
-        batch = self._batch(self._observe(env_ids), (len(env_ids),))
+        batch = self._shape_observations(self._observe(env_ids), (len(env_ids),))
         if isinstance(batch, dict):
             rows = range(len(env_ids))
             return [{name: array[j] for name, array in batch.items()} for j in rows]
@@ -546,44 +374,18 @@ class ArrayEngine:
 
     # ---------------------------------------------------------------- state
 
-    def configuration(self) -> dict[str, Any]:
-        """Return the options and the step limit; see `Engine.configuration`."""
-        names = sorted(field.name for field in dataclasses.fields(self.options))
-        names.remove("render_mode")
-        values = {name: describe_value(getattr(self.options, name)) for name in names}
-        return {**values, "max_episode_steps": self.max_steps}
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return {
-            "elapsed_steps": self.elapsed_steps,
-            "successes": self.successes,
+            **super()._state_arrays(),
             "episodes_first_seeds": self.episodes.first_seeds,
             "episodes_numbers": self.episodes.numbers,
             "generator_states": self.rng_states.T,
             "num_levels": self.num_levels,
             "start_levels": self.start_levels,
-            **dict(zip(self.options.variables, self.variables, strict=True)),
+            **self._named_variables(),
         }
 
-    def get_state(self) -> EngineState:
-        """Return copies of all arrays; see `Engine.get_state`."""
-        return EngineState(
-            {name: array.copy("K") for name, array in self._arrays().items()}
-        )
-
-    def check_state(self, state: EngineState) -> None:
-        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
-        own, arrays = self._arrays(), state.arrays
-        if arrays.keys() != own.keys():
-            accepted = f"the arrays {sorted(own)}"
-            raise InvalidStateError.expected("state", accepted, sorted(arrays))
-        for name, array in own.items():
-            values = arrays[name]
-            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
-                expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
-                value = f"{values.dtype} of shape {values.shape}"
-                raise InvalidStateError.of_array(name, expected, value)
-        check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
         check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
         check_array(arrays, "num_levels", 0, 1 << 32)
@@ -594,12 +396,7 @@ class ArrayEngine:
     ) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
         self._observations = None
-        for name, array in self._arrays().items():
-            if name != "successes":
-                array[env_ids] = state.arrays[name][rows]
-        successes = self.successes.copy()
-        successes[env_ids] = state.arrays["successes"][rows]
-        self.successes = successes
+        super().set_state(state, rows, env_ids)
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return what the method ``solve`` of the class returns, for each environment.
@@ -618,21 +415,17 @@ class ArrayEngine:
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
         if name == "np_random":
-            columns = self.rng_states.T.tolist()
-            return tuple(generator_at(words) for words in columns)
+            return self.generators()
         levels = {"num_levels": self.num_levels, "start_level": self.start_levels}
         if name in levels:
             return tuple(levels[name].tolist())
         if name in self.options.variables:
-            array = self.variables[list(self.options.variables).index(name)]
+            array = self._named_variables()[name]
             return tuple(array.tolist() if array.ndim == 1 else array.copy())
         if hasattr(self.options, name):
             return (getattr(self.options, name),) * self.num_envs
         message = f"{type(self.options).__name__} has no attribute {name!r} to read"
         raise AttributeError(message)
-
-    def close(self) -> None:
-        """Release nothing; see `Engine.close`."""
 
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.

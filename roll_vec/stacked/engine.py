@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.kernels.grids import copy_grids
-from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
+from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import MAX_INT, describe_value
+from roll_vec.seeding import generator_at
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
-from roll_vec.stacked.options import METADATA
-from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
-from roll_vec.stacked.row_threads import SliceSizer
+from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 from roll_vec.stacked.single_state import check_array
-from roll_vec.stacked.text_actions import (
-    describe_game,
-    make_action_parser,
-    text_action_space,
-)
+from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
@@ -41,51 +37,57 @@ __all__ = ["StackedEngine"]
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.
 STEPS_AT_ONCE = 1 << 16
+# Each thread of an unroll takes at least this many steps of environments: handing work
+# to a thread takes 20 to 130 us, a step some 5 ns.
+STEP_ROWS_PER_THREAD = 1 << 15
 
 
 class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
-    A subclass gives `_allocate`, `reset`, `advance`, `generators`, `_step_batch`,
-    `grids` and the class attributes below; the tuples of names are added to those of
-    its bases.  A compiled `_unroll_rows` is optional.
+    A subclass gives `_set_spaces`, `_allocate`, `reset`, `advance`, `_kernels`,
+    `_make_outcome`, `_make_observations`, `_shape_observations` and those methods of an
+    engine that observe.
 
     Parameters
     ----------
-    options : GridOptions
+    options : dataclass
+        The keywords of the environments.
     num_envs : int
     max_episode_steps : int or None
-        None: no limit beside the options' own ``max_steps``.
+        None: no limit beside the options' own.
     num_threads : int
     prefetch : bool or None
         Whether levels are drawn ahead of time, in games that generate levels; None:
         where that saves time.
+
+    Attributes
+    ----------
+    variables : tuple of (n, ...) arrays
+        What kernels write to.
+    constants : tuple of numbers and arrays
+        What all environments share.
+    rng_states : (6, n) uint64
+        States of PCG64 generators; (6, 0) where kernels draw nothing.
+    elapsed_steps : (n,) int32
+    successes : (n,) bool
+        Whether the last step of each environment was a success.
     """
 
-    SINGLE: ClassVar[type[Any]]
-    """The class of the single environment."""
-    STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
-    """The arrays that steps and resets write; the first axis is the environment."""
-    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
-    """Attributes of the single environment that differ between environments."""
-    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
-        "get_all_actions",
-        "get_instructions",
-    )
-    """Attributes and side-effect-free methods that all environments share."""
-    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
-    """Keys of a step's infos with integer actions; None: those that all games have."""
+    HAS_RESET_INFOS: ClassVar[bool] = False
+    """Whether kernels write the infos of resets beside those of steps."""
 
-    _state_getters: ClassVar[tuple[tuple[str, Callable[[Any], Any]], ...]]
-    metadata: dict[str, Any] = METADATA
-
-    def __init_subclass__(cls) -> None:
-        for table in ("STATE", "PER_ENV_ATTRIBUTES", "SHARED_ATTRIBUTES"):
-            tuples = [owner.__dict__.get(table, ()) for owner in reversed(cls.__mro__)]
-            setattr(cls, table, tuple(dict.fromkeys(sum(tuples, ()))))
-        cls._state_getters = tuple(
-            (name.replace(".", "_"), operator.attrgetter(name)) for name in cls.STATE
-        )
+    _kernels: Any
+    observer: GridObserver | None
+    single_observation_space: Space[Any]
+    single_action_space: Space[Any]
+    action_codes: ActionCodes | None
+    action_parser: ActionParser | None
+    first_action: int
+    variables: tuple[NDArray[Any], ...]
+    constants: tuple[Any, ...]
+    # Further arguments of the kernel of a step.
+    _step_outputs: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -93,72 +95,66 @@ class StackedEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool | None = False,
+        prefetch: bool | None = None,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.prefetch = prefetch
-        self.observer = GridObserver(options, num_threads)
-        limits = [max_episode_steps, getattr(options, "max_steps", None)]
-        self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.prefetch, self.max_steps = prefetch, max_episode_steps or 0
         self.render_mode = options.render_mode
-        self.single_observation_space = self.observer.space
-        self.action_codes = ActionCodes(options)
-        self.first_action = options.first_action
-        self.single_action_space: Space[Any] = Discrete(
-            options.FAMILY.num_actions, start=self.first_action
-        )
-        self.action_parser = make_action_parser(options)
-        if self.action_parser is not None:
-            self.single_action_space = text_action_space(self.action_parser)
-            self._instruction = describe_game(options, self.action_parser)
-        # The infos of a step; None: all that there are.
-        self._info_keys: tuple[str, ...] | None = None
-        if self.DISCRETE_INFO_KEYS is not None and self.action_parser is None:
-            more = ("action_mask",) if options.action_mask else ()
-            self._info_keys = self.DISCRETE_INFO_KEYS + more
+        self._set_spaces()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.successes = np.zeros(num_envs, np.bool_)
+        self.rng_states = np.zeros((PCG_WORDS, 0), np.uint64)
         self.unroll_slices = SliceSizer("environments")
         self.kernel_threads = KernelThreads(num_threads)
         self._allocate()
+        # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
+        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
+        self._state: tuple[Any, ...] = parts
+
+    def _set_spaces(self) -> None:
+        """Set the observer, the spaces of one environment, and what reads actions."""
+        raise NotImplementedError
 
     def _allocate(self) -> None:
         """Allocate the arrays of the state."""
+        raise NotImplementedError
+
+    def _rules(self, max_steps: int) -> tuple[Any, ...]:
+        """Return the rules, as the kernel of a step takes them."""
+        return self.first_action, max_steps
 
     # ---------------------------------------------------------------- one step
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions as (n,) int64, or parsed; see `Engine.check_actions`."""
-        if self.action_parser is None:
-            return self.action_codes.check_batch(actions, skip_mask)
-        texts = check_texts(actions, skip_mask)
-        return self.action_parser.parse_batch(texts, skip_mask)
-
-    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the infos of the last resets of some rows.
-
-        They are ``env_instruction`` with text, and those of `_state_infos`.
-        """
-        infos = self._state_infos(rows)
         if self.action_parser is not None:
-            infos["env_instruction"] = np.full(len(rows), self._instruction, object)
+            texts = check_texts(actions, skip_mask)
+            return self.action_parser.parse_batch(texts, skip_mask)
+        assert self.action_codes is not None
+        return self.action_codes.check_batch(actions, skip_mask)
+
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some environments.
+
+        They are ``env_instruction`` with text, and ``action_mask`` if it is asked for.
+        """
+        infos: dict[str, Any] = {}
+        if self.options.action_mask:
+            infos["action_mask"] = self.action_masks(env_ids)
+        if self.action_parser is not None:
+            text = self.instructions()
+            infos["env_instruction"] = np.full(len(env_ids), text, object)
         return infos
 
-    def _state_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return the infos of resets and steps that the options ask for, (m, ...)."""
-        if self.options.action_mask:
-            return {"action_mask": self._action_masks(rows)}
-        return {}
-
-    def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return 1 for the actions that can change something, (m, A), new."""
+    def instructions(self) -> str:
+        """Return the game, the actions and the form of an answer."""
         raise NotImplementedError
 
-    def _needs_single_steps(self) -> bool:
-        """Return whether the options ask for more than a compiled unroll does."""
-        return bool(self.options.action_mask)
+    def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return 1 for the actions that can change something, (m, A), new."""
+        raise NotImplementedError
 
     def step(
         self,
@@ -185,21 +181,21 @@ class StackedEngine:
             is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
             truncations = ~skip_mask & is_over
         if self.options.action_mask:
-            masks = self._action_masks(np.arange(self.num_envs))
+            masks = self.action_masks(np.arange(self.num_envs))
             masks[skip_mask] = 0
             values["action_mask"] = masks
-        infos = masked_infos(values, ~skip_mask, self._info_keys)
-        # The arrays of infos are the caller's.
-        successes = values["success"]
-        if "success" in infos:
-            successes = successes.copy()
-        if idle_mask is not None:
-            successes |= self.successes & idle_mask
-        self.successes = successes
+        successes = values.get("success")
+        if successes is not None:
+            # The arrays of infos are the caller's: a copy.
+            successes = successes.astype(np.bool_)
+            if idle_mask is not None:
+                successes |= self.successes & idle_mask
+            self.successes = successes
+        infos = masked_infos(self._visible_infos(values, 1), ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
     def _step_batch(
-        self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
+        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchStep:
         """Take one action in every environment but those to skip, which give zeros.
 
@@ -210,28 +206,43 @@ class StackedEngine:
         max_steps : int
             Steps after which an episode is truncated; 0: never.
         """
+        outcome = self._make_outcome((self.num_envs,))
+        self.kernel_threads.run(
+            self._kernels.step_rows,
+            self.num_envs,
+            0,
+            actions,
+            skip_mask,
+            self._rules(max_steps),
+            self._state,
+            outcome[:3],
+            tuple(outcome[3].values()),
+            *self._step_outputs,
+        )
+        return outcome
+
+    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
+        """Return the arrays of a step, (n,), or of an unroll, (T, n); not yet written.
+
+        The infos are in the order of the kernels.
+        """
         raise NotImplementedError
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
+    def _visible_infos(
+        self, infos: dict[str, NDArray[Any]], ndim: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return the infos that users get; ``ndim`` of their axes are of the batch."""
+        return infos
+
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments; see `Engine.advance`."""
         raise NotImplementedError
 
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
     ) -> None:
-        """Change the levels of next episodes; see `Engine.set_level_options`.
-
-        Raises
-        ------
-        UnsupportedError
-            A game without levels.
-        """
-        message = (
-            f"{self.SINGLE.__name__} has no level options that can change between "
-            f"episodes, got {', '.join(level_options) or 'none'} for "
-            f"{len(env_ids)} environments: make a new environment"
-        )
-        raise UnsupportedError(message)
+        """Change the levels of next episodes; see `Engine.set_level_options`."""
+        raise NotImplementedError
 
     # ---------------------------------------------------------------- many steps
 
@@ -250,28 +261,37 @@ class StackedEngine:
         codes = self.parse_steps(actions, self.num_envs)
         if codes is None:
             return None
-        buffer = self._make_buffer(codes, has_ended, mode, out)
+        same_step = mode is AutoresetMode.SAME_STEP
+        first = out and out.observations
+        last = out.infos.get("final_obs") if out is not None else None
+        observations = self._make_observations(codes.shape, first)
+        next_observations = observations
+        if same_step:
+            next_observations = self._make_observations(codes.shape, last)
+        buffer = RolloutBuffer(
+            codes,
+            has_ended,
+            mode,
+            self._make_outcome(codes.shape),
+            out,
+            observations,
+            next_observations,
+        )
         self._unroll(buffer)
-        outcome = buffer.outcome
-        self.successes = outcome.successes[-1].copy()
-        final_observations = None
-        if buffer.same_step:
-            final_observations = self._observe_buffer(
-                buffer.next_observations, out and out.infos.get("final_obs")
-            )
-        infos = outcome_infos(outcome)
-        if self.DISCRETE_INFO_KEYS is not None:
-            infos["prob"] = buffer.probs
-            infos = {key: infos[key] for key in self.DISCRETE_INFO_KEYS}
+        rewards, terminations, truncations, infos = buffer.outcome
+        if "success" in infos:
+            self.successes = infos["success"][-1].astype(np.bool_)
         return UnrollResult(
-            self._observe_buffer(buffer.observations, out and out.observations),
-            final_observations,
-            outcome.rewards,
-            outcome.terminations,
-            outcome.truncations,
-            infos,
-            buffer.progress.times,
-            buffer.has_reset_infos,
+            self._shape_observations(observations, buffer.shape, first),
+            self._shape_observations(next_observations, buffer.shape, last)
+            if same_step
+            else None,
+            rewards,
+            terminations,
+            truncations,
+            self._visible_infos(infos, 2),
+            buffer.times,
+            self.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
         )
 
     def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
@@ -281,135 +301,103 @@ class StackedEngine:
         -------
         (T, num_envs) int64, or None
         """
-        if self.action_parser is not None or self._needs_single_steps():
+        if self.action_codes is None or self.action_parser is not None:
+            return None
+        if self._needs_single_steps():
             return None
         return self.action_codes.parse_steps(actions, num_envs)
 
-    def _make_buffer(
-        self,
-        actions: NDArray[np.int64],
-        has_ended: NDArray[np.bool_],
-        mode: AutoresetMode,
-        out: Rollout | None,
-    ) -> RolloutBuffer:
-        """Return an empty buffer; grids are written straight into ``out``."""
-        height, width = self.observer.shape
-        shape = (*actions.shape, height * width)
-        arrays = []
-        if out is not None and self.observer.obs_mode == "grid":
-            arrays.append(out.observations.reshape(shape))
-            if "final_obs" in out.infos:
-                arrays.append(out.infos["final_obs"].reshape(shape))
-        return RolloutBuffer(
-            actions, has_ended, mode, shape[2:], np.uint8, out, *arrays
-        )
+    def _needs_single_steps(self) -> bool:
+        """Return whether the options ask for more than a compiled unroll does."""
+        return bool(self.options.action_mask)
 
-    def _observe_buffer(self, cells: NDArray[Any], out: Any) -> Any:
-        """Return the (T, n, ...) observations of a buffer, or T tuples of n texts."""
-        num_steps, n = cells.shape[:2]
-        grids = cells.reshape(-1, *self.observer.shape)
-        if self.observer.obs_mode == "grid":
-            return grids.reshape(num_steps, n, *self.observer.shape)
-        if self.observer.obs_mode == "text":
-            texts = self.observer.observe(grids)
-            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
-        if out is not None:
-            out = out.reshape(num_steps * n, *out.shape[2:])
-        observations = self.observer.observe(grids, out)
-        return observations.reshape(num_steps, n, *observations.shape[1:])
+    def _make_observations(
+        self, shape: tuple[int, int], out: Any
+    ) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of the observations of T * n steps, as kernels take them.
+
+        Parameters
+        ----------
+        shape : (int, int)
+            T and n.
+        out : observations of T steps, or None
+            These may be the arrays.
+        """
+        raise NotImplementedError
+
+    def _shape_observations(
+        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any
+    ) -> Any:
+        """Return arrays of kernels as observations of a user, (T, n, ...)."""
+        raise NotImplementedError
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
 
-        All environments take the same steps in one call of `_unroll_range`.  Those
-        whose next levels are not in memory stop there.  The next episodes of all that
-        have stopped begin together, and `_unroll_rows` plays these environments until
-        they stop again.
+        All environments take the same steps in one call of a kernel.  Those whose next
+        levels are not in memory stop there.  The next episodes of all that have stopped
+        begin together, and another kernel plays these environments until they stop
+        again.
         """
-        num_steps, (times, states) = len(buffer.actions), buffer.progress
+        num_steps, times, states = buffer.shape[0], buffer.times, buffer.states
         is_disabled = buffer.mode is AutoresetMode.DISABLED
         at_once = num_steps
-        if not self._has_next_levels(buffer.mode):
+        if not (is_disabled or self._has_next_levels()):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            self._unroll_range(first_step, until, buffer)
+            self._run_steps(
+                self._kernels.unroll,
+                self.num_envs,
+                until - first_step,
+                first_step,
+                until,
+                *buffer.first_arguments,
+                self._rules(self.max_steps),
+                self._state,
+                self._episodes(),
+                *buffer.last_arguments,
+            )
             waits = times < until
-            rows = np.flatnonzero(waits & (states == PLAYING) if is_disabled else waits)
-            while len(rows):
+            while waits.any() and not is_disabled:
+                rows = np.flatnonzero(waits)
                 to_reset = rows[states[rows] == NEEDS_RESET]
                 if len(to_reset):
                     self.advance(to_reset)
                     states[to_reset] = JUST_RESET
-                self._unroll_rows(rows, until, buffer)
-                if is_disabled:
-                    break
-                rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
-
-    def _has_next_levels(self, mode: AutoresetMode) -> bool:
-        """Return whether an unroll in this mode stops nowhere for a level."""
-        return mode is AutoresetMode.DISABLED
-
-    def _unroll_range(self, first_step: int, until: int, buffer: RolloutBuffer) -> None:
-        """Take the same steps in all environments, as far as `advance` is not needed.
-
-        Environments that stop need a reset, and their time is the step of the reset.
-        This takes no step; a subclass may take them in compiled code.
-
-        Parameters
-        ----------
-        first_step, until : int
-            The first step and the one before which to stop.
-        buffer : RolloutBuffer
-        """
-
-    def _unroll_rows(
-        self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
-    ) -> None:
-        """Take the steps of some environments before ``until``.
-
-        Each goes on from its own time until all steps are taken or its episode ends.
-        This takes them by `_step_batch`; a subclass may do the same in compiled code.
-
-        Parameters
-        ----------
-        rows : (m,) int64
-        until : int
-            The step to stop before.
-        buffer : RolloutBuffer
-        """
-        times, states = buffer.progress
-        num_cells = buffer.observations.shape[2]
-        for t in range(times[rows].min(), until):
-            active = rows[(times[rows] == t) & (states[rows] != NEEDS_RESET)]
-            playing = active[states[active] == PLAYING]
-            skip_mask = np.ones(self.num_envs, np.bool_)
-            skip_mask[playing] = False
-            rewards, terminations, truncations, values = self._step_batch(
-                buffer.actions[t], skip_mask, self.max_steps
-            )
-            # In SAME_STEP mode an episode begins within the step that ended another
-            # one, whose results stay; else in a step of its own, whose results are 0.
-            rows_to_write = playing if buffer.same_step else active
-            buffer.outcome.rewards[t, rows_to_write] = rewards[rows_to_write]
-            buffer.outcome.terminations[t, rows_to_write] = terminations[rows_to_write]
-            buffer.outcome.truncations[t, rows_to_write] = truncations[rows_to_write]
-            infos = {**outcome_infos(buffer.outcome), "prob": buffer.probs}
-            for key, value in values.items():
-                infos[key][t, rows_to_write] = value[rows_to_write]
-            ends = (terminations | truncations)[active]
-            states[active] = np.where(ends, NEEDS_RESET, PLAYING)
-            times[active] = t + 1
-            if buffer.same_step:
-                times[active[ends]] = t
-            buffer.next_observations[t, rows_to_write] = self.grids(
-                rows_to_write
-            ).reshape(len(rows_to_write), num_cells)
-            if buffer.same_step:
-                others = active[~ends]
-                buffer.observations[t, others] = self.grids(others).reshape(
-                    len(others), num_cells
+                self._run_steps(
+                    self._kernels.unroll_rows,
+                    len(rows),
+                    num_steps,
+                    rows,
+                    until,
+                    *buffer.first_arguments,
+                    self._rules(self.max_steps),
+                    self._state,
+                    *buffer.last_arguments,
                 )
+                waits = (states == NEEDS_RESET) & (times < until)
+
+    def _run_steps(
+        self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
+    ) -> None:
+        """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
+        for_row_ranges(
+            kernel,
+            num_rows,
+            self.num_threads if IS_COMPILED else 1,
+            1 + STEP_ROWS_PER_THREAD // num_steps,
+            self.unroll_slices,
+            arguments,
+        )
+
+    def _has_next_levels(self) -> bool:
+        """Return whether kernels can begin each next episode."""
+        return True
+
+    def _episodes(self) -> tuple[Any, ...]:
+        """Return what kernels begin next episodes with."""
+        raise NotImplementedError
 
     # ---------------------------------------------------------------- state
 
@@ -421,11 +409,11 @@ class StackedEngine:
         return {**options, "max_episode_steps": self.max_steps}
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of `STATE` themselves, by name."""
-        return {name: get(self) for name, get in self._state_getters}
+        """Return the arrays of the state themselves, by name."""
+        return {"elapsed_steps": self.elapsed_steps, "successes": self.successes}
 
     def get_state(self) -> EngineState:
-        """Return copies of the arrays of `STATE`; see `Engine.get_state`."""
+        """Return copies of the arrays of the state; see `Engine.get_state`."""
         # In the order of the memory: some are transposed views.
         return EngineState(
             {name: array.copy("K") for name, array in self._state_arrays().items()}
@@ -454,7 +442,16 @@ class StackedEngine:
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
         check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
-        self.make_single().check_values(arrays)
+        self._check_values(arrays)
+
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check the values of the arrays of a state.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        raise NotImplementedError
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -471,59 +468,9 @@ class StackedEngine:
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
 
-    # ---------------------------------------------------------------- observations
-
-    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-        """Return the (n, H, W) codes of all or some environments; not to be written."""
-        raise NotImplementedError
-
-    def _observed_grids(
-        self, rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.uint8]:
-        """Return the codes to observe, with `START_MARK` if texts name starts."""
-        return self.grids(rows)
-
-    def observe(self, out: Any = None) -> Any:
-        """Return the observations of all environments; see `Engine.observe`."""
-        if self.observer.obs_mode == "grid":
-            return self._copy_grids(out)
-        return self.observer.observe(self._observed_grids(), out)
-
-    def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
-        """Return the codes of all environments in a new array, or in ``out``."""
-        grids = self.grids()
-        if out is None:
-            out = np.empty(grids.shape, np.uint8)
-        self.kernel_threads.run(copy_grids, len(grids), grids, out)
-        return out
-
-    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
-        """Return the observations of some environments, one by one."""
-        return list(self.observer.observe(self._observed_grids(rows)))
-
-    @property
-    def are_codes_enough(self) -> bool:
-        """Whether grids of cell codes decide observations and frames."""
-        # Not the start cells that texts of coordinates name.
-        return self.options.own_space is None and self.options.text_format == "grid"
-
-    def draws_frames(self, mode: str) -> bool:
-        """Return whether grids of cell codes decide the frames of a mode."""
-        return True
-
-    def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
-        """Return a frame of each of some environments."""
-        return self.observer.frames(self.grids(rows), mode, self.options.render_scale)
-
-    def close(self) -> None:
-        """Release what the engine holds beside memory; see `Engine.close`."""
-
-    # ---------------------------------------------------------------- attributes
-
-    def make_single(self) -> Any:
-        """Return a single environment with these options."""
-        fields = dataclasses.fields(self.options)
-        return self.SINGLE(**{f.name: getattr(self.options, f.name) for f in fields})
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return copies of each environment's ``np_random``."""
+        return tuple(map(generator_at, self.rng_states.T.tolist()))
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.
@@ -536,28 +483,5 @@ class StackedEngine:
         message = f"{type(self).__name__} has no solver for {objective!r}"
         raise UnsupportedError(message)
 
-    def generators(self) -> tuple[np.random.Generator, ...]:
-        """Return copies of each environment's ``np_random``."""
-        raise NotImplementedError
-
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an option or another attribute of each environment."""
-        if name == "np_random":
-            return self.generators()
-        if name in self.PER_ENV_ATTRIBUTES:
-            env, arrays, values = self.make_single(), self._state_arrays(), []
-            for row in range(self.num_envs):
-                env.load_values({name: array[row] for name, array in arrays.items()})
-                values.append(getattr(env, name))
-            return tuple(values)
-        if name in self.SHARED_ATTRIBUTES:
-            return (getattr(self.make_single(), name),) * self.num_envs
-        options = {field.name for field in dataclasses.fields(self.options)}
-        if name in options:
-            return (getattr(self.options, name),) * self.num_envs
-        names = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
-        message = (
-            f"{type(self).__name__} has no attribute {name!r} to read; those that "
-            f"exist: {', '.join(sorted(names))}"
-        )
-        raise AttributeError(message)
+    def close(self) -> None:
+        """Release what the engine holds beside memory; see `Engine.close`."""

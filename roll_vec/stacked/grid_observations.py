@@ -189,6 +189,38 @@ class GridObserver:
         texts = self._texts(grids & ~np.uint8(START_MARK))
         return tuple(map(self._coordinates.join, coordinates, texts))
 
+    def observe_steps(
+        self, codes: NDArray[np.uint8], shape: tuple[int, ...], out: Any = None
+    ) -> Any:
+        """Return the observations of a batch, or of T steps of it.
+
+        Parameters
+        ----------
+        codes : (n, ...) or (T * n, ...) uint8
+            In the mode ``grid`` the result is a view of them.
+        shape : (n,) or (T, n)
+        out : array or None
+            An earlier result to be written again.
+
+        Returns
+        -------
+        (*shape, ...) uint8 array, or a tuple of n str, or of T such tuples
+        """
+        grids = codes.reshape(-1, *self.shape)
+        if self.obs_mode == "text":
+            texts = self.observe(grids)
+            if len(shape) == 1:
+                return texts
+            num_steps, n = shape
+            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
+        observations = grids
+        is_written = out is None or np.may_share_memory(out, codes)
+        if self.obs_mode != "grid" or not is_written:
+            if out is not None:
+                out = out.reshape(len(grids), *out.shape[len(shape) :])
+            observations = self.observe(grids, out)
+        return observations.reshape(*shape, *observations.shape[1:])
+
     def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
         _, _, _, write, table = ARRAY_MODES[mode]
         if write is None:

@@ -24,7 +24,7 @@ __all__ = [
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
-# The items of `roll_vec.kernels.lockstep.LevelTable`.
+# The items of `roll_vec.kernels.unroll.LevelTable`.
 LevelTable = tuple[int, int, NDArray[np.bool_]]
 _ALL_PRESENT = np.zeros(0, np.bool_)
 NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
-from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.grid_engine import GridEngine
 from roll_vec.stacked.level_providers import (
+    NO_LEVELS,
     GeneratedLevels,
     LevelProvider,
     Levels,
@@ -104,10 +104,11 @@ class _Start(NamedTuple):
     level_indices: NDArray[np.int64]
 
 
-class LevelEngine(StackedEngine):
+class LevelEngine(GridEngine):
     """An engine whose environments play a new level in each episode.
 
-    A subclass gives `_place`; the levels come from ``SINGLE.make_level_provider``.
+    A subclass gives `_level_arrays`; the levels come from
+    ``SINGLE.make_level_provider``.
 
     Attributes
     ----------
@@ -118,13 +119,6 @@ class LevelEngine(StackedEngine):
     option_sets : OptionSets
         The level options of each environment's next episode.
     """
-
-    STATE: ClassVar[tuple[str, ...]] = (
-        "episodes.first_seeds",
-        "episodes.numbers",
-        "level_numbers",
-        "level_options",
-    )
 
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
@@ -213,6 +207,15 @@ class LevelEngine(StackedEngine):
             return tuple(values[k] for k in self.level_options.tolist())
         return super().get_attribute(name)
 
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **super()._state_arrays(),
+            "episodes_first_seeds": self.episodes.first_seeds,
+            "episodes_numbers": self.episodes.numbers,
+            "level_numbers": self.level_numbers,
+            "level_options": self.level_options,
+        }
+
     def get_state(self) -> EngineState:
         """Return a state with the sets of level options; see `Engine.get_state`."""
         # No copy, which takes 10 us: `VectorState` makes one.
@@ -239,25 +242,40 @@ class LevelEngine(StackedEngine):
 
     # ---------------------------------------------------------------- many steps
 
-    def _level_table(self, mode: AutoresetMode) -> tuple[Levels, LevelTable] | None:
-        """Return the levels that episodes of an unroll can begin with, None if none."""
+    def _level_table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the levels that episodes can begin with at once, None if none."""
         providers = self.option_sets.providers
-        if mode is AutoresetMode.DISABLED or len(providers) > 1:
-            return None
-        return providers[0].table()  # type: ignore[no-any-return]
+        return providers[0].table() if len(providers) == 1 else None
 
-    def _has_next_levels(self, mode: AutoresetMode) -> bool:
-        if mode is AutoresetMode.DISABLED:
-            return True
-        table = self._level_table(mode)
+    def _has_next_levels(self) -> bool:
+        table = self._level_table()
         return table is not None and not len(table[1][-1])
+
+    def _episodes(self) -> tuple[Any, ...]:
+        no_levels = tuple(array[:0] for array in self._level_arrays()), NO_LEVELS
+        levels, table = self._level_table() or no_levels
+        numbers = self.episodes.first_seeds, self.episodes.numbers
+        return self._boards(levels), table, *numbers
+
+    def _level_arrays(self) -> tuple[NDArray[Any], ...]:
+        """Return the variables that hold a level, in the order of a level's arrays."""
+        raise NotImplementedError
+
+    def _boards(self, levels: Levels) -> Levels:
+        """Return levels without their measures, in the shapes of the variables."""
+        return tuple(
+            level.reshape(len(level), *array.shape[1:])
+            for level, array in zip(levels, self._level_arrays(), strict=False)
+        )
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
         before = self.episodes.numbers.copy()
         super()._unroll(buffer)
+        self._number_levels(np.flatnonzero(self.episodes.numbers != before))
+
+    def _number_levels(self, rows: NDArray[np.int64]) -> None:
+        """Write the level numbers of rows whose episodes a kernel has begun."""
         if self._needs_level_numbers and len(self.option_sets.providers) == 1:
-            # The kernel that begins episodes writes no level numbers.
-            rows = np.flatnonzero(self.episodes.numbers != before)
             first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
             seeds = episode_seeds(first_seeds[rows], numbers[rows])
             _, level_indices = self.level_provider.get(seeds)
@@ -271,45 +289,27 @@ class LevelEngine(StackedEngine):
 
         It takes a set of levels that are all in memory.
         """
-        providers = self.option_sets.providers
-        if self._has_level_infos or len(providers) > 1:
+        if self._has_level_infos or not self._has_next_levels():
             return False
-        provider = providers[0]
-        levels_and_table = provider.table()
-        if levels_and_table is None or len(levels_and_table[1][-1]):
-            return False
-        return self._begin_rows(
-            rows,
-            *levels_and_table,
-            provider.start_level if self._needs_level_numbers else -1,
-            (self.episodes.first_seeds, self.episodes.numbers),
-            self.level_numbers,
+        self.kernel_threads.run(
+            self._kernels.advance_rows, len(rows), rows, self._episodes(), self._state
         )
-
-    def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
-        """Start next episodes in compiled code, if there is such a kernel.
-
-        Parameters
-        ----------
-        rows : (m,) int64
-        levels : tuple of arrays
-        *args
-            Of the kernels `begin_rows`, from ``table`` to ``level_numbers``.
-
-        Returns
-        -------
-        bool
-            False: there is none.
-        """
-        return False
+        self._number_levels(rows)
+        return True
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
         starts = self._get_levels(rows, seeds)
-        self.elapsed_steps[rows] = 0
         for rows, provider, seeds, levels, level_indices in starts:
-            boards = levels[: len(levels) - len(provider.measures)]
-            self._place(rows, boards, level_indices, seeds)
+            self.kernel_threads.run(
+                self._kernels.place_rows,
+                len(rows),
+                rows,
+                self._boards(levels),
+                level_indices,
+                seeds,
+                self._state,
+            )
             if self._needs_level_numbers:
                 numbers = provider.level_numbers(seeds, level_indices)
                 self.level_numbers[rows] = numbers
@@ -414,23 +414,3 @@ class LevelEngine(StackedEngine):
         super().close()
         if self.prefetcher is not None:
             self.prefetcher.close()
-
-    def _place(
-        self,
-        rows: NDArray[np.int64],
-        levels: Levels,
-        level_indices: NDArray[np.int64],
-        seeds: Seeds,
-    ) -> None:
-        """Set some environments to the start of levels.
-
-        Parameters
-        ----------
-        rows : (m,) int64
-        levels : tuple of arrays
-        level_indices : (m,) int64
-            Index into the arrays of ``levels`` for each of the rows.
-        seeds : (m,) uint64
-            Seeds of the episodes.
-        """
-        raise NotImplementedError

@@ -12,7 +12,7 @@ An engine returns infos in this layout, or as a list with one dict per environme
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
@@ -57,11 +57,7 @@ def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return np.zeros(shape, dtype)
 
 
-def masked_infos(
-    values: dict[str, NDArray[Any]],
-    mask: NDArray[np.bool_],
-    keys: Iterable[str] | None = None,
-) -> Infos:
+def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> Infos:
     """Return the layout for keys that all environments of a mask have, and no other.
 
     Parameters
@@ -70,8 +66,6 @@ def masked_infos(
         Zero where the mask is False; the layout holds them, not copies.
     mask : (n,) bool
         Becomes the mask of the first key.
-    keys : iterable of str, or None
-        The keys of the layout; None: all.
 
     Returns
     -------
@@ -81,7 +75,7 @@ def masked_infos(
     infos: Infos = {}
     # On a bool array count_nonzero costs a fifth of any().
     if np.count_nonzero(mask):
-        for key in values if keys is None else keys:
+        for key in values:
             # Not one mask for all keys: the arrays of infos are the caller's.
             own_mask = mask.copy() if infos else mask
             infos[key], infos[f"_{key}"] = values[key], own_mask

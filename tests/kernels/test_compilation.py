@@ -290,7 +290,11 @@ names = [m.name for m in pkgutil.walk_packages(layer.__path__, "roll_vec.kernels
 modules = [importlib.import_module(name) for name in names if ".rng" not in name]
 for module in modules:
     for name, kernel in vars(module).items():
-        if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
+        if not hasattr(kernel, "py_func"):
+            continue
+        # Those that a function of another file has made for the game are its own.
+        is_made = "<locals>" in kernel.py_func.__qualname__
+        if is_made or kernel.py_func.__module__ == module.__name__:
             first = next(iter(inspect.signature(kernel.py_func).parameters), "")
             if first in ("start", "rows") and not name.startswith("_"):
                 name = module.__name__ + "." + name

@@ -56,19 +56,24 @@ class Lakes:
         self.games = [OracleFrozenLake(rows, **options) for rows in self.boards]
         maps = np.array([codes(rows) for rows in self.boards[: 1 if one_map else None]])
         schedule = options.get("reward_schedule", (1, 0, 0))
-        self.lakes = rules.LakeParameters(
-            first_action,
-            maps,
+        self.options = rules.LakeOptions(
             rules.make_neighbours(*shape),
             rules.make_slip(
                 options.get("is_slippery", True), options.get("success_rate", 1 / 3)
             ),
             np.array(schedule, np.float64),
         )
-        self.state = rules.LakeState(
-            np.full(num_rows, 99),
-            np.full(num_rows, 99, np.int32),
-            np.zeros((6, num_rows), np.uint64),
+        self.variables = rules.LakeState(
+            maps, np.zeros(0, np.int64), np.full(num_rows, 99)
+        )
+        self.positions = self.variables.positions
+        self.rng_states = np.zeros((6, num_rows), np.uint64)
+        self.elapsed_steps = np.full(num_rows, 99, np.int32)
+        self.state = (
+            tuple(self.variables),
+            tuple(self.options),
+            self.rng_states,
+            self.elapsed_steps,
         )
         self.num_steps = np.zeros(num_rows, int)
         self.ranges = ((num_rows // 3, num_rows), (0, num_rows // 3))
@@ -76,28 +81,30 @@ class Lakes:
     def start(self, seeds):
         """Begin episodes row by row, in any order."""
         rows = np.argsort(seeds)
-        rules.seed_rows(rows, seeds[rows], self.state.rng_states)
+        rules.seed_rows(rows, seeds[rows], self.rng_states)
         for i in rows.tolist():
             starts = np.array(list("".join(self.boards[i]))) == "S"
             chances = np.cumsum(starts / starts.sum())
             position = self.games[i].reset(int(seeds[i]))
-            before = self.state.positions.copy()
-            rules.start_rows(0, 1, np.array([i]), chances, tuple(self.state))
+            before = self.positions.copy()
+            rules.start_rows(0, 1, np.array([i]), (chances,), self.state)
             before[i] = position
-            assert self.state.positions.tolist() == before.tolist()
-        assert not self.state.elapsed_steps.any()
+            assert self.positions.tolist() == before.tolist()
+        assert not self.elapsed_steps.any()
 
     def compare_step(self, actions, skip_mask):
         """Step kernel and oracles; compare results and state."""
-        before = self.state.positions.copy()
+        before = self.positions.copy()
         # Nothing of an earlier step may shine through.
         probs, rewards = np.ones((2, self.num_rows))
         flags = np.ones((len(OUTPUTS) - 1, self.num_rows), np.bool_)
         outputs = dict(zip((*OUTPUTS, "probs"), (rewards, *flags, probs), strict=True))
-        tables = tuple(self.lakes), tuple(self.state), (rewards, *flags), probs
+        results, infos = (rewards, *flags[:2]), (*flags[2:], probs)
+        limits = self.first_action, self.max_steps
+        more = limits, self.state, results, infos
         for start, stop in self.ranges:
             unchanged = probs[:start].copy()
-            rules.step_rows(start, stop, actions, skip_mask, self.max_steps, *tables)
+            rules.step_rows(start, stop, 0, actions, skip_mask, *more)
             assert (probs[:start] == unchanged).all()
         self.num_steps += ~skip_mask
         for i, game in enumerate(self.games):
@@ -121,8 +128,8 @@ class Lakes:
                     "successes": "".join(self.boards[i])[step.position] == "G",
                     "probs": step.prob,
                 }
-            assert self.state.positions[i] == game.position
-        assert self.state.elapsed_steps.tolist() == self.num_steps.tolist()
+            assert self.positions[i] == game.position
+        assert self.elapsed_steps.tolist() == self.num_steps.tolist()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -140,7 +147,7 @@ def test_steps_equal_the_oracle(options, first_action, one_map):
     # The generators stand where the oracle's do.
     for i, game in enumerate(lakes.games):
         state = game.rng.bit_generator.state["state"]["state"]
-        high, low = lakes.state.rng_states[:2, i].tolist()
+        high, low = lakes.rng_states[:2, i].tolist()
         assert (high << 64) + low == state
 
 
@@ -174,11 +181,11 @@ def test_grids_and_masks_are_those_of_the_oracle(one_map):
     for options in OPTIONS:
         n, cells = 24, 12
         lakes = Lakes(rng, (3, 4), n, one_map, 0, 0, options)
-        lakes.state.positions[:] = positions = rng.integers(0, cells, n)
+        lakes.positions[:] = positions = rng.integers(0, cells, n)
         grids = np.full((n, cells), 99, np.uint8)
-        rules.write_grids(10, n, lakes.lakes.maps, positions, grids)
+        rules.write_grids(10, n, 0, lakes.variables.maps, positions, grids)
         assert (grids[:10] == 99).all()
-        rules.write_grids(0, 10, lakes.lakes.maps, positions, grids)
+        rules.write_grids(0, 10, 0, lakes.variables.maps, positions, grids)
         for i in range(n):
             expected = codes(lakes.boards[i])
             expected[positions[i]] = {1: 0, 2: 4, 3: 5}[expected[positions[i]]]
@@ -186,7 +193,8 @@ def test_grids_and_masks_are_those_of_the_oracle(one_map):
         # Some rows in any order, and of these a range.
         rows = rng.permutation(n)[:20]
         masks = np.full((20, 4), 7, np.int8)
-        rules.write_action_masks(2, 19, rows, *lakes.lakes[1:4], positions, masks)
+        tables = lakes.variables.maps, *lakes.options[:2]
+        rules.write_action_masks(2, 19, rows, *tables, positions, masks)
         assert (masks[[0, 1, 19]] == 7).all()
         for j in range(2, 19):
             game = lakes.games[rows[j]]

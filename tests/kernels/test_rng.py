@@ -136,7 +136,7 @@ def test_many_draws_at_once_leave_out_masked_generators():
     rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
     for _ in range(steps):
         mask = rng.random(n) < 0.7
-        pcg64.pcg_random_rows(1, n - 1, mask, rng_states, uniforms)
+        pcg64.pcg_random_rows(1, n - 1, np.uint64(0), mask, rng_states, uniforms)
         for i in range(1, n - 1):
             if mask[i]:
                 assert uniforms[i] == references[i].random()

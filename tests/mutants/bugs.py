@@ -118,7 +118,7 @@ BUGS = [
     ),
     Bug(
         "unrolls forget the environments that ended in the last step of a block",
-        "kernels.lockstep",
+        "kernels.unroll",
         "leave_rows",
         swap("NEEDS_RESET if skip_mask[i] else PLAYING"),
         "tests/contract/test_unroll.py",
@@ -178,8 +178,8 @@ BUGS = [
         "roll_vec.stacked.engine",
         "StackedEngine.step",
         change(
-            "masked_infos(values, ~skip_mask, self._info_keys)",
-            "masked_infos(values, skip_mask | True, self._info_keys)",
+            "masked_infos(self._visible_infos(values, 1), ~skip_mask)",
+            "masked_infos(self._visible_infos(values, 1), skip_mask | True)",
         ),
         _LOCKSTEP,
     ),

@@ -17,17 +17,14 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
-from roll_vec.errors import LevelGenerationError, ResetNeededError
+from roll_vec.errors import LevelGenerationError
 from roll_vec.progress import listen
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed, episode_seed
-from roll_vec.stacked import engine as stacked_engine
 from roll_vec.stacked import level_providers
 from roll_vec.stacked import row_threads as threads
 from roll_vec.stacked.bands import search_bands
-from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.level_providers import GeneratedLevels
 from tests.conftest import JIT_OFF
-from tests.contract.cases import DISABLED, MODES, assert_same, draw_actions
 
 SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 SMALL = {"dim_room": (5, 6), "num_boxes": 1}
@@ -425,43 +422,3 @@ def test_episodes_that_begin_in_compiled_code_note_their_level(id, level, unroll
         env.unroll(actions) if unrolls else env.step(actions[0])
         expected = [1 + episode_seed(i, k) % 2 for i in range(9)]
         assert env.get_state().arrays["level_numbers"].tolist() == expected
-
-
-@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    ("id", "more"),
-    [
-        (SOKOBAN, {**SMALL, "num_levels": 20, "action_start": 1}),
-        (LAKES, {"size": 3, "num_levels": 90, "action_start": 1}),
-        ("roll_vec/FrozenLake-v1", {"desc": ["SFF", "FHG"]}),
-    ],
-)
-def test_families_without_a_compiled_unroll_get_the_same(id, more, mode, monkeypatch):
-    # None of ours is without one: a game that is added may be.
-    more = {"autoreset_mode": mode, "obs_mode": "planes", **more}
-    compiled, fallback = (
-        roll_vec.make_vec(id, 9, max_episode_steps=7, **more) for _ in range(2)
-    )
-    for env in (compiled, fallback):
-        env.reset(seed=3)
-    engine = fallback.engine
-    for name in ("_unroll", "_unroll_rows", "_unroll_range"):
-        method = getattr(StackedEngine, name).__get__(engine)
-        monkeypatch.setattr(engine, name, method, raising=False)
-    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
-    if mode is DISABLED:
-        # Ended environments are refused at the same step.
-        messages = set()
-        for env in (compiled, fallback):
-            with pytest.raises(ResetNeededError) as error:
-                env.unroll(np.ones((9, 9), np.int64))
-            messages.add(str(error.value))
-        assert len(messages) == 1
-        return
-    for seed in range(2):
-        actions = draw_actions(compiled, 30, seed)
-        rollout = fallback.unroll(actions)
-        assert_same(tuple(rollout), tuple(compiled.unroll(actions)))
-        assert_same(fallback.successes, compiled.successes)
-        assert (rollout.terminations | rollout.truncations).any()

@@ -46,7 +46,7 @@ class LakeEnv(GridEnv):
         height, width = options.grid_shape
         self._tiles = np.full((1, height * width), kernels.ICE, np.uint8)
         self.s = 0
-        # The last items of `LakeParameters`.
+        # The items of `LakeOptions`.
         self._parameters = (
             kernels.make_neighbours(height, width),
             kernels.make_slip(options.is_slippery, options.success_rate),
@@ -64,7 +64,7 @@ class LakeEnv(GridEnv):
 
     def _grid(self) -> NDArray[np.uint8]:
         grid = np.empty_like(self._tiles)
-        kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
+        kernels.write_grids(0, 1, 0, self._tiles, np.array([self.s], np.int64), grid)
         return grid.reshape(self.observer.shape)
 
     def _observed_grid(self) -> NDArray[np.uint8]:

@@ -150,8 +150,10 @@ class Sokoban(LevelEnv):
         # A batch of one room; the environment itself counts the elapsed steps.
         self.grid, only = np.empty_like(level[0]), np.zeros(1, np.int64)
         players, boxes_left, elapsed_steps = np.zeros((3, 1), np.int32)
-        room = self.grid.reshape(1, -1), players, boxes_left, elapsed_steps
-        kernels.place_rows(0, 1, only, level[0].reshape(1, -1), only, room)
+        room = self.grid.reshape(1, -1), players, boxes_left
+        state = room, self.dim_room[1:], np.zeros((6, 0), np.uint64), elapsed_steps
+        boards, seeds = (level[0].reshape(1, -1),), only.astype(np.uint64)
+        kernels.place_rows(0, 1, only, boards, only, seeds, state)
         self.player, self.boxes_left = int(players[0]), int(boxes_left[0])
 
     def _action_mask(self) -> NDArray[np.int8]:

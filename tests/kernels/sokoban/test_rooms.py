@@ -29,6 +29,11 @@ def make_oracle(board, max_steps=0):
     )
 
 
+def make_state(variables, width, elapsed_steps):
+    """Return the state as kernels take it."""
+    return tuple(variables), (width,), np.zeros((6, 0), np.uint64), elapsed_steps
+
+
 class Rooms:
     """Rooms of one size beside their oracles; kernels are called for two ranges."""
 
@@ -42,8 +47,8 @@ class Rooms:
             flat.copy(),
             (flat >= rules.PLAYER).argmax(axis=1).astype(np.int32),
             (flat == rules.BOX).sum(axis=1).astype(np.int32),
-            np.zeros(n, np.int32),
         )
+        self.elapsed_steps = np.zeros(n, np.int32)
         self.ranges = ((n // 3, n), (0, n // 3))
 
     def step(self, actions, skip_mask):
@@ -51,11 +56,13 @@ class Rooms:
         n = len(self.games)
         # Nothing of an earlier step may shine through.
         outputs = [np.ones(n, np.bool_ if i else np.float64) for i in range(6)]
-        moves, first = actions - 1 + self.first_action, self.first_action
-        tables = self.width, self.max_steps, tuple(self.state), tuple(outputs)
+        moves = actions - 1 + self.first_action
+        limits = self.first_action, self.max_steps
+        state = make_state(self.state, self.width, self.elapsed_steps)
+        outcome = tuple(outputs[:3]), tuple(outputs[3:])
         for start, stop in self.ranges:
             before = outputs[0].copy()
-            rules.step_rows(start, stop, moves, skip_mask, first, *tables)
+            rules.step_rows(start, stop, 0, moves, skip_mask, limits, state, *outcome)
             assert (outputs[0][:start] == before[:start]).all()
         for i, game in enumerate(self.games):
             results = [values[i] for values in outputs]
@@ -71,7 +78,7 @@ class Rooms:
             np.testing.assert_array_equal(grid, game.observe())
             assert divmod(int(self.state.players[i]), self.width) == game.player
             assert self.state.boxes_left[i] == game.num_boxes - game.boxes_on_target
-            assert self.state.elapsed_steps[i] == game.steps
+            assert self.elapsed_steps[i] == game.steps
         return outputs
 
 
@@ -113,25 +120,27 @@ def test_place_rows_puts_levels_into_their_rows():
     n = 12
     grids = np.full((n, 42), 99, np.uint8)
     players, boxes_left, elapsed_steps = np.full((3, n), 99, np.int32)
-    rooms = grids, players, boxes_left, elapsed_steps
+    state = make_state((grids, players, boxes_left), 7, elapsed_steps)
     rows = rng.permutation(n)[:9].astype(np.int64)
     level_indices = rng.integers(0, 20, 9)
     # In two ranges, and the last of the rows not at all.
     for start, stop in ((5, 8), (0, 5)):
-        rules.place_rows(start, stop, rows, levels, level_indices, rooms)
+        rules.place_rows(
+            start, stop, rows, (levels,), level_indices, np.zeros(9, np.uint64), state
+        )
         assert not start or (grids[rows[:start]] == 99).all()
     for row in range(n):
         j = rows.tolist().index(row) if row in rows else 8
         if j == 8:
             assert (grids[row] == 99).all()
-            assert players[row] == boxes_left[row] == 99
+            assert players[row] == boxes_left[row] == elapsed_steps[row] == 99
             continue
         level = levels[level_indices[j]]
         np.testing.assert_array_equal(grids[row], level)
         assert players[row] == np.flatnonzero(level >= rules.PLAYER)[0]
         assert boxes_left[row] == (level == rules.BOX).sum()
     assert len(set(boxes_left[rows[:8]].tolist())) > 1
-    assert (elapsed_steps == 99).all()
+    assert not elapsed_steps[rows[:8]].any()
 
 
 def test_action_masks_are_the_effective_moves_of_the_oracle():

@@ -1,0 +1,200 @@
+"""The base of the engines of games on grids with a class for the single form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from roll_vec.errors import UnsupportedError
+from roll_vec.kernels.grids import copy_grids
+from roll_vec.stacked.action_codes import ActionCodes
+from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.options import METADATA
+from roll_vec.stacked.text_actions import (
+    describe_game,
+    make_action_parser,
+    text_action_space,
+)
+from roll_vec.text.turn import BatchStep
+
+__all__ = ["GridEngine"]
+
+
+class GridEngine(StackedEngine):
+    """An engine whose environments are grids of codes.
+
+    A subclass gives `grids`, `action_masks`, `_named_variables` and the class
+    attributes; the tuples of names are added to those of its bases.
+    """
+
+    SINGLE: ClassVar[type[Any]]
+    """The class of the single environment."""
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
+    """Attributes of the single environment that differ between environments."""
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
+        "get_all_actions",
+        "get_instructions",
+    )
+    """Attributes and side-effect-free methods that all environments share."""
+
+    metadata: dict[str, Any] = METADATA
+    observer: GridObserver
+
+    def __init_subclass__(cls) -> None:
+        for table in ("PER_ENV_ATTRIBUTES", "SHARED_ATTRIBUTES"):
+            tuples = [owner.__dict__.get(table, ()) for owner in reversed(cls.__mro__)]
+            setattr(cls, table, tuple(dict.fromkeys(sum(tuples, ()))))
+
+    def _set_spaces(self) -> None:
+        options = self.options
+        limits = [self.max_steps, getattr(options, "max_steps", None)]
+        self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.observer = GridObserver(options, self.num_threads)
+        self.single_observation_space = self.observer.space
+        self.action_codes = ActionCodes(options)
+        self.first_action = options.first_action
+        self.single_action_space = Discrete(
+            options.FAMILY.num_actions, start=self.first_action
+        )
+        self.action_parser = make_action_parser(options)
+        if self.action_parser is not None:
+            self.single_action_space = text_action_space(self.action_parser)
+        self._instructions = describe_game(options, self.action_parser)
+
+    def instructions(self) -> str:
+        """Return the game, the symbols, the actions and the form of an answer."""
+        return self._instructions
+
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
+    ) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`.
+
+        Raises
+        ------
+        UnsupportedError
+            A game without levels.
+        """
+        message = (
+            f"{self.SINGLE.__name__} has no level options that can change between "
+            f"episodes, got {', '.join(level_options) or 'none'} for "
+            f"{len(env_ids)} environments: make a new environment"
+        )
+        raise UnsupportedError(message)
+
+    # ---------------------------------------------------------------- steps
+
+    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
+        flags = np.empty((5, *shape), np.bool_)
+        infos = {
+            "action_is_effective": flags[2],
+            "action_is_valid": flags[3],
+            "success": flags[4],
+        }
+        return np.empty(shape), flags[0], flags[1], infos
+
+    def _make_observations(
+        self, shape: tuple[int, int], out: Any
+    ) -> tuple[NDArray[Any], ...]:
+        height, width = self.observer.shape
+        num_steps, n = shape
+        # Grids are written straight into ``out``.
+        if out is not None and self.observer.obs_mode == "grid":
+            return (out.reshape(num_steps * n, height * width),)
+        return (np.empty((num_steps * n, height * width), np.uint8),)
+
+    def _shape_observations(
+        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any
+    ) -> Any:
+        return self.observer.observe_steps(arrays[0], shape, out)
+
+    # ---------------------------------------------------------------- state
+
+    def _named_variables(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the state that are the game's own, by name."""
+        raise NotImplementedError
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._state_arrays(), **self._named_variables()}
+
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.make_single().check_values(arrays)
+
+    # ---------------------------------------------------------------- observations
+
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """Return the (n, H, W) codes of all or some environments; not to be written."""
+        raise NotImplementedError
+
+    def _observed_grids(
+        self, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
+        """Return the codes to observe, with `START_MARK` if texts name starts."""
+        return self.grids(rows)
+
+    def observe(self, out: Any = None) -> Any:
+        """Return the observations of all environments; see `Engine.observe`."""
+        if self.observer.obs_mode == "grid":
+            return self._copy_grids(out)
+        return self.observer.observe(self._observed_grids(), out)
+
+    def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+        """Return the codes of all environments in a new array, or in ``out``."""
+        grids = self.grids()
+        if out is None:
+            out = np.empty(grids.shape, np.uint8)
+        self.kernel_threads.run(copy_grids, len(grids), grids, out)
+        return out
+
+    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
+        """Return the observations of some environments, one by one."""
+        return list(self.observer.observe(self._observed_grids(rows)))
+
+    @property
+    def are_codes_enough(self) -> bool:
+        """Whether grids of cell codes decide observations and frames."""
+        # Not the start cells that texts of coordinates name.
+        return self.options.own_space is None and self.options.text_format == "grid"
+
+    def draws_frames(self, mode: str) -> bool:
+        """Return whether grids of cell codes decide the frames of a mode."""
+        return True
+
+    def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+        """Return a frame of each of some environments."""
+        return self.observer.frames(self.grids(rows), mode, self.options.render_scale)
+
+    # ---------------------------------------------------------------- attributes
+
+    def make_single(self) -> Any:
+        """Return a single environment with these options."""
+        fields = dataclasses.fields(self.options)
+        return self.SINGLE(**{f.name: getattr(self.options, f.name) for f in fields})
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an option or another attribute of each environment."""
+        if name == "np_random":
+            return self.generators()
+        if name in self.PER_ENV_ATTRIBUTES:
+            env, arrays, values = self.make_single(), self._state_arrays(), []
+            for row in range(self.num_envs):
+                env.load_values({name: array[row] for name, array in arrays.items()})
+                values.append(getattr(env, name))
+            return tuple(values)
+        if name in self.SHARED_ATTRIBUTES:
+            return (getattr(self.make_single(), name),) * self.num_envs
+        options = {field.name for field in dataclasses.fields(self.options)}
+        if name in options:
+            return (getattr(self.options, name),) * self.num_envs
+        names = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
+        message = (
+            f"{type(self).__name__} has no attribute {name!r} to read; those that "
+            f"exist: {', '.join(sorted(names))}"
+        )
+        raise AttributeError(message)
