@@ -281,31 +281,34 @@ sys.stdin.readline()
 
 
 @needs_locks
-@pytest.mark.parametrize("ending", ["stored", "patience", "end", "another kernel"])
-def test_waiting_for_another_process_ends(root, folder, sources, monkeypatch, ending):
-    place = str(root.parent)
-    holder = start(HOLDER, sources, "kernel", NUMBA_CACHE_DIR=place)
-    timer, name = threading.Timer(0.2, go_on, [[holder]]), "kernel"
-    if ending == "stored":
+def test_waiting_for_another_process_ends(root, folder, sources, monkeypatch):
+    holder = start(HOLDER, sources, "kernel", NUMBA_CACHE_DIR=str(root.parent))
+
+    def wait(name="kernel", timer=None):
+        """Return the seconds of a wait, in which a timer may run."""
+        begin = time.monotonic()
+        if timer is not None:
+            timer.start()
+        folder.lock(name)
+        folder.unlock(name)  # also without a lock
+        return time.monotonic() - begin
+
+    try:
+        assert wait("another") < 10
+        with monkeypatch.context() as patch:
+            patch.setattr(_cache, "_PATIENCE", 0.2)
+            assert 0.2 < wait() < 10
         other = _cache.CacheFolder(sources)
         timer = threading.Timer(0.2, other.write, ["kernel", b"machine code"])
-    elif ending == "patience":
-        monkeypatch.setattr(_cache, "_PATIENCE", 0.2)
-        timer = threading.Timer(20, go_on, [[holder]])
-    elif ending == "another kernel":
-        name = "another"
-    begin = time.monotonic()
-    timer.start()
-    try:
-        folder.lock(name)
-        assert (time.monotonic() - begin < 0.2) == (ending == "another kernel")
-        assert holder.poll() is None or ending == "end"
-        # Who stops waiting keeps nobody out.
-        folder.unlock(name)
+        assert 0.2 < wait(timer=timer) < 10
+        assert wait() < 10
+        folder.remove("kernel")
+        assert holder.poll() is None
+        assert 0.2 < wait(timer=threading.Timer(0.2, holder.kill)) < 10
     finally:
-        timer.cancel()
-        holder.communicate("\n")
-    assert {path.name for path in files(root)} <= {"lock", "kernel"}
+        holder.kill()
+        holder.communicate()
+    assert [path.name for path in files(root)] == ["lock"]
 
 
 @needs_locks
