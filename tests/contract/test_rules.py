@@ -365,13 +365,14 @@ def test_a_digest_covers_all_that_a_rule_reads(tmp_path):
 # Rule, the code of its body, and what the error says beside it.
 MISTAKES = [
     ("step", "env.q = 1; return 0.0, False", "variables p, b, f, ok or of the options"),
-    ("step", "env.p = 1.5; return 0.0, False", "env.p is int32"),
-    ("step", "env.ok = 1; return 0.0, False", "env.ok is bool"),
-    ("step", "env.size = 1; return 0.0, False", "env.size is an option"),
-    ("step", "env.b = 1; return 0.0, False", "write its items, env.b"),
-    ("step", "env.b[0] = 0.5; return 0.0, False", "uint8.* cannot take"),
+    # Of `begin`, which is compiled first: nothing is compiled before the error.
+    ("begin", "env.p = 1.5", "env.p is int32"),
+    ("begin", "env.ok = 1", "env.ok is bool"),
+    ("begin", "env.size = 1", "env.size is an option"),
+    ("begin", "env.b = 1", "write its items, env.b"),
+    ("begin", "env.b[0] = 0.5", "uint8.* cannot take"),
     ("begin", "env.p = rng.poisson(3)", "poisson"),
-    ("step", "env.table[0] = 2; return 0.0, False", "cannot be written"),
+    ("begin", "env.table[0] = 2", "cannot be written"),
     ("observe", "env.p = 3", "env.p: .* only read"),
 ]
 AT_REGISTRATION = [
