@@ -187,6 +187,7 @@ max_actions_per_turn, max_answer_chars
     # ---------------------------------------------------------------- derived
 
     @classmethod
+    @functools.lru_cache(100)
     def common_names(cls) -> frozenset[str]:
         """Return the names of the base classes of this package; no rule reads them."""
         bases = [owner for owner in cls.__mro__ if owner.__module__ in _BASES]

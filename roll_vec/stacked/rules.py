@@ -8,6 +8,7 @@ of any of these is compiled anew, in a file as in a cell of a notebook.
 from __future__ import annotations
 
 import dis
+import functools
 import hashlib
 import linecache
 import re
@@ -119,17 +120,23 @@ def uses_other_generators(function: types.FunctionType) -> bool:
 
 def _globals_of(function: Any) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
+    module, names = function.__globals__, _global_names(function.__code__)
+    values = {name: module[name] for name in names if name in module}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**values, **{name: cell.cell_contents for name, cell in cells}}
+
+
+@functools.lru_cache(1000)
+def _global_names(code: types.CodeType) -> list[str]:
+    """Return the names of the globals that code reads, in order."""
     # Not all names: those of attributes, as in rng.random, may be globals as well.
     names = {
         each.argval
-        for code in _codes(function.__code__)
-        for each in dis.get_instructions(code)
+        for part in _codes(code)
+        for each in dis.get_instructions(part)
         if each.opname == "LOAD_GLOBAL"
     }
-    module = function.__globals__
-    values = {name: module[name] for name in sorted(names) if name in module}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {**values, **{name: cell.cell_contents for name, cell in cells}}
+    return sorted(names)
 
 
 def _describe_function(function: Any, parts: list[str], ids: set[int]) -> None:
