@@ -14,6 +14,12 @@ set, else in the user's cache folder.  The digest covers all kernel files and th
 versions of Python, numpy and numba.  A file holds one kernel for one signature, CPU
 and set of numba's settings: the SHA-256 of the payload, then the payload, a pickle.
 Nothing is read from a folder that another user could have filled.
+
+Processes that start together compile a kernel once: each locks one byte of the file
+``lock`` while it compiles, and the others wait and load.  A process that ends loses its
+locks, and a forked child has none of them.  Threads of a process are kept apart by
+numba's own lock.  It is taken after the byte, never before: so a fork, which takes it
+too, waits for no other process, nor does another thread.
 """
 
 import contextlib
@@ -27,6 +33,7 @@ import sys
 import time
 import uuid
 import warnings
+import zlib
 from pathlib import Path
 
 import numba
@@ -35,6 +42,11 @@ from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 # Settings of numba.config that change machine code.
 _SETTINGS = (
@@ -55,6 +67,9 @@ _SETTINGS = (
 _CHECKSUM = hashlib.sha256
 _CHECKSUM_SIZE = _CHECKSUM().digest_size
 _DAY = 24 * 60 * 60
+# Seconds of waiting for another process, which may hang, and between two looks.
+_PATIENCE = 60
+_PAUSE = 0.01
 # Of the package that holds this layer; kernels import nothing from above.
 _VERSION = sys.modules[__name__.partition(".")[0]].__version__
 
@@ -115,6 +130,7 @@ class CacheFolder:
         self._usable = True
         self._writable = True
         self._warned = False
+        self._locks = None
         self.path = None
 
     def follow(self, file):
@@ -180,6 +196,40 @@ class CacheFolder:
                 temporary.unlink()
         self._writable = True
 
+    def lock(self, name):
+        """Keep other processes from making a file, until `unlock`.
+
+        Waits for a process that makes it, until it is stored; a minute at most.  No
+        lock is taken if the file is there, if none can be stored, and without `fcntl`.
+
+        Raises
+        ------
+        OSError, RuntimeError
+            The folder cannot be used (raised once).
+        """
+        folder = self._open()
+        if folder is None or not self._writable or fcntl is None:
+            return
+        end = time.monotonic() + _PATIENCE
+        with contextlib.suppress(OSError):  # read-only, or a file system without locks
+            if self._locks is None:
+                # Never closed: the process would lose the locks of all its threads.
+                self._locks = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            while not (folder / name).exists() and time.monotonic() < end:
+                try:
+                    fcntl.lockf(
+                        self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte_of(name)
+                    )
+                    return
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+
+    def unlock(self, name):
+        """Let other processes make a file; also if this one has no lock."""
+        if self._locks is not None:
+            with contextlib.suppress(OSError):
+                fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, _byte_of(name))
+
     def remove(self, pattern):
         """Remove the files whose names fit a pattern."""
         for path in self.path.glob(pattern) if self.path is not None else ():
@@ -207,15 +257,22 @@ class CacheFolder:
     def _open(self):
         """Prepare the folder at its first use; return it, or None if it is unusable."""
         if self._usable and self.path is None:
-            self._usable = False
-            if not self._digests:
-                message = "the kernel files cannot be read"  # as in a zip file
-                raise FileNotFoundError(message)
-            path = cache_root() / self._name
-            _prepare(path)
+            try:
+                if not self._digests:
+                    message = "the kernel files cannot be read"  # as in a zip file
+                    raise FileNotFoundError(message)
+                path = cache_root() / self._name
+                _prepare(path)
+            except (OSError, RuntimeError):
+                self._usable = False
+                raise
             self.path = path
-            self._usable = True
         return self.path if self._usable else None
+
+
+def _byte_of(name):
+    """Return the byte of the file of locks that stands for a file."""
+    return zlib.crc32(name.encode())
 
 
 def _prepare(folder):
@@ -314,6 +371,25 @@ class KernelCache(_Cache):
     def flush(self):
         """Remove what is stored of this kernel."""
         self._folder.remove(f"{self._stem}-*")
+
+    @contextlib.contextmanager
+    def lock(self, sig, target_context):
+        """Wait while another process compiles the kernel; keep others waiting.
+
+        The caller must not hold numba's lock, and signals are handled.
+        """
+        if not self._enabled:
+            yield
+            return
+        name = self._file_name(sig, target_context.codegen())
+        try:
+            try:
+                self._folder.lock(name)
+            except (OSError, RuntimeError) as error:
+                self._folder.warn(f"{name} cannot be loaded", error)
+            yield
+        finally:
+            self._folder.unlock(name)
 
     def load_overload(self, sig, target_context):
         """Return the stored CompileResult for a signature, or None."""

@@ -384,7 +384,10 @@ def _problem_of(write, target, value):
         if not accepts(array.dtype, value):
             return f"env.{name} is {array.dtype}: it cannot take a {value}"
     if isinstance(target, ItemsType) and not target.is_writable:
-        return f"an action, an array of the class, and variables where {READ_ONLY}"
+        return (
+            "this array cannot be written: it is an action, an array of the class, or "
+            "a variable in observe or legal"
+        )
     if isinstance(target, ItemsType) and not accepts(target.dtype, value):
         return f"an array of {target.dtype} cannot take a {value}"
     return None

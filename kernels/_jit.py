@@ -67,9 +67,11 @@ class _Kernel(CPUDispatcher):
     def _compile_for_args(self, *args, **kws):
         """Load or compile the kernel for a first call from Python.
 
-        Signals wait: numba does not survive an exception within it.
+        Signals wait: numba does not survive an exception within it.  They do not wait
+        for another process that compiles the kernel.
         """
-        with signal_delay():
+        sig = tuple(map(self.typeof_pyval, args))
+        with self._cache.lock(sig, self.targetctx), signal_delay():
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
     @property

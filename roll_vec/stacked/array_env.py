@@ -187,6 +187,7 @@ max_actions_per_turn, max_answer_chars
     # ---------------------------------------------------------------- derived
 
     @classmethod
+    @functools.lru_cache(100)
     def common_names(cls) -> frozenset[str]:
         """Return the names of the base classes of this package; no rule reads them."""
         bases = [owner for owner in cls.__mro__ if owner.__module__ in _BASES]
@@ -234,13 +235,13 @@ max_actions_per_turn, max_answer_chars
         for owner in reversed(type(self).__mro__):
             names += [name for name in vars(owner) if not name.startswith("_")]
         result: dict[str, Any] = {}
-        read = names_of(self.rules())
+        mentions = names_of(self.rules())
         for name in dict.fromkeys(names):
             if name in self.common_names() or name in self.state:
                 continue
             member = inspect.getattr_static(type(self), name, None)
             is_property = isinstance(member, (property, functools.cached_property))
-            if callable(member) or (is_property and name not in read):
+            if callable(member) or (is_property and name not in mentions):
                 continue
             value = getattr(self, name)
             if isinstance(value, (bool, int, float)):

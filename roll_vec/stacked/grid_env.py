@@ -17,7 +17,7 @@ from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.grid_family import Cell, GridFamily
 from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
-from roll_vec.stacked.options import MAX_SCALE, METADATA
+from roll_vec.stacked.options import MAX_SCALE, METADATA, check_vocab
 from roll_vec.stacked.text_actions import describe_game, symbol_meanings
 
 __all__ = ["GridEnv"]
@@ -90,13 +90,10 @@ action_separator, max_actions_per_turn, max_answer_chars
             raise InvalidOptionError.expected(owner, accepted, self.cells)
         super().__post_init__()
         scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
-        family, vocab = self.FAMILY, self.grid_vocab
+        family = self.FAMILY
         lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
         lookup = {**family.glyphs, **lookup}
-        if vocab is not None and not isinstance(vocab, Mapping):
-            accepted = "a dict from str to str"
-            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
-        vocab = dict(family.meanings if vocab is None else vocab)
+        vocab = check_vocab(self.grid_vocab, family)
         values = {"render_scale": scale, "grid_lookup": lookup, "grid_vocab": vocab}
         for name, value in values.items():
             object.__setattr__(self, name, value)

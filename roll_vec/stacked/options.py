@@ -31,6 +31,7 @@ __all__ = [
     "GridOptions",
     "LevelOptions",
     "check_cells",
+    "check_vocab",
 ]
 
 # Of a generated grid.
@@ -256,12 +257,7 @@ action_separator, max_actions_per_turn, max_answer_chars
         }
         for name, default in defaults.items():
             self._set(name, check_lookup(name, getattr(self, name), default))
-        vocab: Any = self.grid_vocab
-        vocab = self.FAMILY.meanings if vocab is None else vocab
-        if not isinstance(vocab, Mapping):
-            accepted = "a dict from str to str"
-            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
-        self._set("grid_vocab", dict(vocab))
+        self._set("grid_vocab", check_vocab(self.grid_vocab, self.FAMILY))
         numbers = self.num_levels, self.start_level
         if self.levels is None:
             numbers = check_levels(*numbers)
@@ -322,6 +318,20 @@ action_separator, max_actions_per_turn, max_answer_chars
             )
             raise InvalidOptionError.expected("action_start", accepted, value)
         return start
+
+
+def check_vocab(value: Any, family: GridFamily) -> dict[str, str]:
+    """Return the keyword ``grid_vocab``; None stands for a family's meanings.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is no dict.
+    """
+    vocab = family.meanings if value is None else value
+    if not isinstance(vocab, Mapping):
+        raise InvalidOptionError.expected("grid_vocab", "a dict from str to str", vocab)
+    return dict(vocab)
 
 
 def check_cells(name: str, shape: tuple[int, int]) -> None:

@@ -8,6 +8,7 @@ of any of these is compiled anew, in a file as in a cell of a notebook.
 from __future__ import annotations
 
 import dis
+import functools
 import hashlib
 import linecache
 import re
@@ -62,30 +63,32 @@ def rule(function: Callable[..., Any]) -> Any:
 def digest_rules(rules: list[Rule | None]) -> str:
     """Return the digest of rules and of all that they read of their modules."""
     parts: list[str] = []
-    seen: set[int] = set()
+    ids: set[int] = set()
     for each in rules:
         parts.append("rule" if each is not None else "none")
         if each is not None:
-            _describe_function(each.py_func, parts, seen)
+            _describe_function(each.py_func, parts, ids)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
     """Return the functions of rules, and those of their modules that they call."""
-    found = [each.py_func for each in rules if each is not None]
-    for function in found:
+    functions = [each.py_func for each in rules if each is not None]
+    for function in functions:
         for value in _globals_of(function).values():
-            called = getattr(value, "py_func", value)
-            is_own = isinstance(called, types.FunctionType) and called not in found
-            if is_own and called.__module__.partition(".")[0] not in _LIBRARIES:
-                found.append(called)
-    return found
+            callee = getattr(value, "py_func", value)
+            is_new = isinstance(callee, types.FunctionType) and callee not in functions
+            if is_new and callee.__module__.partition(".")[0] not in _LIBRARIES:
+                functions.append(callee)
+    return functions
 
 
 def names_of(rules: list[Rule | None]) -> frozenset[str]:
     """Return all names that rules, and the functions that they call, mention."""
-    codes = [each for found in functions_of(rules) for each in _codes(found.__code__)]
-    return frozenset(name for code in codes for name in code.co_names)
+    codes = [each.__code__ for each in functions_of(rules)]
+    return frozenset(
+        name for code in codes for each in _codes(code) for name in each.co_names
+    )
 
 
 def arrays_of(function: types.FunctionType) -> list[str]:
@@ -117,23 +120,29 @@ def uses_other_generators(function: types.FunctionType) -> bool:
 
 def _globals_of(function: Any) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
+    module, names = function.__globals__, _global_names(function.__code__)
+    values = {name: module[name] for name in names if name in module}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**values, **{name: cell.cell_contents for name, cell in cells}}
+
+
+@functools.lru_cache(1000)
+def _global_names(code: types.CodeType) -> list[str]:
+    """Return the names of the globals that code reads, in order."""
     # Not all names: those of attributes, as in rng.random, may be globals as well.
     names = {
         each.argval
-        for code in _codes(function.__code__)
-        for each in dis.get_instructions(code)
+        for part in _codes(code)
+        for each in dis.get_instructions(part)
         if each.opname == "LOAD_GLOBAL"
     }
-    values = function.__globals__
-    read = {name: values[name] for name in sorted(names) if name in values}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {**read, **{name: cell.cell_contents for name, cell in cells}}
+    return sorted(names)
 
 
-def _describe_function(function: Any, parts: list[str], seen: set[int]) -> None:
-    if id(function) in seen:
+def _describe_function(function: Any, parts: list[str], ids: set[int]) -> None:
+    if id(function) in ids:
         return
-    seen.add(id(function))
+    ids.add(id(function))
     codes = list(_codes(function.__code__))
     names = dict.fromkeys(name for code in codes for name in code.co_names)
     for code in codes:
@@ -148,7 +157,7 @@ def _describe_function(function: Any, parts: list[str], seen: set[int]) -> None:
     values = _globals_of(function)
     for name, value in values.items():
         parts.append(name)
-        _describe_value(value, names, parts, seen)
+        _describe_value(value, names, parts, ids)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -160,7 +169,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _describe_value(
-    value: Any, names: dict[str, None], parts: list[str], seen: set[int]
+    value: Any, names: dict[str, None], parts: list[str], ids: set[int]
 ) -> None:
     """Add a text that differs for values which compile to different code."""
     function = getattr(value, "py_func", value)
@@ -172,18 +181,18 @@ def _describe_value(
         if is_library:
             parts.append(f"{function.__module__}.{function.__qualname__}")
         else:
-            _describe_function(function, parts, seen)
+            _describe_function(function, parts, ids)
     elif isinstance(value, (list, tuple)):
         parts.append(f"{type(value).__name__} {len(value)}")
         for item in value:
-            _describe_value(item, names, parts, seen)
+            _describe_value(item, names, parts, ids)
     elif isinstance(value, types.ModuleType):
         parts.append(value.__name__)
         if value.__name__.partition(".")[0] not in _LIBRARIES:
             for name in names:
                 if hasattr(value, name):
                     parts.append(name)
-                    _describe_value(getattr(value, name), names, parts, seen)
+                    _describe_value(getattr(value, name), names, parts, ids)
     elif isinstance(value, type) or callable(value):
         name = getattr(value, "__qualname__", type(value).__qualname__)
         parts.append(f"{getattr(value, '__module__', '')}.{name}")

@@ -117,8 +117,8 @@ class Writer:
         pad = " " * 8
         state = ", ".join(f"{n!r}: (np.{d}, {s!r})" for n, _, d, s in self.variables)
         infos = [n for n, _, _, _ in self.variables if self.random.random() < 0.4]
-        seen = [self.place(self.random.choice(["int", "float"])) for _ in range(4)]
-        seen = [each.replace("action", "1") for each in seen if "rng" not in each]
+        places = [self.place(self.random.choice(["int", "float"])) for _ in range(4)]
+        places = [each.replace("action", "1") for each in places if "rng" not in each]
         seeding = self.random.choice(["level", "level", "stream"])
         lines = [
             f"class Random{self.number}(roll_vec.ArrayEnv):",
@@ -128,7 +128,7 @@ class Writer:
             "    actions = 4",
             f"    infos = {tuple(infos)!r}",
             f"    seeding = {seeding!r}",
-            f"    observation_space = Box(-np.inf, np.inf, ({len(seen) + 1},))",
+            f"    observation_space = Box(-np.inf, np.inf, ({len(places) + 1},))",
             "    @roll_vec.rule",
             "    def begin(env, rng):",
             f"{pad}action = rng.integers(4)",
@@ -140,8 +140,8 @@ class Writer:
             f"{pad}return reward, bool({self.number_of('bool')})",
             "    @roll_vec.rule",
             "    def observe(env, out):",
-            f"{pad}out[{len(seen)}] = 1",
-            *[f"{pad}out[{k}] = {place}" for k, place in enumerate(seen)],
+            f"{pad}out[{len(places)}] = 1",
+            *[f"{pad}out[{k}] = {place}" for k, place in enumerate(places)],
         ]
         return "\n".join(lines)
 

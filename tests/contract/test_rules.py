@@ -142,15 +142,15 @@ def test_states_copies_and_files_go_on_alike(id, tmp_path):
 @pytest.mark.parametrize("id", [*FAMILIES, "tests_vector/Guess-v0"])
 def test_an_id_of_ones_own_has_a_split(id):
     (split,) = splits_of(id).values()
-    found = find_split(id, "test")
-    assert (split.digest, found.seeds[0], len(found)) == ("", 1_000_000, 500)
+    test = find_split(id, "test")
+    assert (split.digest, test.seeds[0], len(test)) == ("", 1_000_000, 500)
     # A batch of fewer environments plays the episodes in parts.
-    parts = dataclasses.replace(found, make_seeds=lambda: range(1_000_000, 1_000_007))
+    parts = dataclasses.replace(test, make_seeds=lambda: range(1_000_000, 1_000_007))
     envs = parts.make_vec(3)
     envs.action_space.seed(0)
     results = play_split(parts, envs, lambda _: envs.action_space.sample())
     assert len(results.returns) == 7
-    assert parts.compute_digest() == parts.compute_digest() != found.digest
+    assert parts.compute_digest() == parts.compute_digest() != test.digest
     with pytest.raises(InvalidOptionError, match=r"a split of .*: test, got 'train'"):
         find_split(id, "train")
 
@@ -365,13 +365,14 @@ def test_a_digest_covers_all_that_a_rule_reads(tmp_path):
 # Rule, the code of its body, and what the error says beside it.
 MISTAKES = [
     ("step", "env.q = 1; return 0.0, False", "variables p, b, f, ok or of the options"),
-    ("step", "env.p = 1.5; return 0.0, False", "env.p is int32"),
-    ("step", "env.ok = 1; return 0.0, False", "env.ok is bool"),
-    ("step", "env.size = 1; return 0.0, False", "env.size is an option"),
-    ("step", "env.b = 1; return 0.0, False", "write its items, env.b"),
-    ("step", "env.b[0] = 0.5; return 0.0, False", "uint8.* cannot take"),
+    # Of `begin`, which is compiled first: nothing is compiled before the error.
+    ("begin", "env.p = 1.5", "env.p is int32"),
+    ("begin", "env.ok = 1", "env.ok is bool"),
+    ("begin", "env.size = 1", "env.size is an option"),
+    ("begin", "env.b = 1", "write its items, env.b"),
+    ("begin", "env.b[0] = 0.5", "uint8.* cannot take"),
     ("begin", "env.p = rng.poisson(3)", "poisson"),
-    ("step", "env.table[0] = 2; return 0.0, False", "cannot be written"),
+    ("begin", "env.table[0] = 2", "cannot be written"),
     ("observe", "env.p = 3", "env.p: .* only read"),
 ]
 AT_REGISTRATION = [
@@ -489,8 +490,8 @@ def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
     rollout = envs.unroll(actions, out=None)
     codes.reset(seed=6)
     envs.reset(seed=6)
-    for action, seen in zip(actions, rollout.observations, strict=True):
-        assert_same(envs.step(action)[0], seen)
+    for action, result in zip(actions, rollout.observations, strict=True):
+        assert_same(envs.step(action)[0], result)
 
 
 def test_a_code_without_looks_is_told_and_reads_no_memory():

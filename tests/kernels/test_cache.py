@@ -4,18 +4,21 @@ import errno
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core import config
+from numba.core import config, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-from roll_vec.kernels import _cache
+from roll_vec.kernels import _cache, _jit
 from tests.conftest import ROOT
 
 HELPER = "def step(x):\n    return x + 1\n"
@@ -205,30 +208,33 @@ for k in range(20):
 """
 
 
-def test_processes_that_start_together_share_an_empty_cache(tmp_path):
-    (tmp_path / "helper.py").write_text(HELPER)
-    variables = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(tmp_path / "new" / "cache"),
-        "PYTHONPATH": str(ROOT),
-    }
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", RACE, str(tmp_path)],
-            env=variables,
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
+def start(code, *args, **variables):
+    """Start a process and wait until it is ready, before its first line of input."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code, *map(str, args)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go_on(processes):
+    """Have processes that are ready go on."""
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
+
+
+def test_processes_that_start_together_share_an_empty_cache(tmp_path):
+    (tmp_path / "helper.py").write_text(HELPER)
+    place = str(tmp_path / "new" / "cache")
+    processes = [start(RACE, tmp_path, NUMBA_CACHE_DIR=place) for _ in range(3)]
+    go_on(processes)
     # It may leave a file that it was writing, which nobody reads.
     processes[0].kill()
     processes[0].communicate()
@@ -237,6 +243,102 @@ def test_processes_that_start_together_share_an_empty_cache(tmp_path):
         assert (process.returncode, err) == (0, "")
     names = {path.name for path in files(tmp_path / "new") if path.suffix != ".tmp"}
     assert names == {f"kernel-{k}" for k in range(20)}
+
+
+COMPILATION = """
+import sys
+import numpy as np
+from roll_vec.kernels.rng.pcg64 import fold_in_rows
+
+seeds = np.zeros(3, np.uint64)
+print("ready", flush=True)
+sys.stdin.readline()
+fold_in_rows(seeds, seeds, np.zeros(3, np.uint64))
+counts = fold_in_rows.stats.cache_misses, fold_in_rows.stats.cache_hits
+print(*[sum(count.values()) for count in counts])
+"""
+needs_locks = pytest.mark.skipif(_cache.fcntl is None, reason="no locks on Windows")
+
+
+@needs_locks
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
+    processes = [start(COMPILATION, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    go_on(processes)
+    results = [process.communicate() for process in processes]
+    assert sorted(out for out, _ in results) == ["0 1\n", "1 0\n"], results
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from roll_vec.kernels import _cache
+
+_cache.CacheFolder(Path(sys.argv[1])).lock(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+@needs_locks
+def test_waiting_for_another_process_ends(root, folder, sources, monkeypatch):
+    holder = start(HOLDER, sources, "kernel", NUMBA_CACHE_DIR=str(root.parent))
+
+    def wait(name="kernel", timer=None):
+        """Return the seconds of a wait, in which a timer may run."""
+        begin = time.monotonic()
+        if timer is not None:
+            timer.start()
+        folder.lock(name)
+        folder.unlock(name)  # also without a lock
+        return time.monotonic() - begin
+
+    try:
+        assert wait("another") < 10
+        with monkeypatch.context() as patch:
+            patch.setattr(_cache, "_PATIENCE", 0.2)
+            assert 0.2 < wait() < 10
+        other = _cache.CacheFolder(sources)
+        timer = threading.Timer(0.2, other.write, ["kernel", b"machine code"])
+        assert 0.2 < wait(timer=timer) < 10
+        assert wait() < 10
+        folder.remove("kernel")
+        assert holder.poll() is None
+        assert 0.2 < wait(timer=threading.Timer(0.2, holder.kill)) < 10
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert [path.name for path in files(root)] == ["lock"]
+
+
+@needs_locks
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_ctrl_c_and_forks_do_not_wait_for_another_process(
+    root, folder, sources, monkeypatch
+):
+    monkeypatch.setattr(_jit, "FOLDER", folder)
+    step = _jit.kernel(Process(sources).step.py_func)
+    name = step._cache._file_name((types.int64,), step.targetctx.codegen())
+    holder = start(HOLDER, sources, name, NUMBA_CACHE_DIR=str(root.parent))
+    can_fork = []
+
+    def interrupt():
+        # What a fork takes first.
+        lock = global_compiler_lock._lock
+        can_fork.append(lock.acquire(blocking=False) and not lock.release())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    timer = threading.Timer(0.2, interrupt)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            step(4)
+        assert can_fork == [True]
+        assert step.signatures == []
+    finally:
+        timer.cancel()
+        holder.communicate("\n")
+    assert (step(4), hits(step)) == (5, 0)
 
 
 def test_a_file_that_another_process_reads_may_stay(root, folder, monkeypatch):
