@@ -67,7 +67,8 @@ class Family(NamedTuple):
     step_rows: Any
     observe_rows: Any
     write_masks: Any
-    advance_rows: Any  # as those of `.unroll.Unroll`
+    play_row: Any  # as those of `.unroll.Unroll`
+    advance_rows: Any
     unroll: Any
     unroll_rows: Any
 

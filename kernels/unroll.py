@@ -64,6 +64,7 @@ class LevelEpisodes(NamedTuple):
 class Unroll(NamedTuple):
     """The kernels of a game over all rows; see `make_unroll`."""
 
+    play_row: Any  # as it is given
     advance_rows: Any
     unroll: Any
     unroll_rows: Any
@@ -483,4 +484,4 @@ infos, observations, next_observations
                     states[i] = NEEDS_RESET if ends else PLAYING
                     times[i] = t if ends and same_step else t + 1
 
-    return Unroll(advance_rows, unroll, unroll_rows)
+    return Unroll(play_row, advance_rows, unroll, unroll_rows)

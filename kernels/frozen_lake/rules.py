@@ -311,15 +311,18 @@ def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
 @kernel
 def play_row(i, k, actions, rules, state, results, infos):
-    """Take the action k on lake i alone, with a map of its own; see `step_rows`."""
+    """Take the action k on lake i alone, with a map of its own; see `step_rows`.
+
+    Also on the only lake.
+    """
     first_action, max_steps = rules
     (maps, _, positions), (neighbours, slip, schedule), rng_states, elapsed_steps = (
         state
     )
     rewards, terminations, truncations = results
-    effective, valid, successes, _ = infos
+    effective, valid, successes, probs = infos
     before, is_valid = positions[i], actions[k] >= first_action
-    positions[i], reward, terminated, success, _ = step_row(
+    positions[i], reward, terminated, success, prob = step_row(
         i,
         before,
         actions[k],
@@ -335,6 +338,8 @@ def play_row(i, k, actions, rules, state, results, infos):
     truncations[k] = reaches_limit(elapsed_steps[i], max_steps)
     effective[k], valid[k] = positions[i] != before, is_valid
     successes[k] = success
+    if probs.shape[0] == rewards.shape[0]:
+        probs[k] = prob
 
 
 @kernel
@@ -412,7 +417,7 @@ def write_grids(start, stop, at, maps, positions, out):
 
 
 @kernel
-def observe_rows(start, stop, at, state, out):
+def _observe_rows(start, stop, at, state, out):
     """Write the grids of rows to ``out[0]``, see `write_grids`; or their positions.
 
     Positions, if ``out[0]`` is (T * n,) int64.
@@ -429,7 +434,7 @@ def _observe(start, stop, at, maps, positions, out):
 
 
 @kernel
-def observe_row(i, k, state, out):
+def _observe_row(i, k, state, out):
     """Write the grid of lake i, with a map of its own, to row k of ``out[0]``."""
     (maps, _, positions), (grids,) = state[0], out
     for cell in range(maps.shape[1]):
@@ -444,15 +449,15 @@ def write_reset_infos(k, infos):
 
 
 begin_next, place_rows = make_level_kernels(place_row, "random_lake")
-advance_rows, unroll, unroll_rows = make_unroll(
-    step_rows, play_row, observe_rows, observe_row, begin_next, "random_lake"
+_, advance_rows, unroll, unroll_rows = make_unroll(
+    step_rows, play_row, _observe_rows, _observe_row, begin_next, "random_lake"
 )
 # Of the lakes with one map.
-start_rows, unroll_stream, _ = make_unroll(
+_, start_rows, unroll_stream, _ = make_unroll(
     step_rows,
     play_row,
-    observe_rows,
-    observe_row,
+    _observe_rows,
+    _observe_row,
     start_next,
     "lake",
     write_reset_infos,

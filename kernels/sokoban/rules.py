@@ -252,7 +252,7 @@ def place_row(i, levels, level_index, _seed, state):
 
 
 @kernel
-def observe_rows(start, stop, at, state, out):
+def _observe_rows(start, stop, at, state, out):
     """Write the grids of rows to ``out[0]``, (T * n, H * W) uint8."""
     grids = state[0][0]
     size = grids.shape[1]
@@ -262,7 +262,7 @@ def observe_rows(start, stop, at, state, out):
 
 
 @kernel
-def observe_row(i, k, state, out):
+def _observe_row(i, k, state, out):
     """Write the grid of row i to row k of ``out[0]``."""
     (grids, _, _), (cells,) = state[0], out
     for cell in range(grids.shape[1]):
@@ -270,8 +270,8 @@ def observe_row(i, k, state, out):
 
 
 begin_next, place_rows = make_level_kernels(place_row, "sokoban")
-advance_rows, unroll, unroll_rows = make_unroll(
-    step_rows, play_row, observe_rows, observe_row, begin_next, "sokoban"
+_, advance_rows, unroll, unroll_rows = make_unroll(
+    step_rows, play_row, _observe_rows, _observe_row, begin_next, "sokoban"
 )
 
 

@@ -21,10 +21,9 @@ from roll_vec.seeding import MAX_COUNT, draw_entropy, episode_seeds, generator_w
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
-from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.engine import StackedEngine, check_array
 from roll_vec.stacked.levels import EpisodeSeeds
 from roll_vec.stacked.rules import explain
-from roll_vec.stacked.single_state import check_array
 from roll_vec.stacked.text_actions import text_action_space
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep
@@ -86,8 +85,8 @@ class ArrayEngine(StackedEngine):
         return dict(zip(self.options.variables, self.variables, strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_kernels", "_infos")
-        return {name: each for name, each in vars(self).items() if name not in derived}
+        state = super().__getstate__()
+        return {**state, "_kernels": None, "_infos": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -129,6 +128,11 @@ class ArrayEngine(StackedEngine):
         self._observations = self.options.allocate_observations(self.num_envs)
         self._step_outputs = (self._observations,)
         return self._guard(step, actions, skip_mask, max_steps)  # type: ignore[no-any-return]
+
+    def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+        """Take one action in the one environment; see `StackedEngine.play_one`."""
+        self._observations = None
+        return self._guard(super().play_one, actions)  # type: ignore[no-any-return]
 
     def _guard(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function; what rules and their compilation raise names the class."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -23,7 +23,6 @@ from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
-from roll_vec.stacked.single_state import check_array
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
@@ -31,7 +30,7 @@ from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["StackedEngine"]
+__all__ = ["StackedEngine", "check_array"]
 
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
@@ -40,6 +39,38 @@ STEPS_AT_ONCE = 1 << 16
 # Each thread of an unroll takes at least this many steps of environments: handing work
 # to a thread takes 20 to 130 us, a step some 5 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
+
+
+def check_array(
+    arrays: Mapping[str, NDArray[Any]], name: str, lowest: int, highest: int
+) -> None:
+    """Check the values of an array of a state.
+
+    Raises
+    ------
+    InvalidStateError
+        For a value below ``lowest`` or above ``highest``.
+    """
+    array = arrays[name]
+    if array.size and not lowest <= array.min() <= array.max() <= highest:
+        value = array.min() if array.min() < lowest else array.max()
+        accepted = f"values from {lowest} to {highest}"
+        raise InvalidStateError.of_array(name, accepted, value)
+
+
+class _OneStep(NamedTuple):
+    """What `StackedEngine.play_one` writes and reads, made once: a step takes 2 us."""
+
+    arguments: tuple[Any, ...]  # of the kernel, after the actions
+    reward: Callable[[], float]
+    terminated: Callable[[], Any]
+    success: Callable[[], Any] | None
+    infos: list[tuple[str, Callable[[], Any]]]
+
+
+def _reader_of(array: NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that returns item 0: a number of Python, or a new array."""
+    return array.item if array.ndim == 1 else array[0].copy
 
 
 class StackedEngine:
@@ -79,6 +110,7 @@ class StackedEngine:
 
     _kernels: Any
     observer: GridObserver | None
+    metadata: dict[str, Any]
     single_observation_space: Space[Any]
     single_action_space: Space[Any]
     action_codes: ActionCodes | None
@@ -88,6 +120,7 @@ class StackedEngine:
     constants: tuple[Any, ...]
     # Further arguments of the kernel of a step.
     _step_outputs: tuple[Any, ...] = ()
+    _one: _OneStep | None = None
 
     def __init__(
         self,
@@ -221,6 +254,44 @@ class StackedEngine:
         )
         return outcome
 
+    def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+        """Take one action in the one environment of this engine, without a limit.
+
+        Parameters
+        ----------
+        actions : (1,) int64, or a (1, ...) array
+            As `check_actions` returns it.
+
+        Returns
+        -------
+        reward, terminated, infos
+            Numbers of Python, and arrays.
+        """
+        one = self._one
+        if one is None:
+            one = self._one = self._make_one()
+        self._kernels.play_row(0, 0, actions, *one.arguments)
+        if one.success is not None:
+            self.successes[0] = one.success()
+        infos = {name: read() for name, read in one.infos}
+        return one.reward(), one.terminated(), infos
+
+    def _make_one(self) -> _OneStep:
+        *results, infos = self._make_outcome((1,))
+        names = self._visible_infos(infos, 1)
+        readers = {name: _reader_of(array) for name, array in infos.items()}
+        return _OneStep(
+            (self._rules(0), self._state, tuple(results), tuple(infos.values())),
+            results[0].item,
+            results[1].item,
+            readers.get("success"),
+            [(name, readers[name]) for name in names],
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The methods of a copy's arrays would be those of the arrays here.
+        return {**vars(self), "_one": None}
+
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
         """Return the arrays of a step, (n,), or of an unroll, (T, n); not yet written.
 
@@ -228,11 +299,18 @@ class StackedEngine:
         """
         raise NotImplementedError
 
-    def _visible_infos(
-        self, infos: dict[str, NDArray[Any]], ndim: int
-    ) -> dict[str, NDArray[Any]]:
+    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
         """Return the infos that users get; ``ndim`` of their axes are of the batch."""
         return infos
+
+    def reset(
+        self,
+        env_ids: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        raise NotImplementedError
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments; see `Engine.advance`."""
@@ -398,6 +476,16 @@ class StackedEngine:
     def _episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""
         raise NotImplementedError
+
+    # ---------------------------------------------------------------- observations
+
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
+        """Return the observations of some environments, one by one."""
+        raise NotImplementedError
+
+    def observe_one(self) -> Any:
+        """Return the observation of the one environment of this engine."""
+        return self.observe_envs(np.zeros(1, np.int64))[0]
 
     # ---------------------------------------------------------------- state
 

@@ -33,8 +33,8 @@ class GridEngine(StackedEngine):
     attributes; the tuples of names are added to those of its bases.
     """
 
-    SINGLE: ClassVar[type[Any]]
-    """The class of the single environment."""
+    SINGLE: ClassVar[Any]
+    """The class of the single environment, which views a row."""
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
     """Attributes of the single environment that differ between environments."""
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
@@ -123,9 +123,6 @@ class GridEngine(StackedEngine):
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._state_arrays(), **self._named_variables()}
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.make_single().check_values(arrays)
-
     # ---------------------------------------------------------------- observations
 
     def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -156,6 +153,13 @@ class GridEngine(StackedEngine):
         """Return the observations of some environments, one by one."""
         return list(self.observer.observe(self._observed_grids(rows)))
 
+    def observe_one(self) -> Any:
+        """Return the observation of the one environment; see `StackedEngine`."""
+        grids = self._observed_grids()
+        if self.observer.obs_mode == "grid":
+            return grids[0].copy()
+        return self.observer.observe(grids)[0]
+
     @property
     def are_codes_enough(self) -> bool:
         """Whether grids of cell codes decide observations and frames."""
@@ -172,23 +176,15 @@ class GridEngine(StackedEngine):
 
     # ---------------------------------------------------------------- attributes
 
-    def make_single(self) -> Any:
-        """Return a single environment with these options."""
-        fields = dataclasses.fields(self.options)
-        return self.SINGLE(**{f.name: getattr(self.options, f.name) for f in fields})
-
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
         if name == "np_random":
             return self.generators()
         if name in self.PER_ENV_ATTRIBUTES:
-            env, arrays, values = self.make_single(), self._state_arrays(), []
-            for row in range(self.num_envs):
-                env.load_values({name: array[row] for name, array in arrays.items()})
-                values.append(getattr(env, name))
-            return tuple(values)
+            rows = range(self.num_envs)
+            return tuple(getattr(self.SINGLE.view(self, row), name) for row in rows)
         if name in self.SHARED_ATTRIBUTES:
-            return (getattr(self.make_single(), name),) * self.num_envs
+            return (getattr(self.SINGLE.view(self, 0), name),) * self.num_envs
         options = {field.name for field in dataclasses.fields(self.options)}
         if name in options:
             return (getattr(self.options, name),) * self.num_envs

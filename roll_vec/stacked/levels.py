@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
-from roll_vec.seeding import episode_seeds, fold_seed
+from roll_vec.seeding import MAX_COUNT, episode_seeds, fold_seed
+from roll_vec.stacked.engine import check_array
 from roll_vec.stacked.grid_engine import GridEngine
 from roll_vec.stacked.level_providers import (
     NO_LEVELS,
@@ -107,8 +108,7 @@ class _Start(NamedTuple):
 class LevelEngine(GridEngine):
     """An engine whose environments play a new level in each episode.
 
-    A subclass gives `_level_arrays`; the levels come from
-    ``SINGLE.make_level_provider``.
+    A subclass gives `_level_arrays` and `make_level_provider`.
 
     Attributes
     ----------
@@ -120,12 +120,15 @@ class LevelEngine(GridEngine):
         The level options of each environment's next episode.
     """
 
+    @staticmethod
+    def make_level_provider(options: Any, num_threads: int = 1) -> Any:
+        """Return the `LevelProvider` of some options."""
+        raise NotImplementedError
+
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
         self.level_numbers = np.zeros(self.num_envs, np.int64)
-        make_provider = partial(
-            self.SINGLE.make_level_provider, num_threads=self.num_threads
-        )
+        make_provider = partial(self.make_level_provider, num_threads=self.num_threads)
         self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         self.prefetcher = make_prefetcher(
             self.prefetch, self.num_envs, self.num_threads
@@ -152,12 +155,31 @@ class LevelEngine(GridEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
-        first_seeds, numbers = self.episodes.plan(rows, seeds)
+        is_seeded = any(seed is not None for seed in seeds)
+        self.begin_episodes(rows, *self.episodes.plan(rows, seeds), is_seeded)
+
+    def begin_episodes(
+        self,
+        rows: NDArray[np.int64],
+        first_seeds: Seeds,
+        numbers: Seeds,
+        is_seeded: bool = False,
+    ) -> None:
+        """Start certain episodes.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        first_seeds, numbers : (m,) uint64
+            See `EpisodeSeeds`.
+        is_seeded : bool
+            Whether some have new seeds, whose levels nobody could draw ahead of time.
+        """
         level_seeds = episode_seeds(first_seeds, numbers)
-        if all(seed is None for seed in seeds):
-            self._begin(rows, level_seeds)
-        else:
+        if is_seeded:
             self._begin_seeded(rows, level_seeds)
+        else:
+            self._begin(rows, level_seeds)
         self.episodes.commit(rows, first_seeds, numbers)
         self._order(rows)
 
@@ -273,6 +295,13 @@ class LevelEngine(GridEngine):
         super()._unroll(buffer)
         self._number_levels(np.flatnonzero(self.episodes.numbers != before))
 
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
+        check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
+        levels = self.options.levels
+        num_levels = 1 << 32 if levels is None else len(levels)
+        check_array(arrays, "level_numbers", 0, num_levels - 1)
+
     def _number_levels(self, rows: NDArray[np.int64]) -> None:
         """Write the level numbers of rows whose episodes a kernel has begun."""
         if self._needs_level_numbers and len(self.option_sets.providers) == 1:
@@ -353,7 +382,7 @@ class LevelEngine(GridEngine):
             return None
         options = self.option_sets.options[k]
         source = self.prefetcher.source_of(
-            provider, lambda: self.SINGLE.make_level_provider(options).generate
+            provider, lambda: self.make_level_provider(options).generate
         )
         return source if source.is_open else None
 

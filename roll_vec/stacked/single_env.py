@@ -1,45 +1,39 @@
-"""The bases of the single environments: actions, rendering, limits, levels."""
+"""Single environments: a row of a `StackedEngine`, with the interface of Gymnasium."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
-from roll_vec.errors import ResetNeededError
-from roll_vec.stacked.action_codes import ActionCodes
-from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.level_providers import LevelProvider, describe_levels
-from roll_vec.stacked.option_sets import (
-    change_level_options,
-    describe_options,
-    read_options,
-)
+from roll_vec.base_envs import SeededEnv
+from roll_vec.errors import InvalidStateError, ResetNeededError
+from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
+from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rendered_env import RenderedEnv
-from roll_vec.stacked.single_state import LevelState, SingleState
-from roll_vec.stacked.text_actions import (
-    describe_game,
-    make_action_parser,
-    symbol_meanings,
-    text_action_space,
-)
+from roll_vec.stacked.text_actions import symbol_meanings
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
+from roll_vec.vector.engine import EngineState
+from roll_vec.vector.state import fit_value
 
-__all__ = ["GridEnv", "LevelEnv"]
+__all__ = ["LevelEnv", "SingleEnv"]
+
+_ONE = np.zeros(1, np.int64)
+_NO_SKIP = np.zeros(1, np.bool_)
 
 
-class GridEnv(RenderedEnv, SingleState):
-    """One environment that is a grid: actions, rendering, ROLL's step limit.
+class SingleEnv(RenderedEnv):
+    """One environment: a batch of one.
 
-    A subclass gives `_grid`, `_take_action` and what `SingleState` asks for.
+    Its generator, ``np_random``, is a copy where no rule shares it: draws of a user
+    move no episode.
 
     Parameters
     ----------
-    options : GridOptions
+    engine : StackedEngine
+        Of one environment.
 
     Attributes
     ----------
@@ -50,24 +44,39 @@ class GridEnv(RenderedEnv, SingleState):
     """
 
     metadata = METADATA
+    _engine: Any  # a `StackedEngine`
+    # The row of the engine: not 0 where `view` shows one of a batch.
+    _row: int = 0
 
-    def __init__(self, options: Any) -> None:
-        self.options, self.observer = options, GridObserver(options)
-        self.render_mode = options.render_mode
-        self.observation_space = self.observer.space
-        self._action_codes = ActionCodes(options)
-        self.first_action = options.first_action
-        self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(
-            options.FAMILY.num_actions, start=self.first_action
-        )
-        self.action_parser = make_action_parser(options)
-        if self.action_parser is not None:
-            self.action_space = text_action_space(self.action_parser)
-        self._max_steps = getattr(options, "max_steps", None)
-        self.num_env_steps = 0
-        # Computed once: a step takes 2 us.
-        self._has_state_infos = options.has_state_infos
-        self._has_started = False
+    def __init__(self, engine: StackedEngine) -> None:
+        self._engine = engine
+        self.observation_space = engine.single_observation_space
+        self.action_space = engine.single_action_space
+        self.action_parser = engine.action_parser
+        self.first_action = engine.first_action
+        self.metadata, self.render_mode = engine.metadata, engine.render_mode
+        # The option of the rules alone: Gymnasium's wrapper counts for itself.
+        self._max_steps = engine.max_steps
+        self._has_started = self._has_ended = False
+        self._has_mask = engine.options.action_mask
+        self._action = np.zeros(1, np.int64)
+
+    @classmethod
+    def view(cls, engine: StackedEngine, row: int) -> Any:
+        """Return row of an engine, to read attributes from."""
+        env = cls.__new__(cls)
+        env._engine, env._row = engine, row
+        return env
+
+    @property
+    def options(self) -> Any:
+        """The validated keywords."""
+        return self._engine.options
+
+    @property
+    def num_env_steps(self) -> int:
+        """Steps of the current episode."""
+        return int(self._engine.elapsed_steps[self._row])
 
     @property
     def action_lookup(self) -> dict[int, str]:
@@ -77,7 +86,9 @@ class GridEnv(RenderedEnv, SingleState):
     @property
     def accepts_noop(self) -> bool:
         """True if `step` accepts 0, "no valid action", below the action space."""
-        return self.action_parser is None and self.first_action > 0
+        codes = self._engine.action_codes
+        is_integer = self.action_parser is None and codes is not None
+        return is_integer and codes.lowest < codes.first
 
     @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
@@ -90,16 +101,52 @@ class GridEnv(RenderedEnv, SingleState):
 
     def get_instructions(self) -> str:
         """Return the game, the symbols, the actions and the form of an answer."""
-        return describe_game(self.options, self.action_parser)
+        return str(self._engine.instructions())
+
+    # ---------------------------------------------------------------- episodes
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a sequence of episodes; None starts the next episode (the
+            first time, of a sequence from an entropy seed).
+        options : dict or None
+            Ignored.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        """
+        self._check_open()
+        if seed is not None:
+            seed = check_seed(seed)
+        elif not self._has_started:
+            seed = draw_entropy()
+        self._engine.reset(_ONE, [seed])
+        if seed is not None:
+            self._np_random_seed = seed
+        return self._start_episode()
+
+    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
+        """Return the first observation and the info of the reset."""
+        self._has_started, self._has_ended = True, False
+        self._engine.successes[0] = False
+        self._show()
+        return self._observe(), _first(self._engine.reset_infos(_ONE))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
 
         Parameters
         ----------
-        action : int, or str with ``action_mode="text"``
-            An integer of the action space: action + ``action_space.start`` for an agent
-            that counts from 0.  If the space starts at 1, also 0, "no valid action".
+        action : int, array, or str with ``action_mode="text"``
+            Of the action space: action + ``action_space.start`` for an agent that
+            counts from 0.  If the space starts at 1, also 0, "no valid action".
             Any str.
 
         Returns
@@ -113,48 +160,46 @@ class GridEnv(RenderedEnv, SingleState):
             Nothing has changed then.
         """
         self._check_started()
-        if self.action_parser is None:
-            code = self._action_codes.check_one(action)
-            reward, terminated, info = self._take_action(code)
-        else:
+        engine = self._engine
+        if self.action_parser is not None:
+            elapsed_steps = engine.elapsed_steps[0] + 1
             _, reward, terminated, _, info = step_text(
                 self.action_parser, action, self._take_code, MULTIPLIED_INFOS
             )
-        self.num_env_steps += 1
-        # As the kernel `reaches_limit`, without the time of a call.
+            # A turn of several actions is one step for every limit.
+            engine.elapsed_steps[0] = elapsed_steps
+        elif engine.action_codes is not None:
+            code = engine.action_codes.check_one(action)
+            reward, terminated, info = self._take_action(code)
+        else:
+            actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
+            reward, terminated, info = engine.play_one(actions)
         limit = self._max_steps
-        truncated = limit is not None and self.num_env_steps >= limit
+        # As the kernel `reaches_limit`, without the time of a call.
+        truncated = limit > 0 and engine.elapsed_steps.item() >= limit
+        self._has_ended = terminated or truncated
         self._show()
-        if self._has_state_infos:
-            info.update(self._state_infos())
+        if self._has_mask:
+            info["action_mask"] = engine.action_masks(_ONE)[0]
         return self._observe(), reward, terminated, truncated, info
-
-    def _state_infos(self) -> dict[str, Any]:
-        """Return the infos of resets and steps that the options ask for."""
-        return {"action_mask": self._action_mask()} if self.options.action_mask else {}
-
-    def _action_mask(self) -> NDArray[np.int8]:
-        """Return 1 for the actions that can change something, (A,), new."""
-        raise NotImplementedError
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
-        raise NotImplementedError
+        self._action[0] = action
+        result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
+        return result
 
     def _take_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
         reward, terminated, info = self._take_action(code)
+        info["action_is_valid"] = code >= self.first_action
         return None, reward, terminated, False, info
 
-    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
-        """Count steps from 0; return the first observation and the reset's info."""
-        self.num_env_steps = 0
-        self._has_started = True
-        self._show()
-        info = self._state_infos()
-        if self.action_parser is not None:
-            info["env_instruction"] = self.get_instructions()
-        return self._observe(), info
+    def _observe(self) -> Any:
+        return self._engine.observe_one()
+
+    def _frame(self, mode: str) -> Any:
+        return self._engine.frames(_ONE, mode)[0]
 
     def _check_started(self) -> None:
         self._check_open()
@@ -162,46 +207,98 @@ class GridEnv(RenderedEnv, SingleState):
             message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
-    def _grid(self) -> NDArray[np.uint8]:
-        """Return the (H, W) codes; not to be written."""
-        raise NotImplementedError
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """The generator at its present position, under Gymnasium's name for it."""
+        return self._engine.generators()[0] if self._has_started else None
 
-    def _observed_grid(self) -> NDArray[np.uint8]:
-        """Return the (H, W) codes to observe; `START_MARK` where texts name starts."""
-        return self._grid()
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        if generator is not None:
+            self._engine.rng_states[:, 0] = generator_words(generator)
 
-    def _observe(self) -> Any:
-        return self.observer.observe_one(self._observed_grid())
+    # ---------------------------------------------------------------- state
 
-    def _frame(self, mode: str) -> Any:
-        grids = self._grid()[np.newaxis]
-        return self.observer.frames(grids, mode, self.options.render_scale)[0]
+    def get_state(self) -> dict[str, Any]:
+        """Return all that later steps and resets depend on.
+
+        Returns
+        -------
+        dict
+            Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
+            ``seeds``, the seed of the stream or None; ``has_ended``, whether the
+            episode has ended by the rules or at the option ``max_steps``.
+
+        Raises
+        ------
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        state = self._engine.get_state()
+        row = {name: _copy(array[0]) for name, array in state.arrays.items()}
+        # Arrays with the name of a shared table are indices into it.
+        for name, values in state.shared.items():
+            row[name] = values[row[name]]
+        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, or to a row of a batch's state.
+
+        The step count of Gymnasium's wrapper `TimeLimit` stays as it is.
+
+        Parameters
+        ----------
+        state : mapping
+            Of an environment with the same options.
+
+        Raises
+        ------
+        InvalidStateError
+            If names, shapes or values do not fit; nothing has changed then.
+        ClosedError
+        """
+        self._check_open()
+        engine = self._engine
+        present = engine.get_state()
+        names = sorted(present.arrays)
+        if not isinstance(state, Mapping) or not set(names) <= state.keys():
+            value = sorted(state) if isinstance(state, Mapping) else state
+            raise InvalidStateError.expected("state", f"a dict with {names}", value)
+        arrays, shared = {}, {}
+        for name, array in present.arrays.items():
+            value = state[name]
+            if name in present.shared:
+                shared[name], value = [value], array[0] * 0
+            arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
+        whole = EngineState(arrays, shared)
+        engine.check_state(whole)
+        seed = state.get("seeds")
+        seed = None if seed is None else check_seed(seed)
+        engine.set_state(whole, _ONE, _ONE)
+        self._np_random_seed, self._has_started = seed, True
+        self._has_ended = bool(state.get("has_ended", False))
+        self._show()
 
 
-class LevelEnv(GridEnv, LevelState):
+class LevelEnv(SingleEnv, SeededEnv):
     """One environment that plays a new level in each episode.
 
     The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as
     an environment of a batch; it draws from ``level_seed`` alone.
-
-    A subclass gives `make_level_provider`, `_begin`, `_grid` and `_take_action`.
-
-    Attributes
-    ----------
-    level_number : int
-        The level that is played, or 0: see `LevelEngine.level_numbers`.
     """
 
-    def __init__(self, options: Any) -> None:
-        super().__init__(options)
-        self.level_number = 0
-        self._level_provider = self.make_level_provider(options)
-        self._has_level_infos = options.has_level_infos
+    _state_has_stream = True
 
-    @staticmethod
-    def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
-        """Return the provider of the levels of some options."""
-        raise NotImplementedError
+    @property
+    def options(self) -> Any:
+        """The validated keywords, with the level options of the next episode."""
+        sets = self._engine.option_sets
+        return sets.options[sets.indices[self._row]]
+
+    @property
+    def level_number(self) -> int:
+        """The level that is played, or 0: see `LevelEngine.level_numbers`."""
+        return int(self._engine.level_numbers[self._row])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -229,23 +326,11 @@ class LevelEnv(GridEnv, LevelState):
             If no level was found; nothing has changed then.
         """
         episode = self._plan_episode(seed)
-        seeds = np.array([episode.level_seed], np.uint64)
-        provider = self._level_provider
-        levels, level_indices = provider.get(seeds)
-        (index,), num_measures = level_indices, len(provider.measures)
-        numbers = np.zeros(1, np.int64)
-        if self.options.needs_level_numbers:
-            numbers = provider.level_numbers(seeds, level_indices)
-        infos: dict[str, Any] = {}
-        if self._has_level_infos:
-            parts = provider, numbers, seeds, levels, level_indices
-            infos = describe_levels(self.options, *parts)
-        level = tuple(part[index] for part in levels[: len(levels) - num_measures])
-        self._begin(level, episode.level_seed)
+        first_seeds = np.array([episode.stream], np.uint64)
+        numbers = np.array([episode.number], np.uint64)
+        self._engine.begin_episodes(_ONE, first_seeds, numbers)
         self._commit_episode(episode)
-        self.level_number = int(numbers[0])
-        observation, info = self._start_episode()
-        return observation, {**info, **_first_item(infos)}
+        return self._start_episode()
 
     def set_level_options(self, **level_options: Any) -> None:
         """Change the levels from the next episode on; the present one goes on.
@@ -265,41 +350,38 @@ class LevelEnv(GridEnv, LevelState):
         ClosedError
         """
         self._check_open()
-        self._change_options(change_level_options(self.options, level_options))
-
-    def _change_options(self, options: Any) -> None:
-        if options != self.options:
-            self._level_provider = self.make_level_provider(options)
-            self.options = options
-
-    def get_state(self) -> dict[str, Any]:
-        """Return all that later steps and resets depend on; see `SingleState`."""
-        return {**super().get_state(), "level_options": describe_options(self.options)}
+        self._engine.set_level_options(_ONE, level_options)
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state, also to its level options; see `SingleState.set_state`."""
-        self._check_open()
-        options = self.options
-        if isinstance(state, Mapping):
-            options = read_options(options, state.get("level_options"))
+        """Go to a state, also to its level options; see `SingleEnv.set_state`."""
         super().set_state(state)
-        self._change_options(options)
+        episodes = self._engine.episodes
+        self._stream = int(episodes.first_seeds[0])
+        self._episode = int(episodes.numbers[0])
+        self.level_seed = episode_seed(self._stream, self._episode)
+        self._generator = None
 
-    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
-        """Start to play a level.
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """The generator of `SeededEnv`: new in each episode."""
+        return SeededEnv._np_random.fget(self)  # type: ignore[attr-defined, no-any-return]
 
-        Parameters
-        ----------
-        level : tuple
-            The level's part of each array of a `Levels`; not to be written.
-        episode_seed : int
-        """
-        raise NotImplementedError
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator = generator
 
 
-def _first_item(infos: dict[str, Any]) -> dict[str, Any]:
-    """Return infos of (1,) arrays, also in dicts, as numbers of Python."""
-    return {
-        key: _first_item(value) if isinstance(value, dict) else value.item()
-        for key, value in infos.items()
-    }
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _first(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the infos of environment 0: numbers of Python, texts and arrays."""
+    return {key: _first_of(value) for key, value in infos.items()}
+
+
+def _first_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _first(value)
+    first: Any = value[0]
+    return first.item() if isinstance(first, np.generic) else first

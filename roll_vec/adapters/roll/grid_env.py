@@ -53,7 +53,7 @@ class RollGridEnv(LevelEnv, BaseDiscreteActionEnv):
         mode = self.config.render_mode if mode is None else mode
         check_choice("mode", mode, _MODES)
         self._check_started()
-        return self.observer.frames(self._grid()[np.newaxis], mode)[0]
+        return self._frame(mode)
 
     def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
         """Return the grid as pixels.

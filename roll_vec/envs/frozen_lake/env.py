@@ -1,10 +1,11 @@
-"""One frozen lake: with Gymnasium's map, or with ROLL's random maps."""
+"""Frozen lakes, with Gymnasium's map or ROLL's random maps: N in arrays, and one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,101 +23,322 @@ from roll_vec.envs.frozen_lake.solver import (
     solve_positions,
 )
 from roll_vec.errors import SolverLimitError
-from roll_vec.kernels.frozen_lake import rules as kernels
+from roll_vec.kernels.frozen_lake import rules
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.seeding import (
-    check_seed,
-    draw_entropy,
-    generator_at,
-    generator_words,
-)
+from roll_vec.seeding import generator_words
 from roll_vec.stacked.coordinate_texts import START_MARK
-from roll_vec.stacked.level_providers import LevelProvider
-from roll_vec.stacked.single_env import GridEnv, LevelEnv
-from roll_vec.stacked.single_state import check_array
+from roll_vec.stacked.engine import check_array
+from roll_vec.stacked.grid_engine import GridEngine
+from roll_vec.stacked.levels import LevelEngine
+from roll_vec.stacked.single_env import LevelEnv, SingleEnv
+from roll_vec.text.turn import BatchStep
 
-__all__ = ["FrozenLake", "RandomFrozenLake"]
+__all__ = [
+    "FrozenLake",
+    "FrozenLakeEngine",
+    "LakeEngine",
+    "RandomFrozenLake",
+    "RandomFrozenLakeEngine",
+]
 
 
-class LakeEnv(GridEnv):
-    """One lake: the step and the grid of both families."""
+class LakeEngine(GridEngine):
+    """N lakes: the step and the grids of both families.
 
-    def _set_rules(self) -> None:
-        options = self.options
-        height, width = options.grid_shape
-        self._tiles = np.full((1, height * width), kernels.ICE, np.uint8)
-        self.s = 0
-        # The items of `LakeOptions`.
-        self._parameters = (
-            kernels.make_neighbours(height, width),
-            kernels.make_slip(options.is_slippery, options.success_rate),
+    Attributes
+    ----------
+    variables : tuple of arrays
+        Those of `roll_vec.kernels.frozen_lake.rules.LakeState`: maps, starts and
+        positions.
+    """
+
+    HAS_PROB: ClassVar[bool] = True
+    """Whether infos have ``prob``, the probability of the slip."""
+
+    options: Any
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """(n,) int64: the players' cells, row * W + column."""
+        return self.variables[2]
+
+    def _set_rules(self, maps: NDArray[np.uint8], num_starts: int) -> None:
+        options, n = self.options, self.num_envs
+        starts, positions = np.zeros(num_starts, np.int64), np.zeros(n, np.int64)
+        self.variables = maps, starts, positions
+        self.rng_states = np.zeros((PCG_WORDS, n), np.uint64)
+        # The items of the kernels' `LakeOptions`.
+        self.constants = (
+            rules.make_neighbours(*self.observer.shape),
+            rules.make_slip(options.is_slippery, options.success_rate),
             np.array(options.reward_schedule, np.float64),
         )
 
-    @property
-    def tiles(self) -> NDArray[np.uint8]:
-        """(H, W) uint8: 1 ice, 2 hole, 3 goal."""
-        return self._tiles.reshape(self.observer.shape)
+    def _named_variables(self) -> dict[str, NDArray[Any]]:
+        return {"positions": self.positions, "generator_states": self.rng_states.T}
 
-    @tiles.setter
-    def tiles(self, tiles: NDArray[np.uint8]) -> None:
-        self._tiles = tiles.reshape(1, -1).copy()
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        check_array(arrays, "positions", 0, self.variables[0].shape[1] - 1)
 
-    def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty_like(self._tiles)
-        kernels.write_grids(0, 1, 0, self._tiles, np.array([self.s], np.int64), grid)
-        return grid.reshape(self.observer.shape)
+    def _maps(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the maps of some environments, or the one of all."""
+        maps = self.variables[0]
+        return maps if len(maps) < self.num_envs else maps[rows]
 
-    def _observed_grid(self) -> NDArray[np.uint8]:
-        grid = self._grid()
-        if self.observer.text_format != "grid":
-            # Each family has `desc`, one as an attribute, one as a property.
-            grid[self.desc == b"S"] |= START_MARK  # type: ignore[attr-defined]
-        return grid
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Return the best play of some lakes from here; see `LakeEnv.solve`."""
+        return solve_positions(
+            LakeSolver(self.observer.shape, self.constants[1], self.num_threads),
+            self._maps(env_ids),
+            self.positions[env_ids],
+            objective,
+            self.first_action,
+        )
 
-    def _action_mask(self) -> NDArray[np.int8]:
-        neighbours, slip, _ = self._parameters
-        masks = np.empty((1, len(FROZEN_LAKE.action_names)), np.int8)
-        kernels.write_action_masks(
-            0,
-            1,
-            np.zeros(1, np.int64),
-            self._tiles,
+    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
+        outcome = super()._make_outcome(shape)
+        # Where it is no info, it is the kernel's own, of one step.
+        outcome[3]["prob"] = np.empty(shape if self.HAS_PROB else self.num_envs)
+        return outcome
+
+    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
+        if self.HAS_PROB:
+            return infos
+        return {key: each for key, each in infos.items() if key != "prob"}
+
+    def action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return 1 for the actions that may move the player, (m, 4), new."""
+        neighbours, slip, _ = self.constants
+        masks = np.empty((len(rows), len(FROZEN_LAKE.action_names)), np.int8)
+        self.kernel_threads.run(
+            rules.write_action_masks,
+            len(rows),
+            rows,
+            self.variables[0],
             neighbours,
             slip,
-            np.array([self.s], np.int64),
+            self.positions,
             masks,
         )
-        mask: NDArray[np.int8] = masks[0]
-        return mask
+        return masks
 
-    def _move(
-        self, action: int, rng: np.random.Generator
-    ) -> tuple[float, bool, bool, float]:
-        """Take one action; return reward, terminated, success, the slip's chance."""
-        is_valid = action >= self.first_action
-        neighbours, slip, reward_schedule = self._parameters
-        position, reward, terminated, success, prob = kernels.step_row(
-            0,
-            self.s,
-            action,
-            rng.random() if is_valid else 0.0,
-            self.first_action,
-            self._tiles,
-            neighbours,
-            slip,
-            reward_schedule,
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """Return the codes of all or some environments; see `GridEngine.grids`."""
+        maps, positions = self.variables[0], self.positions
+        if rows is not None:
+            maps, positions = self._maps(rows), positions[rows]
+        grids = np.empty((len(positions), *self.observer.shape), np.uint8)
+        self._write_grids(maps, positions, grids)
+        return grids
+
+    def _write_grids(
+        self,
+        maps: NDArray[np.uint8],
+        positions: NDArray[np.int64],
+        out: NDArray[np.uint8],
+    ) -> None:
+        cells = out.reshape(len(out), maps.shape[1])
+        self.kernel_threads.run(rules.write_grids, len(out), 0, maps, positions, cells)
+
+    def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+        if out is None:
+            return self.grids()
+        self._write_grids(self.variables[0], self.positions, out)
+        return out
+
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        """Return `START_MARK` at start cells, else 0, (n, H, W) or (1, H, W)."""
+        raise NotImplementedError
+
+    def _observed_grids(
+        self, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
+        grids = self.grids(rows)
+        if self.observer.text_format != "grid":
+            grids |= self._start_marks(rows)
+        return grids
+
+    def _needs_single_steps(self) -> bool:
+        # The buffer of an unroll has codes alone, without the starts.
+        return super()._needs_single_steps() or self.observer.text_format != "grid"
+
+
+class FrozenLakeEngine(LakeEngine):
+    """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
+
+    HAS_RESET_INFOS: ClassVar[bool] = True
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("s",)
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
+        "action_lookup",
+        "desc",
+        "initial_state_distrib",
+        "ncol",
+        "nrow",
+        "P",
+    )
+
+    _kernels = SimpleNamespace(
+        step_rows=rules.step_rows,
+        play_row=rules.play_row,
+        unroll=rules.unroll_stream,
+    )
+
+    def _allocate(self) -> None:
+        desc = self.options.map
+        self._set_rules(tile_codes(desc).reshape(1, -1), 0)
+        self.start_chances = np.cumsum(start_distribution(desc))
+
+    def _episodes(self) -> tuple[Any, ...]:
+        return (self.start_chances,)
+
+    def reset(
+        self,
+        rows: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Seed generators or let them go on; see `Engine.reset`."""
+        new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
+        low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
+        rules.seed_rows(
+            rows[list(new_seeds)], np.array(low_words, np.uint64), self.rng_states
         )
-        self.s = int(position)
-        return float(reward), bool(terminated), bool(success), float(prob)
+        for j, seed in new_seeds.items():
+            # The kernel takes 64 bits; numpy itself seeds from more.
+            if seed >= 1 << 64:
+                generator = np.random.Generator(np.random.PCG64(seed))
+                self.rng_states[:, rows[j]] = generator_words(generator)
+        self.advance(rows)
 
-    def _info(self, action: int, before: int, success: bool) -> dict[str, Any]:
-        """Return the info of an action, with the player's cell before it."""
-        return {
-            "action_is_effective": self.s != before,
-            "action_is_valid": action >= self.first_action,
-            "success": success,
-        }
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Draw the start cells of the next episodes in some environments."""
+        self.kernel_threads.run(
+            rules.start_rows, len(rows), rows, self._episodes(), self._state
+        )
+
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        starts = self.options.map == b"S"
+        return np.where(starts, np.uint8(START_MARK), np.uint8(0))[np.newaxis]
+
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """Return ``prob``, which is 1, and those of all games."""
+        probs = np.empty(len(rows))
+        probs.fill(1.0)  # `np.ones` takes twice as long
+        return {"prob": probs, **super().reset_infos(rows)}
+
+    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
+        if self.action_parser is not None:
+            return infos
+        # With integer actions those of Gymnasium alone.
+        return {key: infos[key] for key in ("prob", "action_mask") if key in infos}
+
+    def observe(self, out: Any = None) -> Any:
+        """Return positions or grids; see `Engine.observe`."""
+        if self.options.obs_mode != "position":
+            return super().observe(out)
+        if out is None:
+            return self.positions.copy()
+        np.copyto(out, self.positions)
+        return out
+
+    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
+        """Return the positions or grids of some environments."""
+        if self.options.obs_mode != "position":
+            return super().observe_envs(rows)
+        return self.positions[rows].tolist()  # type: ignore[no-any-return]
+
+    def observe_one(self) -> Any:
+        """Return the position or grid of the one environment."""
+        if self.options.obs_mode != "position":
+            return super().observe_one()
+        return self.positions.item()
+
+    def _make_observations(
+        self, shape: tuple[int, int], out: Any
+    ) -> tuple[NDArray[Any], ...]:
+        if self.options.obs_mode != "position":
+            return super()._make_observations(shape, out)
+        positions = np.empty(shape, np.int64) if out is None else out
+        return (positions.reshape(-1),)
+
+    def _shape_observations(
+        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any
+    ) -> Any:
+        if self.options.obs_mode != "position":
+            return super()._shape_observations(arrays, shape, out)
+        return arrays[0].reshape(shape)
+
+
+class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
+    """N lakes, each with a map of its own; see `roll_vec.vector.engine.Engine`.
+
+    The slips of an episode are drawn from a PCG64 generator seeded with the episode's
+    seed.  With unlimited levels this is also the level's seed, as in ROLL.
+    """
+
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "s")
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ncol", "nrow")
+    HAS_PROB: ClassVar[bool] = False  # as in ROLL
+
+    _kernels = rules
+    make_level_provider = staticmethod(make_level_provider)
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        height, width = self.options.grid_shape
+        n = self.num_envs
+        self._set_rules(np.zeros((n, height * width), np.uint8), n)
+
+    def _named_variables(self) -> dict[str, NDArray[Any]]:
+        maps, starts, _ = self.variables
+        return {**super()._named_variables(), "maps": maps, "starts": starts}
+
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super()._check_values(arrays)
+        LevelEngine._check_values(self, arrays)
+        check_array(arrays, "maps", rules.ICE, rules.GOAL)
+        check_array(arrays, "starts", 0, self.variables[0].shape[1] - 1)
+
+    def _level_arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.variables[:2]
+
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        maps, starts, _ = self.variables
+        starts = starts if rows is None else starts[rows]
+        marks = np.zeros((len(starts), maps.shape[1]), np.uint8)
+        marks[np.arange(len(starts)), starts] = START_MARK
+        return marks.reshape(-1, *self.observer.shape)
+
+
+class LakeEnv(SingleEnv):
+    """One lake: what both families have."""
+
+    @property
+    def tiles(self) -> NDArray[np.uint8]:
+        """(H, W) uint8: 1 ice, 2 hole, 3 goal; not to be written."""
+        maps = self._engine.variables[0]
+        tiles: NDArray[np.uint8] = maps[self._row % len(maps)]
+        return tiles.reshape(self.nrow, self.ncol)
+
+    @property
+    def nrow(self) -> int:
+        """Rows of the map."""
+        return int(self._engine.observer.shape[0])
+
+    @property
+    def ncol(self) -> int:
+        """Columns of the map."""
+        return int(self._engine.observer.shape[1])
+
+    @property
+    def s(self) -> int:
+        """The player's cell, row * ncol + column; may be set."""
+        return int(self._engine.positions[self._row])
+
+    @s.setter
+    def s(self, cell: int) -> None:
+        self._engine.positions[self._row] = cell
 
     def solve(
         self, objective: str = "moves"
@@ -143,14 +365,7 @@ class LakeEnv(GridEnv):
         ResetNeededError, ClosedError
         """
         self._check_started()
-        _, slip, _ = self._parameters
-        (solution,) = solve_positions(
-            LakeSolver(self.observer.shape, slip),
-            self._tiles,
-            np.array([self.s], np.int64),
-            objective,
-            self.first_action,
-        )
+        (solution,) = self._engine.solve(np.zeros(1, np.int64), objective)
         return solution  # type: ignore[no-any-return]
 
     @property
@@ -161,40 +376,10 @@ class LakeEnv(GridEnv):
         except SolverLimitError:
             return None
         if isinstance(solution, LakeSolution):
-            is_lost = solution.value == 0.0 or self._is_over()
+            is_over = rules.is_terminal(self.tiles.flat[self.s])
+            is_lost = solution.value == 0.0 or is_over
             return None if is_lost else int(solution.policy[self.s])
         return None if solution is None or not len(solution) else int(solution[0])
-
-    # -------------------------------------------------------------------- state
-
-    def state_values(self) -> dict[str, Any]:
-        """Return the state with the player's cell and the generator of slips."""
-        return {
-            **super().state_values(),
-            "positions": np.int64(self.s),
-            "generator_states": generator_words(self._slips),
-        }
-
-    def load_values(self, values: Mapping[str, Any]) -> None:
-        """Take over checked values."""
-        super().load_values(values)
-        self.s = int(values["positions"])
-
-    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check that every player is on the map."""
-        super().check_values(arrays)
-        check_array(arrays, "positions", 0, self._tiles.size - 1)
-
-    def _is_over(self) -> bool:
-        return bool(kernels.is_terminal(self._tiles[0, self.s]))
-
-    def _is_success(self) -> bool:
-        return bool(self._tiles[0, self.s] == kernels.GOAL)
-
-    @property
-    def _slips(self) -> np.random.Generator:
-        """The generator that slips are drawn from."""
-        raise NotImplementedError
 
 
 class FrozenLake(LakeEnv):
@@ -227,100 +412,72 @@ class FrozenLake(LakeEnv):
     initial_state_distrib : (H * W,) float64
     """
 
+    lastaction: int | None = None
+
     @takes_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
-        super().__init__(options)
-        self._set_rules()
-        self.desc = options.map
-        self.nrow, self.ncol = self.desc.shape
-        self.tiles = tile_codes(self.desc)
-        self.reward_range = min(options.reward_schedule), max(options.reward_schedule)
-        self.initial_state_distrib = start_distribution(self.desc)
-        self.lastaction: int | None = None
-        self._start_chances = np.cumsum(self.initial_state_distrib)
+        super().__init__(FrozenLakeEngine(options, 1, None, 1))
+
+    @property
+    def desc(self) -> NDArray[np.bytes_]:
+        """The (H, W) map of bytes."""
+        return self.options.map  # type: ignore[no-any-return]
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward."""
+        return min(self.options.reward_schedule), max(self.options.reward_schedule)
+
+    @property
+    def initial_state_distrib(self) -> NDArray[np.float64]:
+        """(H * W,) float64: the probability of each start cell."""
+        return start_distribution(self.desc)
 
     @cached_property
     def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
-        neighbours, slip, _ = self._parameters
+        neighbours, slip, _ = self._engine.constants
         rewards = dict(
-            zip(kernels.REWARD_TILES, self.options.reward_schedule, strict=True)
+            zip(rules.REWARD_TILES, self.options.reward_schedule, strict=True)
         )
         chances = list(enumerate(slip[0].tolist()))
         if not self.options.is_slippery:
             chances = chances[1:2]
-        tiles = self._tiles[0].tolist()
+        tiles = self.tiles.reshape(-1).tolist()
 
         def transitions(
             state: int, action: int
         ) -> list[tuple[float, int, float, bool]]:
-            if kernels.is_terminal(tiles[state]):
+            if rules.is_terminal(tiles[state]):
                 return [(1.0, state, 0, True)]
             cells = [
-                int(neighbours[state, kernels.turn(action, outcome)])
+                int(neighbours[state, rules.turn(action, outcome)])
                 for outcome, _ in chances
             ]
             return [
-                (chance, cell, rewards[tiles[cell]], kernels.is_terminal(tiles[cell]))
+                (chance, cell, rewards[tiles[cell]], rules.is_terminal(tiles[cell]))
                 for cell, (_, chance) in zip(cells, chances, strict=True)
             ]
 
         return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 
-    def _observe(self) -> Any:
-        if self.options.obs_mode == "position":
-            return self.s
-        return super()._observe()
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode, as Gymnasium does.
-
-        Parameters
-        ----------
-        seed : int or None
-            An int seeds ``np_random``; None lets it go on.
-        options : dict or None
-            Ignored.
-
-        Raises
-        ------
-        InvalidSeedError, ClosedError
-        """
-        self._check_open()
-        if seed is not None:
-            seed = check_seed(seed)
-        elif self._np_random is None:
-            seed = draw_entropy()
-        super().reset(seed=seed)
-        uniform = self.np_random.random()
-        self.s = int(kernels.categorical_sample(self._start_chances, uniform))
+        """Start a new episode, as Gymnasium does; see `SingleEnv.reset`."""
         self.lastaction = None
-        observation, info = self._start_episode()
-        return observation, {"prob": 1.0, **info}
+        return super().reset(seed=seed, options=options)
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        before = self.s
-        reward, terminated, success, prob = self._move(action, self.np_random)
         if action >= self.first_action:
             self.lastaction = action
-        if self.action_parser is None:
-            return reward, terminated, {"prob": prob}
-        return reward, terminated, {**self._info(action, before, success), "prob": prob}
+        return super()._take_action(action)
 
-    def load_values(self, values: Mapping[str, Any]) -> None:
-        """Take over checked values; ``lastaction`` is None then."""
-        super().load_values(values)
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state; ``lastaction`` is None then.  See `SingleEnv.set_state`."""
+        super().set_state(state)
         self.lastaction = None
-
-    def _load_generator(self, values: Mapping[str, Any]) -> None:
-        self.np_random = generator_at(values["generator_states"].tolist())
-
-    @property
-    def _slips(self) -> np.random.Generator:
-        return self.np_random
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
@@ -354,18 +511,12 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
     @takes_keywords_of(RandomFrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
-        super().__init__(options)
-        self._set_rules()
-        self._slip_generator = np.random.Generator(np.random.PCG64(0))
-        self.nrow, self.ncol = options.grid_shape
-        self.start = 0
+        super().__init__(RandomFrozenLakeEngine(options, 1, None, 1, prefetch=False))
 
-    @staticmethod
-    def make_level_provider(
-        options: RandomFrozenLakeOptions, num_threads: int = 1
-    ) -> LevelProvider:
-        """Return the provider of the maps of some options."""
-        return make_level_provider(options, num_threads)
+    @property
+    def start(self) -> int:
+        """The start cell, row * ncol + column."""
+        return int(self._engine.variables[1][self._row])
 
     @property
     def desc(self) -> NDArray[np.bytes_]:
@@ -374,41 +525,6 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         letters[divmod(self.start, self.ncol)] = b"S"
         return letters
 
-    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
-        tiles, start = level
-        self.tiles = tiles
-        self.start = self.s = int(start)
-        self._slip_generator = np.random.Generator(np.random.PCG64(episode_seed))
-        # Gymnasium's reset uses one draw up for the start cell.
-        self._slip_generator.random()
 
-    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        before = self.s
-        reward, terminated, success, _ = self._move(action, self._slip_generator)
-        return reward, terminated, self._info(action, before, success)
-
-    def state_values(self) -> dict[str, Any]:
-        """Return the state with the map and its start cell."""
-        return {
-            **super().state_values(),
-            "maps": self._tiles[0].copy(),
-            "starts": np.int64(self.start),
-        }
-
-    def load_values(self, values: Mapping[str, Any]) -> None:
-        """Take over checked values."""
-        super().load_values(values)
-        self.tiles, self.start = values["maps"], int(values["starts"])
-
-    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check the maps and their start cells."""
-        super().check_values(arrays)
-        check_array(arrays, "maps", kernels.ICE, kernels.GOAL)
-        check_array(arrays, "starts", 0, self._tiles.size - 1)
-
-    def _load_generator(self, values: Mapping[str, Any]) -> None:
-        self._slip_generator = generator_at(values["generator_states"].tolist())
-
-    @property
-    def _slips(self) -> np.random.Generator:
-        return self._slip_generator
+FrozenLakeEngine.SINGLE = FrozenLake
+RandomFrozenLakeEngine.SINGLE = RandomFrozenLake

@@ -1,9 +1,9 @@
-"""One Sokoban room, with the rules of ROLL."""
+"""Sokoban, with the rules of ROLL: N rooms in stacked arrays, and one room."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,138 @@ from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
-from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.kernels.sokoban import rules
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.level_providers import LevelProvider
+from roll_vec.stacked.engine import check_array
+from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.single_env import LevelEnv
-from roll_vec.stacked.single_state import check_array
+from roll_vec.text.turn import BatchStep
 
-__all__ = ["Sokoban"]
+__all__ = ["Sokoban", "SokobanEngine"]
+
+
+class SokobanEngine(LevelEngine):
+    """N rooms in stacked arrays; see `roll_vec.vector.engine.Engine`.
+
+    Attributes
+    ----------
+    variables : tuple of arrays
+        Those of `roll_vec.kernels.sokoban.rules.RoomState`: cells (n, H * W), which are
+        the whole state of the rooms, players and boxes_left.
+    """
+
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
+        "boxes_on_target",
+        "num_boxes",
+        "player_position",
+        "room_fixed",
+        "room_state",
+    )
+
+    _kernels = rules
+    make_level_provider = staticmethod(make_level_provider)
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        height, width = self.options.dim_room
+        cells = np.zeros((self.num_envs, height * width), np.uint8)
+        players, boxes_left = np.zeros((2, self.num_envs), np.int32)
+        self.variables, self.constants = (cells, players, boxes_left), (width,)
+
+    def _named_variables(self) -> dict[str, NDArray[Any]]:
+        cells, players, boxes_left = self.variables
+        return {"cells": cells, "players": players, "boxes_left": boxes_left}
+
+    def _level_arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.variables[:1]
+
+    def _step_batch(
+        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
+    ) -> BatchStep:
+        outcome, options = (
+            super()._step_batch(actions, skip_mask, max_steps),
+            self.options,
+        )
+        if options.deadlock or options.terminate_on_deadlock:
+            deadlocks = mark_deadlocks(self.grids(), self.num_threads)
+            deadlocks[skip_mask] = False
+            if options.terminate_on_deadlock:
+                outcome[1][deadlocks] = True
+            if options.deadlock:
+                outcome[3]["deadlock"] = deadlocks
+        return outcome
+
+    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that every row is a room with one player within walls."""
+        super()._check_values(arrays)
+        cells = arrays["cells"]
+        check_array(arrays, "cells", 0, rules.PLAYER_ON_TARGET)
+        rooms = cells.reshape(-1, *self.options.dim_room)
+        edges = (rooms[:, 0], rooms[:, -1], rooms[:, :, 0], rooms[:, :, -1])
+        if any((edge != rules.WALL).any() for edge in edges):
+            message = "state: cells: expected walls on the border of every room"
+            raise InvalidStateError(message)
+        is_player = cells >= rules.PLAYER
+        players, boxes = is_player.argmax(1), (cells == rules.BOX).sum(1)
+        if (is_player.sum(1) != 1).any() or (players != arrays["players"]).any():
+            message = "state: players: expected the cell of the one player of each room"
+            raise InvalidStateError(message)
+        if (boxes != arrays["boxes_left"]).any():
+            message = "state: boxes_left: expected the number of boxes off targets"
+            raise InvalidStateError(message)
+
+    def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+        """Take one action in the one environment; see `StackedEngine.play_one`."""
+        options = self.options
+        reward, terminated, infos = super().play_one(actions)
+        if options.deadlock or options.terminate_on_deadlock:
+            is_dead = bool(mark_deadlocks(self.grids(), self.num_threads)[0])
+            terminated = terminated or (options.terminate_on_deadlock and is_dead)
+            if options.deadlock:
+                infos["deadlock"] = is_dead
+        return reward, terminated, infos
+
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some rows, with ``deadlock``."""
+        infos = super().reset_infos(rows)
+        if self.options.deadlock:
+            infos["deadlock"] = mark_deadlocks(self.grids(rows), self.num_threads)
+        return infos
+
+    def _needs_single_steps(self) -> bool:
+        options = self.options
+        is_marked = options.deadlock or options.terminate_on_deadlock
+        return super()._needs_single_steps() or is_marked
+
+    def action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return 1 for the actions that move the player, (m, 4), new."""
+        masks = np.empty((len(rows), len(SOKOBAN.action_names)), np.int8)
+        state = *self.constants, *self.variables[:2]
+        self.kernel_threads.run(
+            rules.write_action_masks, len(rows), rows, *state, masks
+        )
+        return masks
+
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """Return the codes of all or some environments; see `GridEngine.grids`."""
+        cells = self.variables[0]
+        cells = cells if rows is None else cells[rows]
+        return cells.reshape(-1, *self.options.dim_room)
+
+    def solve(
+        self, env_ids: NDArray[np.int64], objective: str
+    ) -> list[NDArray[np.int64] | None]:
+        """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
+        solutions = solve_positions(
+            self.grids(env_ids),
+            objective,
+            self.first_action,
+            self.num_threads,
+            env_ids if self.num_envs > 1 else None,
+        )
+        rows = env_ids[[actions is None for actions in solutions]]
+        refuse_unsolvable_levels(self.options.levels, self.level_numbers[rows])
+        return solutions
 
 
 class Sokoban(LevelEnv):
@@ -57,18 +182,23 @@ class Sokoban(LevelEnv):
     @takes_keywords_of(SokobanOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
-        super().__init__(options)
-        self._ends_dead = options.terminate_on_deadlock
-        self.grid = np.zeros(options.dim_room, np.uint8)
-        self.player = 0
-        self.boxes_left = 0
+        super().__init__(SokobanEngine(options, 1, None, 1, prefetch=False))
 
-    @staticmethod
-    def make_level_provider(
-        options: SokobanOptions, num_threads: int = 1
-    ) -> LevelProvider:
-        """Return the provider of the levels of some options."""
-        return make_level_provider(options, num_threads)
+    @property
+    def grid(self) -> NDArray[np.uint8]:
+        """(H, W) uint8: the codes; not to be written."""
+        grid: NDArray[np.uint8] = self._engine.grids()[self._row]
+        return grid
+
+    @property
+    def player(self) -> int:
+        """The player's cell, row * W + column."""
+        return int(self._engine.variables[1][self._row])
+
+    @property
+    def boxes_left(self) -> int:
+        """Boxes that are not on targets."""
+        return int(self._engine.variables[2][self._row])
 
     @property
     def dim_room(self) -> tuple[int, int]:
@@ -85,17 +215,17 @@ class Sokoban(LevelEnv):
     @property
     def boxes_on_target(self) -> int:
         """Number of boxes that are on targets."""
-        return int(np.count_nonzero(self.grid == kernels.BOX_ON_TARGET))
+        return int(np.count_nonzero(self.grid == rules.BOX_ON_TARGET))
 
     @property
     def room_fixed(self) -> NDArray[np.uint8]:
         """(H, W) uint8: 0 wall, 1 floor, 2 target."""
-        return kernels.WITHOUT_PIECES[self.grid]
+        return rules.WITHOUT_PIECES[self.grid]
 
     @property
     def room_state(self) -> NDArray[np.uint8]:
         """(H, W) uint8: the codes 0 to 5; the player is 5 on a target as well."""
-        return np.minimum(self.grid, kernels.PLAYER)
+        return np.minimum(self.grid, rules.PLAYER)
 
     @property
     def player_position(self) -> NDArray[np.int64]:
@@ -128,11 +258,8 @@ class Sokoban(LevelEnv):
         ResetNeededError, ClosedError
         """
         self._check_started()
-        grids = self.grid[np.newaxis]
-        (actions,) = solve_positions(grids, objective, self.first_action)
-        if actions is None:
-            refuse_unsolvable_levels(self.options.levels, np.array([self.level_number]))
-        return actions
+        (actions,) = self._engine.solve(np.zeros(1, np.int64), objective)
+        return actions  # type: ignore[no-any-return]
 
     @property
     def oracle_action(self) -> int | None:
@@ -143,105 +270,5 @@ class Sokoban(LevelEnv):
             return None
         return None if actions is None or not len(actions) else int(actions[0])
 
-    def _grid(self) -> NDArray[np.uint8]:
-        return self.grid
 
-    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
-        # A batch of one room; the environment itself counts the elapsed steps.
-        self.grid, only = np.empty_like(level[0]), np.zeros(1, np.int64)
-        players, boxes_left, elapsed_steps = np.zeros((3, 1), np.int32)
-        room = self.grid.reshape(1, -1), players, boxes_left
-        state = room, self.dim_room[1:], np.zeros((6, 0), np.uint64), elapsed_steps
-        boards, seeds = (level[0].reshape(1, -1),), only.astype(np.uint64)
-        kernels.place_rows(0, 1, only, boards, only, seeds, state)
-        self.player, self.boxes_left = int(players[0]), int(boxes_left[0])
-
-    def _action_mask(self) -> NDArray[np.int8]:
-        mask = np.empty((1, len(SOKOBAN.action_names)), np.int8)
-        kernels.write_action_masks(
-            0,
-            1,
-            np.zeros(1, np.int64),
-            self.dim_room[1],
-            self.grid.reshape(1, -1),
-            np.array([self.player], np.int32),
-            mask,
-        )
-        row: NDArray[np.int8] = mask[0]
-        return row
-
-    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        player, boxes_left, reward, success = kernels.step_row(
-            self.grid.reshape(1, -1),
-            0,
-            self.dim_room[1],
-            self.player,
-            self.boxes_left,
-            action - self.first_action + kernels.UP,
-        )
-        effective = bool(player != self.player)
-        self.player, self.boxes_left = int(player), int(boxes_left)
-        info = {
-            "action_is_effective": effective,
-            "action_is_valid": action >= self.first_action,
-            "success": bool(success),
-        }
-        terminated = info["success"]
-        if self._ends_dead and not terminated:
-            terminated = self._is_deadlock()
-        return float(reward), terminated, info
-
-    def _is_deadlock(self) -> bool:
-        return bool(mark_deadlocks(self.grid[np.newaxis])[0])
-
-    def _state_infos(self) -> dict[str, Any]:
-        infos = super()._state_infos()
-        if self.options.deadlock:
-            infos["deadlock"] = self._is_deadlock()
-        return infos
-
-    # -------------------------------------------------------------------- state
-
-    def state_values(self) -> dict[str, Any]:
-        """Return the state with the cells of the room, and what follows from them."""
-        return {
-            **super().state_values(),
-            "cells": self.grid.reshape(-1).copy(),
-            "players": np.int32(self.player),
-            "boxes_left": np.int32(self.boxes_left),
-        }
-
-    def load_values(self, values: Mapping[str, Any]) -> None:
-        """Take over checked values."""
-        super().load_values(values)
-        self.grid = values["cells"].reshape(self.dim_room).copy()
-        self.player = int(values["players"])
-        self.boxes_left = int(values["boxes_left"])
-
-    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check that every row is a room with one player within walls."""
-        super().check_values(arrays)
-        cells = arrays["cells"]
-        check_array(arrays, "cells", 0, kernels.PLAYER_ON_TARGET)
-        rooms = cells.reshape(-1, *self.dim_room)
-        edges = (rooms[:, 0], rooms[:, -1], rooms[:, :, 0], rooms[:, :, -1])
-        if any((edge != kernels.WALL).any() for edge in edges):
-            message = "state: cells: expected walls on the border of every room"
-            raise InvalidStateError(message)
-        is_player = cells >= kernels.PLAYER
-        players, boxes = is_player.argmax(1), (cells == kernels.BOX).sum(1)
-        if (is_player.sum(1) != 1).any() or (players != arrays["players"]).any():
-            message = "state: players: expected the cell of the one player of each room"
-            raise InvalidStateError(message)
-        if (boxes != arrays["boxes_left"]).any():
-            message = "state: boxes_left: expected the number of boxes off targets"
-            raise InvalidStateError(message)
-
-    def _is_over(self) -> bool:
-        has_started = self.num_env_steps > 0
-        return super()._is_over() or (
-            has_started and self._ends_dead and self._is_deadlock()
-        )
-
-    def _is_success(self) -> bool:
-        return self.boxes_left == 0
+SokobanEngine.SINGLE = Sokoban
