@@ -44,7 +44,10 @@ class RegisteredEnv:
         Registered values of keywords.
     pooled : bool
         True: a batch is a pool of objects.  False: a batch is an engine over stacked
-        arrays, and ``<name>Options`` and ``<name>Engine`` are beside the class.
+        arrays, and ``<name>Options`` and ``<name>Engine`` are beside the class, unless
+        it is an `ArrayEnv`.
+    rules : bool
+        True: the class, which may not be imported yet, is an `ArrayEnv`.
     summary : str
         The environment in one line; empty: the first line of its class's docstring.
     description : str
@@ -56,6 +59,7 @@ class RegisteredEnv:
     max_episode_steps: int | None
     keywords: Mapping[str, Any] = field(default_factory=dict)
     pooled: bool = False
+    rules: bool = False
     summary: str = ""
     description: str = ""
 
@@ -64,19 +68,20 @@ class RegisteredEnv:
 
         An `ArrayEnv` is its own class of options, and all have one engine.
         """
-        if self.is_rule:
+        if self.is_rule and suffix == "Engine":
             from roll_vec.stacked.array_engine import ArrayEngine
 
-            return ArrayEngine if suffix == "Engine" else self.entry
+            return ArrayEngine
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
+            suffix = "" if self.is_rule else suffix
             return getattr(importlib.import_module(module), name + suffix)
         return self.entry
 
     @property
     def is_rule(self) -> bool:
         """Whether the class is an `ArrayEnv`, from whose rules all is derived."""
-        return _is_rule(self.entry)
+        return self.rules or _is_rule(self.entry)
 
     def summarize(self) -> str:
         """Return the environment in one line, without a full stop."""

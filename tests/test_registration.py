@@ -22,7 +22,7 @@ from roll_vec.errors import (
     SlowPatternWarning,
     UnknownOptionError,
 )
-from roll_vec.registration import ENVIRONMENTS, find_registered
+from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, find_registered
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
@@ -85,6 +85,32 @@ def test_a_registered_id_makes_single_environments_and_batches(registered):
         results = batch.step(["a"] * 3)
         assert results[0][1] == observation == "> a"
         assert (results[1][1], results[3][1]) == (reward, truncated) == (1.0, expected)
+
+
+def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch):
+    id = "test/Rules-v0"
+    entry = RegisteredEnv(id, "tests.contract.rules:Corridor", 20, rules=True)
+    monkeypatch.setitem(ENVIRONMENTS, id, entry)
+    gymnasium.register(
+        id,
+        entry_point=f"roll_vec.factories:single/{id}",
+        vector_entry_point=f"roll_vec.factories:vector/{id}",
+    )
+    try:
+        single, batch = (
+            gymnasium.make(id, length=5),
+            gymnasium.make_vec(id, 3, length=5),
+        )
+        observations, _ = batch.reset(seed=4)
+        assert observations[1].tolist() == single.reset(seed=5)[0].tolist()
+        assert batch.spec.max_episode_steps is None
+        assert batch.get_attr("length") == (5, 5, 5)
+        batch.step([0, 1, 1])
+        assert batch.get_attr("num_env_steps") == (1, 1, 1)
+        with pytest.raises(AttributeError, match=r"nothing.*: action_mask, .*, door, "):
+            batch.get_attr("nothing")
+    finally:
+        del gymnasium.registry[id]
 
 
 def test_any_gymnasium_environment_can_be_registered(registered):

@@ -12,7 +12,7 @@ from gymnasium.spaces import Tuple as TupleSpace
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidActionError, InvalidStateError, UnsupportedError
+from roll_vec.errors import InvalidActionError, InvalidStateError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
@@ -95,7 +95,7 @@ class ArrayEngine(StackedEngine):
     @property
     def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:
         """Attributes that differ between environments."""
-        return tuple(self.options.variables)
+        return (*self.options.variables, "num_env_steps")
 
     def _episodes(self) -> tuple[Any, ...]:
         return (
@@ -413,13 +413,10 @@ class ArrayEngine(StackedEngine):
         solve = getattr(self.options, "solve", None)
         if solve is not None and objective == "moves":
             return [solve(self.row(i)) for i in env_ids.tolist()]
-        message = f"{type(self.options).__name__} has no solver for {objective!r}"
-        raise UnsupportedError(message)
+        return super().solve(env_ids, objective)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
-        if name == "np_random":
-            return self.generators()
         levels = {"num_levels": self.num_levels, "start_level": self.start_levels}
         if name in levels:
             return tuple(levels[name].tolist())
@@ -428,8 +425,14 @@ class ArrayEngine(StackedEngine):
             return tuple(array.tolist() if array.ndim == 1 else array.copy())
         if hasattr(self.options, name):
             return (getattr(self.options, name),) * self.num_envs
-        message = f"{type(self.options).__name__} has no attribute {name!r} to read"
-        raise AttributeError(message)
+        return super().get_attribute(name)
+
+    @property
+    def _name(self) -> str:
+        return type(self.options).__name__
+
+    def _attribute_names(self) -> set[str]:
+        return super()._attribute_names() | set(self.options.variables)
 
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.

@@ -568,8 +568,35 @@ class StackedEngine:
         UnsupportedError
             A game without a solver.
         """
-        message = f"{type(self).__name__} has no solver for {objective!r}"
+        message = f"{self._name} has no solver for {objective!r}"
         raise UnsupportedError(message)
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an option or another attribute of each environment.
+
+        A subclass adds its own.
+        """
+        if name == "np_random":
+            return self.generators()
+        if name == "num_env_steps":
+            return tuple(self.elapsed_steps.tolist())
+        names = self._attribute_names()
+        if name in names:
+            return (getattr(self.options, name),) * self.num_envs
+        message = (
+            f"{self._name} has no attribute {name!r} to read; those that "
+            f"exist: {', '.join(sorted({*names, 'num_env_steps', 'np_random'}))}"
+        )
+        raise AttributeError(message)
+
+    @property
+    def _name(self) -> str:
+        """The name of the game, for messages."""
+        return type(self).__name__
+
+    def _attribute_names(self) -> set[str]:
+        """Return the names of options, and of attributes that a subclass adds."""
+        return {field.name for field in dataclasses.fields(self.options)}
 
     def close(self) -> None:
         """Release what the engine holds beside memory; see `Engine.close`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -178,19 +177,13 @@ class GridEngine(StackedEngine):
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
-        if name == "np_random":
-            return self.generators()
+        rows = range(self.num_envs)
         if name in self.PER_ENV_ATTRIBUTES:
-            rows = range(self.num_envs)
             return tuple(getattr(self.SINGLE.view(self, row), name) for row in rows)
         if name in self.SHARED_ATTRIBUTES:
             return (getattr(self.SINGLE.view(self, 0), name),) * self.num_envs
-        options = {field.name for field in dataclasses.fields(self.options)}
-        if name in options:
-            return (getattr(self.options, name),) * self.num_envs
-        names = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
-        message = (
-            f"{type(self).__name__} has no attribute {name!r} to read; those that "
-            f"exist: {', '.join(sorted(names))}"
-        )
-        raise AttributeError(message)
+        return super().get_attribute(name)
+
+    def _attribute_names(self) -> set[str]:
+        own = {*self.PER_ENV_ATTRIBUTES, *self.SHARED_ATTRIBUTES}
+        return super()._attribute_names() | own
