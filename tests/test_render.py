@@ -19,7 +19,6 @@ from roll_vec.render.window import Window
 
 
 def frames(count, height=4, width=4):
-    """Return frames of different greys."""
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
 
 

@@ -14,7 +14,6 @@ SIZE = 1280, 900
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start the browser once."""
     try:
         browser = start_browser(*SIZE, logs={"browser": "ALL", "performance": "ALL"})
     except RuntimeError as error:

@@ -40,7 +40,6 @@ class PseudoTerminal:
         self.output = ""
 
     def press(self, keys):
-        """Type some keys."""
         os.write(self._master, keys.encode())
 
     def close(self):

@@ -91,7 +91,6 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
 
 
 def actors_of(env):
-    """Return the actors of a batch of `make_env`."""
     return env.engine.shards.actors
 
 

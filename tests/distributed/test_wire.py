@@ -161,14 +161,12 @@ SPACES = {
 
 
 def make_batch_of(space, count, seed):
-    """Return a batch as a pool makes it."""
     space.seed(seed)
     empty = create_empty_array(space, count)
     return concatenate(space, [space.sample() for _ in range(count)], empty)
 
 
 def arrays_in(batch):
-    """Return all arrays of a batch."""
     if isinstance(batch, np.ndarray):
         return [batch]
     values = batch.values() if isinstance(batch, dict) else batch

@@ -79,7 +79,6 @@ def small_parts(monkeypatch):
 
 @pytest.fixture
 def messages(tmp_path):
-    """A file of nine rows."""
     path = tmp_path / "rows.jsonl"
     export(path, lakes(), num=9)
     return path

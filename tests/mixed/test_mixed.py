@@ -93,7 +93,6 @@ def make(num_envs=NUM_ENVS, families=FAMILIES, **keywords):
 
 
 def draw_texts(rng):
-    """Return a text for each environment."""
     return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
 
 

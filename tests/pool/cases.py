@@ -166,7 +166,6 @@ def wait_until(condition: Any, seconds: float = 20) -> None:
 
 
 def threads() -> set[threading.Thread]:
-    """Return the threads of pools."""
     return {
         one for one in threading.enumerate() if one.name.startswith("roll_vec-pool")
     }

@@ -223,7 +223,6 @@ class Counter(BaseDiscreteActionEnv):
 
 
 def talkers(count: int) -> list[Any]:
-    """Return constructors of text environments."""
     return [Talker] * count
 
 

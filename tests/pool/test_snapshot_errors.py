@@ -94,7 +94,6 @@ def rewritten(state, name, row, change):
 
 
 def with_entry(**entries):
-    """Return a change of a record."""
     return lambda content: json.dumps({**json.loads(content), **entries}).encode()
 
 

@@ -133,7 +133,6 @@ def test_arrays_of_different_shapes_are_kept_as_objects():
 
 
 def bools(*values):
-    """Return a bool array."""
     return np.array(values, np.bool_)
 
 

@@ -139,7 +139,6 @@ def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes):
 
 @pytest.fixture
 def words(monkeypatch):
-    """Collect the words of captions."""
     collected = []
     write = letters.write
 

@@ -73,7 +73,6 @@ def unwanted_files(names: set[str]) -> list[str]:
 
 
 def say(text: str) -> None:
-    """Print a line."""
     print(text, flush=True)  # noqa: T201
 
 
@@ -137,7 +136,6 @@ class Installation:
         self._environ = {**kept, "NUMBA_CACHE_DIR": str(folder / "cache")}
 
     def install(self, *requirements: str) -> None:
-        """Install with pip."""
         pip = [self._python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
         self._run([*pip, "--disable-pip-version-check", *requirements])
 

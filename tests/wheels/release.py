@@ -34,7 +34,6 @@ All checks have passed for version {version}. Left to do by hand:
 
 
 def read_version(root: Path) -> str:
-    """Return the version in ``pyproject.toml``."""
     text = (root / "pyproject.toml").read_text("utf-8")
     match = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
     return match[1] if match else ""

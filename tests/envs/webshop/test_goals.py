@@ -28,7 +28,6 @@ from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, TABLE, original, 
 
 
 def goals_of(shop, human=False):
-    """Return goals and products of a shop."""
     rng = random.Random(0)
     listings = read_listings(shop)
     products = [make_product(listing, (), rng) for listing in listings]

@@ -37,7 +37,6 @@ rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
 def solve(shop, goal):
-    """Return the solution of a goal."""
     return Solver(shop.products, shop.search_results).solve(goal)
 
 

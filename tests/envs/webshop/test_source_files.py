@@ -166,7 +166,6 @@ MODEL = "spacy:en_core_web_sm-3.8.0"
 
 @pytest.fixture
 def _no_spacy(monkeypatch):
-    """Hide an installed spaCy."""
     find = importlib.util.find_spec
     hide = {"spacy": None}
     monkeypatch.setattr(

@@ -27,7 +27,6 @@ def shop_folder(tmp_path):
 
 
 def files_of(folder):
-    """Return the files in a folder and below."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -196,7 +195,6 @@ ENTRIES = [{"a": "é\n√"}, {}, {"a": "\ud800", "b": [1, 2.5, None]}]
 
 
 def decode(number, entry):
-    """Return the record of a line."""
     return (number, entry)
 
 
