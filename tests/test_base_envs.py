@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import ClassVar
 
 import gymnasium
@@ -221,18 +220,6 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
     assert second.reset() == first.reset()
 
 
-def test_set_stream_restores_the_position_of_get_stream():
-    env, fresh = Guess(), Guess()
-    env.reset(seed=5)
-    env.reset()
-    env.step("")
-    fresh.set_stream(pickle.loads(pickle.dumps(env.get_stream())))
-    fresh.secret = env.secret
-    assert fresh.step("x") == env.step("x")
-    assert fresh.reset() == env.reset()
-    assert fresh.np_random_seed == 5
-
-
 BAD_STREAMS = [
     ({"stream": "5"}, "state: stream: expected None, or a seed, got '5'"),
     ({"level_seed": 1 << 32}, "state: level_seed"),
@@ -331,22 +318,6 @@ class Saving(gymnasium.Wrapper):
 
     def set_state(self, state):
         self.env.unwrapped.place = state["all"]
-
-
-def test_the_layers_of_gymnasium_make_have_states():
-    env, other = (TimeLimit(OrderEnforcing(Walker()), 10) for _ in range(2))
-    assert supports_state(env)
-    env.reset(seed=3)
-    for _ in range(5):
-        env.step(0)
-    state = get_env_state(env)
-    assert state["_elapsed_steps"] == 5
-    set_env_state(other, state)
-    for number in range(6):
-        result = env.step(0)
-        assert other.step(0) == result
-        assert result[3] == (number >= 4)
-    assert other.unwrapped.np_random_seed == 3
 
 
 def test_the_checker_does_not_compare_with_results_of_another():

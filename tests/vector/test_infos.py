@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 from gymnasium.vector.utils import create_empty_array
 from hypothesis import given
 from hypothesis import strategies as st
@@ -269,49 +269,6 @@ def test_nested_observations_are_checked_and_overwritten():
 
 
 # --------------------------------------------------- returns and lengths of episodes
-
-N = 5
-KEYWORDS = {
-    "roll_vec/RandomFrozenLake-v0": {"max_episode_steps": 7, "action_start": 1},
-    "roll_vec/Countdown-v0": {"max_steps": 3},
-}
-
-
-def actions_of(id, steps):
-    """Return actions that end episodes at different times."""
-    rng = np.random.default_rng(1)
-    if "Countdown" in id:
-        return rng.choice(["1+1", "no", "2*3"], (steps, N)).astype(object)
-    return rng.integers(1, 5, (steps, N))
-
-
-@pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize("id", KEYWORDS)
-def test_entries_are_the_sums_of_the_steps_of_an_episode(id, mode):
-    keywords = {"num_envs": N, "episode_info": True, **KEYWORDS[id]}
-    envs = roll_vec.make_vec(id, autoreset_mode=mode, **keywords)
-    envs.reset(seed=0)
-    returns, lengths, ends = np.zeros(N), np.zeros(N, int), 0
-    is_new = np.zeros(N, bool)
-    for batch in actions_of(id, 60):
-        _, rewards, terminations, truncations, infos = envs.step(batch)
-        ended = terminations | truncations
-        if mode is AutoresetMode.SAME_STEP:
-            infos = infos.get("final_info", {})
-        returns, lengths = np.where(is_new, 0, returns + rewards), lengths + ~is_new
-        assert ("episode" in infos) == ended.any()
-        if ended.any():
-            entry, mask = infos["episode"], infos["_episode"]
-            np.testing.assert_array_equal(mask, ended)
-            assert (entry["r"].dtype, entry["l"].dtype) == (np.float64, np.int64)
-            np.testing.assert_array_equal(entry["r"], np.where(ended, returns, 0))
-            np.testing.assert_array_equal(entry["l"], np.where(ended, lengths, 0))
-        ends += ended.sum()
-        returns[ended], lengths[ended] = 0, 0
-        is_new = ended if mode is AutoresetMode.NEXT_STEP else np.zeros(N, bool)
-        if mode is AutoresetMode.DISABLED and ended.any():
-            envs.reset(options={"reset_mask": ended})
-    assert ends > 20
 
 
 def test_counts_are_right_after_a_level_that_cannot_be_drawn():
