@@ -9,7 +9,7 @@ import pickle
 import signal
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,18 @@ KINDS = {
 def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
     """Return a context that makes a pool and closes it."""
     return closing(PoolVectorEnv(fns, **keywords))
+
+
+@contextmanager
+def twins(fns: Any, seed: int = 1, autoreset_mode: Any = NEXT_STEP, **keywords: Any):
+    """Give a pool, and one without workers beside it; both were reset."""
+    with (
+        pool(fns, autoreset_mode=autoreset_mode, **keywords) as env,
+        pool(fns, autoreset_mode=autoreset_mode) as twin,
+    ):
+        for one in (env, twin):
+            one.reset(seed=seed)
+        yield env, twin
 
 
 def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:

@@ -28,6 +28,7 @@ from tests.pool.cases import (
     kill_workers,
     play,
     pool,
+    twins,
     values_of,
     with_fault,
 )
@@ -160,9 +161,8 @@ def test_restored_environments_get_the_level_options_in_their_order(monkeypatch,
     monkeypatch.setattr(replay, "MIN_BYTES", limit)
     monkeypatch.setattr(replay, "MAX_BYTES", limit)
     batches = draw_actions("text", 3, 18)
-    with pool([Tutor] * 3) as twin, pool([Tutor] * 3, **ONE_PROCESS) as env:
+    with twins([Tutor] * 3, **ONE_PROCESS) as (env, twin):
         for one in (twin, env):
-            one.reset(seed=1)
             one.set_level_options(length=2)
             play(one, batches[:6])
             one.set_level_options(mask=np.arange(3) < 2, length=9, topic="maps")

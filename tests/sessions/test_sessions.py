@@ -36,10 +36,7 @@ SECONDS = 20  # only a deadlock takes so long
 
 
 class Gate(gymnasium.Env):
-    """Its step 5 waits for the test: for an event, or for a file, where one is named.
-
-    A file reaches also a process of its own.
-    """
+    """Its step 5 waits for the test: for an event, or for a file if one is named."""
 
     observation_space = gymnasium.spaces.Discrete(10)
     action_space = gymnasium.spaces.Discrete(10)
