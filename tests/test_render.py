@@ -15,8 +15,6 @@ from roll_vec.render.mosaic import mosaic, save_picture, upscale
 from roll_vec.render.tiles import FROZEN_LAKE_TILES, SOKOBAN_TILES
 from roll_vec.render.window import Window
 
-# ---------------------------------------------------------------- mosaics and files
-
 
 def frames(count, height=4, width=4):
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
@@ -81,9 +79,6 @@ def test_picture_files(tmp_path, monkeypatch):
         save_picture(tmp_path / "picture.png", picture)
 
 
-# ------------------------------------------------------------------ tiles and colours
-
-
 @pytest.mark.parametrize("tiles", [SOKOBAN_TILES, FROZEN_LAKE_TILES])
 def test_tiles_are_told_apart_without_colours(tiles):
     assert (tiles.shape[1:], tiles.dtype) == ((16, 16, 3), np.uint8)
@@ -120,8 +115,6 @@ def test_coloured_text():
     assert (paint("text", ""), paint("", "31")) == ("text", "")
     assert paint("text", "31") == "\x1b[31mtext\x1b[0m"
 
-
-# ---------------------------------------------------------------------------- windows
 
 FRAME = np.zeros((8, 16, 3), dtype=np.uint8)
 FRAME[0, -1] = 255, 128, 0

@@ -49,9 +49,6 @@ def save(run):
     return save
 
 
-# ---------------------------------------------------------------------------- pages
-
-
 def test_a_policy_in_new_environments(watch, tmp_path):
     arguments = (COUNTDOWN, "--num", 4, "--steps", 2, "--policy", "oracle", "--seed", 7)
     code, header = watch(*arguments, "-o", "group_size=2")
@@ -141,9 +138,6 @@ def test_a_hundred_episodes_have_less_than_a_megabyte(run, tmp_path):
     arguments = ("roll_vec/Sokoban-v0", "-o", "dim_room=(10, 10)", "-o", "num_boxes=4")
     run("watch", *arguments, "--num", 100, "--quiet", "--out", "page.html")
     assert 100_000 < (tmp_path / "page.html").stat().st_size < 1_000_000
-
-
-# --------------------------------------------------------------------------- videos
 
 
 def test_a_gif_of_a_policy(run, tmp_path):

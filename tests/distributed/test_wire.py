@@ -138,8 +138,6 @@ def test_classes_of_the_main_module_travel(monkeypatch):
     assert unpack(data).value == 5
 
 
-# -------------------------------------------------------------------- merging
-
 NUM_ENVS, SIZES = 7, (1, 4, 2)
 
 

@@ -22,7 +22,6 @@ from roll_vec.export import (
     verify,
 )
 from roll_vec.export.exporter import partial_folder
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import play_seeds
 from tests.golden import assert_golden
 from tests.interruptions import Countdown, Interruption, interrupt
@@ -406,16 +405,13 @@ class Unknown(gymnasium.Env):
         return np.array([nan, 0], np.float32), nan, self.num_steps == 2, False, {}
 
 
+@pytest.mark.usefixtures("forgets_ids")
 def test_rows_with_nan_replay(tmp_path):
-    id = "export-test/Unknown-v0"
-    roll_vec.register(id, Unknown, force=True)
-    try:
-        source = policy_source(id, lambda envs: UniformPolicy(envs, 0), "uniform")
-        path = tmp_path / "rows.parquet"
-        export(path, source, format="parquet", num=2)
-        assert verify(path, "parquet") == (2, 0)
-    finally:
-        del ENVIRONMENTS[id], gymnasium.registry[id]
+    id, path = "export-test/Unknown-v0", tmp_path / "rows.parquet"
+    roll_vec.register(id, Unknown)
+    source = policy_source(id, lambda envs: UniformPolicy(envs, 0), "uniform")
+    export(path, source, format="parquet", num=2)
+    assert verify(path, "parquet") == (2, 0)
 
 
 def test_a_row_that_was_changed_is_named(messages):

@@ -234,9 +234,6 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             assert terminations[0]
 
 
-# ------------------------------------------------------------------------ states
-
-
 class Checked(Slippery):
     """Adds to the states of the class above, draws in `set_state`, and checks."""
 

@@ -100,9 +100,6 @@ def test_a_thread_belongs_to_an_environment_for_good():
     assert all(here == home for here, home in [*pairs, *closed])
 
 
-# ------------------------------------------------------------- late results
-
-
 def has_result(queue):
     """Return whether a worker has a result that nobody has looked at."""
     if hasattr(queue, "result_pipe"):

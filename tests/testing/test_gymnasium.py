@@ -112,12 +112,10 @@ def test_sync_batches_have_their_known_defects_only():
 
 
 @KNOWN_DEFECTS
+@pytest.mark.usefixtures("forgets_ids")
 def test_sync_id_is_made_with_vector_kwargs():
     gymnasium.register("roll_vec_tests/Words-v0", entry_point=Words)
-    try:
-        assert codes("roll_vec_tests/Words-v0") == SYNC_DEFECTS
-    finally:
-        del gymnasium.registry["roll_vec_tests/Words-v0"]
+    assert codes("roll_vec_tests/Words-v0") == SYNC_DEFECTS
 
 
 @KNOWN_DEFECTS

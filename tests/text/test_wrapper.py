@@ -243,9 +243,6 @@ def test_results_of_the_wrong_length_are_named():
         env.reset()
 
 
-# -------------------------------------------------------------------------- states
-
-
 def make_counter():
     """Return a wrapper that repeats results after texts without an action."""
     return TextWrapper(NoopCounter(), TextOptions(action_separator=","))

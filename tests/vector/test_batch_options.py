@@ -87,9 +87,6 @@ def test_an_unknown_keyword_is_refused_with_those_that_exist(maker):
         MAKERS[maker](group=2)
 
 
-# ------------------------------------------------------------------ rows of masks
-
-
 @pytest.mark.parametrize("num_envs", [1, 5, 2047, 2048, 5000])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.7, 1.0])
 def test_the_rows_of_a_mask_are_listed_in_order(num_envs, share):
@@ -98,8 +95,6 @@ def test_the_rows_of_a_mask_are_listed_in_order(num_envs, share):
     np.testing.assert_array_equal(rows, np.flatnonzero(mask))
     assert rows.dtype == np.int64
 
-
-# ------------------------------------------------- snapshots with level options
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 KEYWORDS = {"max_episode_steps": 5, "p": 0.9, "action_start": 1}

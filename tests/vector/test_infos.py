@@ -268,9 +268,6 @@ def test_nested_observations_are_checked_and_overwritten():
             check_out(out._replace(observations=value), NESTED, 3, 2)
 
 
-# --------------------------------------------------- returns and lengths of episodes
-
-
 def test_counts_are_right_after_a_level_that_cannot_be_drawn():
     envs = roll_vec.make_vec(
         "roll_vec/Sokoban-v0",

@@ -44,9 +44,6 @@ def step(**fields):
     return dataclasses.replace(STEP, **fields)
 
 
-# ----------------------------------------------------------------------------- text
-
-
 # The transcript `tests/cli/golden/watch.session` has the lines of each step.
 
 
@@ -96,9 +93,6 @@ def test_long_lines_are_wrapped_and_boards_keep_their_spaces():
     assert lines[1:3] == ["P _", "_ O"]
     assert max(map(len, lines)) <= 40
     assert " ".join(lines[3:]).split() == ["word"] * 30
-
-
-# ------------------------------------------------------------------------- pictures
 
 
 def places(picture, part):
@@ -205,9 +199,6 @@ def test_large_pictures_are_reduced_and_too_large_ones_refused(lakes):
     assert black == grey > 100 * 300
     with pytest.raises(InvalidOptionError, match="4096 pixels are enough"):
         PictureMaker(lakes, scale=40)
-
-
-# --------------------------------------------------------------------------- videos
 
 
 def gif_of(recording, **options):

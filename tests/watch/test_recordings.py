@@ -132,9 +132,6 @@ def test_the_latest_frame_is_visible():
     assert recording.latest(index, tick) is recording.frames[index][tick - 1]
 
 
-# ------------------------------------------------------------------------- the page
-
-
 class Reader(HTMLParser):
     """The elements of a page, and the texts of its scripts and styles."""
 

@@ -84,8 +84,6 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     assert list_tasks(restored, range(5)) == ROWS
 
 
-# --------------------------------------------------------------------- bad files
-
 NO_INTEGERS = "nums: expected a list of integers"
 # What stands for numbers and target, and what is said of it.
 BAD_ROWS = [

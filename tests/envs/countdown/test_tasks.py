@@ -121,9 +121,6 @@ def test_options_without_a_task_move_nothing():
     assert num_errors
 
 
-# ---------------------------------------------------------------------- difficulty
-
-
 @pytest.mark.parametrize("rule", ["all", "any"])
 @pytest.mark.parametrize("operators", ["+-*/", "+-", "-", "-/"])
 def test_difficulty_is_that_of_brute_force(operators, rule):

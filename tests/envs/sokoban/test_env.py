@@ -127,8 +127,6 @@ def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):
         env.reset(seed=0)
 
 
-# ----------------------------------------------------------------------- dead ends
-
 # One push to the right brings the box into the corner; the target is on the left.
 CORNER = "######\n#. $ #\n# @  #\n######"
 

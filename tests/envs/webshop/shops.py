@@ -133,9 +133,6 @@ def play(env, *texts):
     return result
 
 
-# ------------------------------------------------------------------ shops in memory
-
-
 class ProductList(list):
     """Products, with the methods of `Products`."""
 

@@ -189,8 +189,6 @@ def test_malformed_records_behind_true_checksums_are_refused(shop_folder, name, 
         everything_in(Catalogue.load(products=shop_folder))
 
 
-# -------------------------------------------------------------------------- records
-
 ENTRIES = [{"a": "é\n√"}, {}, {"a": "\ud800", "b": [1, 2.5, None]}]
 
 
