@@ -1,7 +1,5 @@
 """Seeds are as documented; base classes have those of episodes, and states."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import gymnasium

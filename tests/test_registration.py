@@ -1,7 +1,5 @@
 """Registration: an id cannot be made, or a bad keyword is not named."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from contextlib import closing

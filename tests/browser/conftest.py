@@ -1,7 +1,5 @@
 """A browser without a window, and pages in it, with all that they report."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Fixtures that run the command line as a user does, and return its output."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

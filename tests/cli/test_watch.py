@@ -3,8 +3,6 @@
 `test_transcripts` has its text.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

@@ -1,12 +1,8 @@
 """Changes of one function's syntax tree: what a planted bug does to the code."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import NamedTuple
-
-__all__ = ["Change", "change", "drop", "negate", "plant", "swap"]
 
 
 class Change(NamedTuple):

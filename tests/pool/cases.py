@@ -1,7 +1,5 @@
 """Helpers of the tests of the pool: executors, actions, play, comparison, faults."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import os

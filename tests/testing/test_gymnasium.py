@@ -3,8 +3,6 @@
 Their defects are findings, and there are no others.
 """
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest

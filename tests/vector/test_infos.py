@@ -4,8 +4,6 @@ Returns and lengths of episodes, ``infos["episode"]``, are in unrolls and in ste
 some environments as well in ``tests/contract``.
 """
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest

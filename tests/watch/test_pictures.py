@@ -1,7 +1,5 @@
 """Recordings as lines of text, as pictures and as videos."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 

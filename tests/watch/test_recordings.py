@@ -3,8 +3,6 @@
 The page: its data, its size, and that no text can leave its place.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

@@ -6,8 +6,6 @@ the sdist, with the extras ``cli`` and ``webshop``.  The lowest versions of
 ``tests/pins/sets.py`` run the wheel without extras.  The archives are left in ``dist``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

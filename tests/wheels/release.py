@@ -4,15 +4,11 @@ Checks the versions and the changelog, then runs the checks, the tests, the
 documentation and `tests.wheels`, and prints the steps that are left to a person.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-
-__all__ = ["find_faults", "read_version"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGETS = ("check", "test", "docs", "test-wheels")
