@@ -154,12 +154,6 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
             plain.reset()
 
 
-def test_what_is_repeated_is_not_what_was_handed_out():
-    wrapper = make(WalkFromZero())
-    wrapper.step("right")[0][:] = 77
-    assert wrapper.step("jump")[0].tolist() == [1]
-
-
 # -------------------------------------------------------------------- text actions
 
 
@@ -246,14 +240,6 @@ def test_results_of_the_wrong_length_are_named():
 def make_counter():
     """Return a wrapper that repeats results after texts without an action."""
     return TextWrapper(NoopCounter(), TextOptions(action_separator=","))
-
-
-def test_attributes_pass_through():
-    wrapper = make(Walk(), **TURNS)
-    wrapper.step("right")
-    assert wrapper.unwrapped.level_seed == 5
-    assert wrapper.get_wrapper_attr("steps") == 1
-    assert wrapper.observation_space == wrapper.unwrapped.observation_space
 
 
 def test_bad_states_are_refused():
