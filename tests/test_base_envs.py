@@ -82,9 +82,8 @@ def test_seeds_are_as_documented(seed, episode, attempt):
 
 @given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
 def test_many_episode_seeds_equal_single_ones(pairs):
-    folded_seeds = np.array([stream for stream, _ in pairs], np.uint64)
-    episodes = np.array([episode for _, episode in pairs], np.uint64)
-    derived = seeding.episode_seeds(folded_seeds, episodes)
+    columns = np.array(pairs, np.uint64).reshape(-1, 2).T
+    derived = seeding.episode_seeds(*columns)
     assert derived.dtype == np.uint64
     assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
 
@@ -207,11 +206,10 @@ def test_each_episode_has_the_seed_that_a_batch_passes(seed):
 def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
     first, other, second = Guess(), Guess(), Guess()
     assert first.np_random_seed is None
-    # A generator that is drawn from before the first reset starts no stream.
-    first.np_random.random()
-    other.np_random.random()
-    first.reset()
-    other.reset()
+    for env in (first, other):
+        # A generator that is drawn from before the first reset starts no stream.
+        env.np_random.random()
+        env.reset()
     assert first.level_seed != other.level_seed
     second.reset(seed=first.np_random_seed)
     assert second.level_seed == first.level_seed
@@ -319,10 +317,8 @@ class Saving(gymnasium.Wrapper):
 
 
 def test_the_checker_does_not_compare_with_results_of_another():
-    limits = {"max_steps": 5, "max_episode_steps": 9}
-    env, other, fresh = (
-        gymnasium.make("roll_vec/Countdown-v0", **limits) for _ in range(3)
-    )
+    keywords = {"id": "roll_vec/Countdown-v0", "max_steps": 5, "max_episode_steps": 9}
+    env, other, fresh = (gymnasium.make(**keywords) for _ in range(3))
     env.reset(seed=1)
     for _ in range(3):
         set_env_state(other, get_env_state(env))
