@@ -3,14 +3,13 @@
 `test_transcripts` has its text.
 """
 
-import json
-import struct
 import zlib
 from base64 import b64decode
 
 import pytest
 
 from tests.cli.conftest import changed_run
+from tests.watch.test_recordings import unpack
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -18,9 +17,7 @@ LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 def header_of(path):
     """Return the header of a page's data."""
     data = path.read_text("utf-8").partition('id="data"')[2].partition(">")[2]
-    packed = zlib.decompress(b64decode(data.partition("<")[0]))
-    (length,) = struct.unpack_from("<I", packed)
-    return json.loads(packed[4 : 4 + length])
+    return unpack(zlib.decompress(b64decode(data.partition("<")[0])))[0]
 
 
 @pytest.fixture

@@ -61,10 +61,7 @@ def _find_function(tree: ast.Module, name: str) -> ast.AST:
 def plant(source: str, function: str, bug: Change) -> str:
     """Return the source of a module with a change in one of its functions.
 
-    Raises
-    ------
-    ValueError
-        If the function or the code is not there exactly once.
+    It is a `ValueError` if the function or the code is not there exactly once.
     """
     tree = ast.parse(source)
     (wanted,) = ast.parse(bug.code).body

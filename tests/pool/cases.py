@@ -211,15 +211,10 @@ def with_fault(batch: Any, env_id: int, fault: str) -> tuple[str, ...]:
 def play_with_faults(
     env: Any, twin: Any, fault: str, fault_steps: tuple[int, ...]
 ) -> list[str]:
-    """Play ten steps with faults of environment 1 of 4, beside a twin without faults.
+    """Play ten steps with faults of environment 1 of 4; return its errors.
 
-    The other environments must play as the twin's.  Environment 1 must return its last
-    observation with each error, and go through the episodes of its seed in order.
-
-    Returns
-    -------
-    list of str
-        The errors in the infos of environment 1.
+    The others must play as those of a twin without faults.  Environment 1 must return
+    its last observation with each error, and go through its seed's episodes in order.
     """
     errors, levels = [], []
     before, _ = env.reset(seed=50)
