@@ -10,22 +10,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector.utils import (
-    batch_space,
-    concatenate,
-    create_empty_array,
-    iterate,
-)
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import roll_vec
-from roll_vec.distributed.merging import (
-    list_infos,
-    merge_infos,
-    merge_observations,
-)
+from roll_vec.distributed.merging import list_infos, merge_infos, merge_observations
 from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import assert_equal_in_order

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from roll_vec import VectorState
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter, drifters, talkers
@@ -165,6 +166,13 @@ def _to_python(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_to_python(part) for part in value]
     return value
+
+
+def with_arrays(state: VectorState, **arrays: Any) -> VectorState:
+    """Return a snapshot with some other arrays."""
+    arrays = {**state.arrays, **arrays}
+    own = (state.id, state.configuration, arrays, state.shared)
+    return VectorState(*own, allow_pickle=True)
 
 
 def wait_until(condition: Any, seconds: float = 20) -> None:

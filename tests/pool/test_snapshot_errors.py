@@ -27,6 +27,7 @@ from tests.pool.cases import (
     play,
     pool,
     twins,
+    with_arrays,
 )
 from tests.pool.envs import Drifter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
@@ -73,14 +74,6 @@ def test_copies_do_not_go_to_other_processes():
 
 
 # ------------------------------------------------------------------ changed states
-
-
-def with_arrays(state, **arrays):
-    """Return a snapshot with some other arrays."""
-    arrays = {**state.arrays, **arrays}
-    return VectorState(
-        state.id, state.configuration, arrays, state.shared, allow_pickle=True
-    )
 
 
 def rewritten(state, name, row, change):

@@ -14,19 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import roll_vec
-from roll_vec import VectorState
-from roll_vec.errors import (
-    InvalidOptionError,
-    InvalidStateError,
-    LevelGenerationError,
-)
+from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
 from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.infos import (
-    add_infos,
-    cut_final_infos,
-    masked_infos,
-    stack_infos,
-)
+from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
@@ -34,6 +24,7 @@ from roll_vec.vector.rollout import (
     stack_infos_in_time,
 )
 from tests.contract.cases import assert_same
+from tests.pool.cases import with_arrays
 
 NUM_ENVS = 4
 
@@ -292,6 +283,6 @@ def test_lengths_that_no_episode_has_are_refused():
     envs.reset(seed=0)
     state = envs.get_state()
     for length in (-1, (1 << 63) - 1):
-        arrays = {**state.arrays, "episode_lengths": np.array([0, length])}
+        bad = with_arrays(state, episode_lengths=np.array([0, length]))
         with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
-            envs.set_state(VectorState(state.id, state.configuration, arrays))
+            envs.set_state(bad)

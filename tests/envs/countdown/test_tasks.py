@@ -14,12 +14,7 @@ import sys
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import (
-    Countdown,
-    difficulty,
-    reachable,
-    solve,
-)
+from roll_vec.envs.countdown import Countdown, difficulty, reachable, solve
 from roll_vec.envs.countdown.difficulty import count_operations
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, LevelGenerationError, MissingExtraError

@@ -9,11 +9,7 @@ import pytest
 import roll_vec
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
 from roll_vec.envs.sokoban.solver import solve_rooms
-from roll_vec.errors import (
-    InvalidOptionError,
-    LevelGenerationError,
-    ResetNeededError,
-)
+from roll_vec.errors import InvalidOptionError, LevelGenerationError, ResetNeededError
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.sokoban import OracleSokoban, generate_room

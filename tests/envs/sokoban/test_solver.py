@@ -8,11 +8,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban import solver
-from roll_vec.errors import (
-    InvalidOptionError,
-    ResetNeededError,
-    SolverLimitError,
-)
+from roll_vec.errors import InvalidOptionError, ResetNeededError, SolverLimitError
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,

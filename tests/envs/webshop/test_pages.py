@@ -244,12 +244,8 @@ def by_pattern(text):
 
 
 def test_every_short_text_is_read_as_by_the_pattern():
-    for text in (
-        "search[Red Shoes]",
-        "click[next >]",
-        "search[a]\nclick[b]",
-        "a[\ud800]",
-    ):
+    texts = ("search[Red Shoes]", "click[next >]", "search[a]\nclick[b]", "a[\ud800]")
+    for text in texts:
         assert parse_action(text) == by_pattern(text)
     assert parse_action("search[Red Shoes] and so on") == ("search", "red shoes")
     rng = random.Random(0)
