@@ -121,16 +121,9 @@ def test_cart_pole_vector_env(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pytest.importorskip("pygame")
     assert codes(CartPoleVectorEnv, steps=40) == {
-        "autoreset-keyword",
-        "metadata-shared",
-        "reward-dtype",
-        "seed-list",
-        "seed-batch",
-        "reset-mask",
-        "closed-flag",
-        "vector-methods",
-        "render-mode-unknown",
-        "render",
+        *("autoreset-keyword", "metadata-shared", "reward-dtype", "seed-list"),
+        *("seed-batch", "reset-mask", "closed-flag", "vector-methods"),
+        *("render-mode-unknown", "render"),
     }
 
 
