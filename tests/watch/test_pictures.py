@@ -17,7 +17,6 @@ from tests.conftest import ROOT
 from tests.watch.recordings import LAKE, RESET, STEP, make, record
 
 image = pytest.importorskip("PIL.Image")
-GLYPHS = "P_OGX√"
 ENDS = {
     "success": {"terminated": True, "success": True},
     "failure": {"terminated": True, "success": False},
