@@ -6,6 +6,7 @@ import signal
 import tempfile
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -72,6 +73,18 @@ def _integers_wrap_around():
     """Let uint64 arithmetic wrap silently with the JIT off, as it does compiled."""
     with np.errstate(over="ignore"):
         yield
+
+
+@pytest.fixture
+def forgets_ids():
+    """Forget the ids that a test registers."""
+    from roll_vec.registration import ENVIRONMENTS
+
+    tables = [(table, {*table}) for table in (ENVIRONMENTS, gymnasium.registry)]
+    yield
+    for table, before in tables:
+        for id in {*table} - before:
+            del table[id]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """Interruptions of programs that write files: at any access to a file, or any step."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Iterator
@@ -17,17 +15,11 @@ class Interruption(BaseException):
 
 
 class Countdown:
-    """Raises `Interruption` at one of the next steps.
+    """Raises `Interruption` after some steps.
 
-    Parameters
-    ----------
-    folder : Path
-        An access to a file in it is a step, and so is a call of this object.
-    steps : int
-        How many steps are made before.
-    stays_dead : bool
-        True: every later step raises it, too, as after ``kill -9``; False: once, as
-        Ctrl-C does.
+    An access to a file in the folder is a step, and so is a call of this object.  Where
+    it stays dead, every later step raises, too, as after ``kill -9``; else one does, as
+    with Ctrl-C.
     """
 
     def __init__(self, folder: Path, steps: int, *, stays_dead: bool) -> None:

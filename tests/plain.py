@@ -10,12 +10,7 @@ import types
 class PlainKernels:
     """The functions of a kernel file, and all that they call, not compiled.
 
-    Parameters
-    ----------
-    module : module
-        A file of ``roll_vec.kernels``.
-    **constants
-        New values of some of its names, or of those of the files that it calls.
+    `constants` are new values of names in it, or in the files that it calls.
     """
 
     def __init__(self, module, **constants):

@@ -1,7 +1,5 @@
 """Interpreters of several Pythons, for tests in virtual environments."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,15 +11,8 @@ from pathlib import Path
 def find_python(versions: Sequence[str]) -> str:
     """Return the first interpreter that is here; without versions, this one.
 
-    Parameters
-    ----------
-    versions : sequence of str
-        As ``"3.11"``, the best first.
-
-    Raises
-    ------
-    LookupError
-        If none is here; the message is one line.
+    The versions are as ``"3.11"``, the best first.  If none is here, that is a
+    `LookupError` whose message is one line.
     """
     if not versions:
         return sys.executable

@@ -2,8 +2,6 @@
 
 import importlib
 
-__all__ = ["count_jobs", "split_all", "team_threads"]
-
 _THREADS = "roll_vec.stacked.kernel_threads"
 
 

@@ -136,20 +136,6 @@ def test_every_id_is_described_as_json(id):
         assert all(np.int64(code) in actions for code in describe_env(id).actions)
 
 
-@pytest.fixture
-def register():
-    """Return a function that registers ids, which are forgotten afterwards."""
-    ids = []
-
-    def register(id, cls, **defaults):
-        ids.append(id)
-        roll_vec.register(id, cls, **defaults)
-
-    yield register
-    for id in ids:
-        del ENVIRONMENTS[id], gymnasium.registry[id]
-
-
 class Missing(gymnasium.Env):
     """A game of which a part is not installed."""
 
@@ -158,8 +144,9 @@ class Missing(gymnasium.Env):
         raise ImportError(message)
 
 
-def test_environment_that_cannot_be_made_is_described_without_spaces(register):
-    register("tests/Missing-v0", Missing)
+@pytest.mark.usefixtures("forgets_ids")
+def test_environment_that_cannot_be_made_is_described_without_spaces():
+    roll_vec.register("tests/Missing-v0", Missing)
     description = describe_env("tests/Missing-v0")
     assert "box3d" in description.obstacle
     assert description.observations == ()
@@ -226,8 +213,9 @@ class GrassyHill(roll_vec.BaseLanguageBasedEnv):
     )
 
 
-def test_docstring_and_signature_of_users_are_read(register):
-    register("tests/Hill-v0", Hill, height=5)
+@pytest.mark.usefixtures("forgets_ids")
+def test_docstring_and_signature_of_users_are_read():
+    roll_vec.register("tests/Hill-v0", Hill, height=5)
     height, *others = describe_keywords(gymnasium.spec("tests/Hill-v0"))
     summary = "Metres of the hill."
     texts = (summary, f"{summary} More take longer.", "Hill")
@@ -237,7 +225,7 @@ def test_docstring_and_signature_of_users_are_read(register):
     assert others["colour"] == ("str", "'green'", "Of the grass.")
     assert others["slope"] == ("float | None", "None", "")
     assert {"action_mode", "action_pattern"} <= others.keys()
-    register("tests/Hill-v1", GrassyHill)
+    roll_vec.register("tests/Hill-v1", GrassyHill)
     keywords = describe_keywords(gymnasium.spec("tests/Hill-v1"))
     found = [one[:3] for one in keywords[:2]]
     assert found == [("grass", "bool", "True"), ("stones", "int", "3")]

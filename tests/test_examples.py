@@ -24,8 +24,6 @@ def example(monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-# ------------------------------------------------------------------------- searches
-
 SEARCHES = {
     "best_of_n": ["--n=2", "--groups=2", "--length=4", "--segments=3"],
     "beam_search": ["--width=4"],

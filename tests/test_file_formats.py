@@ -33,7 +33,6 @@ HEADER = {"id": "mine/Game-v0", "number": 1.5, "list": [1, None, "é"]}
 
 @pytest.fixture
 def path(tmp_path):
-    """A written file."""
     path = tmp_path / "state.npz"
     write_npz(path, "snapshot", 1, HEADER, ARRAYS)
     return path

@@ -27,12 +27,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     RollVecError,
 )
-from roll_vec.evaluation import (
-    ResultHeader,
-    ResultLog,
-    find_split,
-    read_results,
-)
+from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
 from roll_vec.export import verify
 from roll_vec.file_locks import WriteLock
 from roll_vec.files import check_regular, replace_file

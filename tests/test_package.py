@@ -95,9 +95,6 @@ def test_errors_name_the_section_of_the_docs_that_explains_them(error):
         assert cls("text").docs == ""
 
 
-# ----------------------------------------------------------------------------- diagnose
-
-
 def lines_of(check):
     return {one.name: one for one in run_checks({"check": check})}
 

@@ -15,22 +15,16 @@ from roll_vec.render.mosaic import mosaic, save_picture, upscale
 from roll_vec.render.tiles import FROZEN_LAKE_TILES, SOKOBAN_TILES
 from roll_vec.render.window import Window
 
-# ---------------------------------------------------------------- mosaics and files
-
 
 def frames(count, height=4, width=4):
-    """Return frames of different greys."""
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
 
 
-def test_mosaic_shows_each_frame_whole_and_once():
+def test_mosaics_show_each_frame_whole_and_once_in_their_layout():
     for count in (1, 2, 3, 5, 16, 17):
         picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
         shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
         assert shown.tolist() == [64] * count
-
-
-def test_layout_of_mosaics():
     frame = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     np.testing.assert_array_equal(upscale(frame, 3), frame.repeat(3, 0).repeat(3, 1))
     picture = mosaic(frames(4), gap=1, background=(0, 0, 0))
@@ -82,9 +76,6 @@ def test_picture_files(tmp_path, monkeypatch):
         save_picture(tmp_path / "picture.png", picture)
 
 
-# ------------------------------------------------------------------ tiles and colours
-
-
 @pytest.mark.parametrize("tiles", [SOKOBAN_TILES, FROZEN_LAKE_TILES])
 def test_tiles_are_told_apart_without_colours(tiles):
     assert (tiles.shape[1:], tiles.dtype) == ((16, 16, 3), np.uint8)
@@ -121,8 +112,6 @@ def test_coloured_text():
     assert (paint("text", ""), paint("", "31")) == ("text", "")
     assert paint("text", "31") == "\x1b[31mtext\x1b[0m"
 
-
-# ---------------------------------------------------------------------------- windows
 
 FRAME = np.zeros((8, 16, 3), dtype=np.uint8)
 FRAME[0, -1] = 255, 128, 0
@@ -178,7 +167,7 @@ def test_window_of_a_batch_says_how_much_of_it_is_seen(display):
         env.close()
 
 
-def test_window_closed_by_the_user_drops_what_follows(display):
+def test_a_window_is_closed_by_the_user_and_not_by_another_owner(display):
     import pygame
 
     window = Window()
@@ -188,10 +177,6 @@ def test_window_closed_by_the_user_drops_what_follows(display):
         assert not window.show(FRAME)
         assert not window.is_open
     assert not display.get_init()
-    window.close()
-
-
-def test_window_of_another_owner_is_not_closed(display):
     first, second = Window("first"), Window("second")
     first.show(FRAME)
     second.show(FRAME)

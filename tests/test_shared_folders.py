@@ -238,9 +238,6 @@ def test_processes_that_come_go_and_die_at_random_agree(parent, start):
     assert list(parent.iterdir()) == []
 
 
-# -------------------------------------------------------- objects that are built once
-
-
 def test_an_object_is_built_once_while_it_is_used_and_the_last_one_stays():
     cache = ProcessCache()
     first = cache.get("a", Thing)

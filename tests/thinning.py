@@ -11,21 +11,12 @@ from typing import Any
 
 import pytest
 
-__all__ = ["one_in"]
-
 
 def one_in(number: int, names: str, *columns: Sequence[Any] | Mapping[str, Any]) -> Any:
     """Parametrize by all combinations of the columns' values; all but some are slow.
 
-    Parameters
-    ----------
-    number : int
-        A combination of the i-th, j-th, ... values is fast where ``i + j + ...`` is a
-        multiple of this number.
-    names : str
-        The names of the arguments, with commas.
-    columns : sequence or mapping
-        The values of each argument; a mapping has their ids as keys.
+    A combination of the i-th, j-th, ... values is fast where ``i + j + ...`` is a
+    multiple of the number.  A column that is a mapping has ids as keys.
     """
     parameters = []
     for places in itertools.product(*(enumerate(_items(column)) for column in columns)):

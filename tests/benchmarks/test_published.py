@@ -20,8 +20,6 @@ RESULTS = sorted((report.ROOT / "benchmarks/results").glob("*.json"))
 GOALS = json.loads((goals.FOLDER / goals_page.DATA).read_text("utf-8"))["runs"]
 ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
 
-# ------------------------------------------------------------------------ baselines
-
 
 def test_page_and_picture_of_baselines_are_what_the_file_gives():
     path = results.RESULTS
@@ -141,9 +139,6 @@ def test_quotations_are_replaced(tmp_path, capsys):
     assert capsys.readouterr().out == f"written: {path}\n"
     with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
         page.quote("<!-- baseline a b c --><!-- end -->", BASELINES)
-
-
-# --------------------------------------------------------------------------- report
 
 
 @pytest.mark.parametrize("name", report.SECTIONS)

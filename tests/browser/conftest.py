@@ -1,7 +1,5 @@
 """A browser without a window, and pages in it, with all that they report."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -14,7 +12,6 @@ SIZE = 1280, 900
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start the browser once."""
     try:
         browser = start_browser(*SIZE, logs={"browser": "ALL", "performance": "ALL"})
     except RuntimeError as error:

@@ -1,7 +1,5 @@
 """The player of a page, in a real browser: clicks, keys, jumps, filters, themes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.watch import recordings

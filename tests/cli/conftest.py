@@ -1,7 +1,5 @@
 """Fixtures that run the command line as a user does, and return its output."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -16,7 +14,6 @@ import numpy as np
 import pytest
 
 from roll_vec.cli import main, make_parser
-from roll_vec.registration import ENVIRONMENTS
 
 
 def table_of(out):
@@ -133,12 +130,12 @@ def play(works, monkeypatch):
 
 
 @pytest.fixture
-def register(monkeypatch):
+def register(forgets_ids):
     """Register a class for one test."""
 
     def register(name, **entry_points):
         spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
-        monkeypatch.setitem(gymnasium.registry, name, spec)
+        gymnasium.registry[name] = spec
 
     return register
 
@@ -230,11 +227,8 @@ roll_vec.register("mine/Hall-v0", Hall)
 
 
 @pytest.fixture
-def user_module(tmp_path):
+def user_module(tmp_path, forgets_ids):
     """Write a module that registers environments; return its name."""
-    before = {*ENVIRONMENTS}
     (tmp_path / "user_envs.py").write_text(USER_MODULE)
     yield "user_envs"
-    for env_id in {*ENVIRONMENTS} - before:
-        del ENVIRONMENTS[env_id], gymnasium.registry[env_id]
     sys.modules.pop("user_envs", None)

@@ -1,7 +1,5 @@
 """Commands on a pseudo-terminal: in this process, or in a child that Ctrl-C reaches."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -40,7 +38,6 @@ class PseudoTerminal:
         self.output = ""
 
     def press(self, keys):
-        """Type some keys."""
         os.write(self._master, keys.encode())
 
     def close(self):
@@ -122,11 +119,7 @@ class Screen(PseudoTerminal):
     def run(self, arguments, *script):
         """Run a command; return its exit code.
 
-        Parameters
-        ----------
-        arguments : sequence of str
-        *script : tuple of str and (str or callable)
-            A text; what is typed, or called, when it has appeared since the last one.
+        The script has texts, each with what is typed, or called, when it has appeared.
         """
         typist = threading.Thread(target=self._type, args=script)
         with os.fdopen(os.dup(self.slave), "r+b", buffering=0) as device:

@@ -100,9 +100,6 @@ def test_episodes_are_those_of_each_environment_alone(
     assert outcome.table["environment steps"] == f"{env_steps:,}"
 
 
-# -------------------------------------------------------------------------- policies
-
-
 @pytest.fixture
 def actions_of(run):
     """Return a function that rolls out and returns the actions, (steps, num_envs)."""
@@ -174,8 +171,6 @@ def test_a_callable_of_the_user_gets_observations_and_gives_actions(
         "100.00%"
     )
 
-
-# ------------------------------------------------------------------------ the oracle
 
 ORACLE = ("--num-envs", 8, "--steps", 30, "--no-image", "--policy", "oracle")
 DRY = ("-o", "is_slippery=False")

@@ -272,7 +272,6 @@ def saved_run(tmp_path_factory):
 
 @pytest.fixture
 def workplace(saved_run, user_module, tmp_path, monkeypatch):
-    """The files that commands read."""
     with (tmp_path / "user_envs.py").open("a") as file:
         file.write(
             "class Word(str): pass\nwords = lambda texts: [Word(3)] * len(texts)\n"

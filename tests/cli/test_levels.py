@@ -19,7 +19,6 @@ KEYWORDS = {
 
 
 def flags(keywords):
-    """Return keywords as arguments."""
     return [
         word for name, value in keywords.items() for word in ("-o", f"{name}={value}")
     ]

@@ -66,9 +66,6 @@ def test_version_is_that_of_the_package(monkeypatch, capsys):
         assert out.startswith(f"roll-vec {roll_vec.__version__} (gymnasium ")
 
 
-# --------------------------------------------------------------------------- lists
-
-
 def test_envs_lists_every_id_with_its_limit(run):
     outcome = run("envs")
     assert outcome.code == 0
@@ -97,9 +94,6 @@ def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypa
     roll_vec.register("mine/Echo-v3", echo)
     outcome = run("rollout", f"{user_module}:mine/Echo", "--num-envs", 2, "--steps", 2)
     assert "mine/Echo-v12 × 2" in outcome.out
-
-
-# ---------------------------------------------------------------------------- info
 
 
 @pytest.mark.parametrize("id", ["Sokoban-v0", "FrozenLake-v1", "Countdown-v0"])
@@ -135,9 +129,6 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
     out = run("info", "CartPole-v1").out
     assert "cart-pole" in out
     assert "\n  After 500 steps (max_episode_steps).\n" in out
-
-
-# -------------------------------------------------------------------------- output
 
 
 PROGRESS = [

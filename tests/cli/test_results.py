@@ -5,13 +5,11 @@ import re
 import sys
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from roll_vec.evaluation import find_split, read_results
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import episode_seed
 from tests.evaluation.chat_server import ChatServer, Reply
 
@@ -36,9 +34,6 @@ def _surroundings(monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-4567")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-# ---------------------------------------------------------------------------- eval
 
 
 def test_a_digest_is_checked(run, monkeypatch):
@@ -100,9 +95,6 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
     model = {"model": "m", "temperature": 0.0, "max_tokens": None, "history": None}
     assert header["policy"] == {"name": server.url, **model}
     assert f"action_pattern={header['keywords']['action_pattern']}" == TAGS
-
-
-# -------------------------------------------------------------------------- export
 
 
 def read_lines(path):
@@ -244,17 +236,15 @@ roll_vec.register("cranky/Cranky-v0", Cranky, force=True)
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+@pytest.mark.usefixtures("forgets_ids")
 def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
     (tmp_path / "cranky.py").write_text(CRANKY)
     id = "cranky:cranky/Cranky-v0"
-    try:
-        run("rollout", id, *SMALL, "--steps", 30, "--policy", "constant:1")
-        export = ("export", "run.npz", "--format", "parquet", "--out")
-        outcome = run(*export, "rows.parquet")
-        some = run(*export, "some.parquet", "--only-success")
-    finally:
-        del sys.modules["cranky"], ENVIRONMENTS["cranky/Cranky-v0"]
-        del gymnasium.registry["cranky/Cranky-v0"]
+    run("rollout", id, *SMALL, "--steps", 30, "--policy", "constant:1")
+    export = ("export", "run.npz", "--format", "parquet", "--out")
+    outcome = run(*export, "rows.parquet")
+    some = run(*export, "some.parquet", "--only-success")
+    del sys.modules["cranky"]
     line = "left out: 1 episodes that ended by an error\n"
     assert outcome.out.startswith(line)
     assert some.out.startswith(f"left out: 1 episodes without success\n{line}")

@@ -69,9 +69,6 @@ def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch)
         assert "No space left on device" in line
 
 
-# -------------------------------------------------------------------------- pictures
-
-
 def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
     arguments = ("--steps", 7, "--num-envs", 6, "--policy", "constant:2")
@@ -193,9 +190,6 @@ def test_success_is_what_the_environment_says(
     assert np.load("e.npz")["success"].tolist() == success * 2
 
 
-# ----------------------------------------------------------------------------- texts
-
-
 def last_texts(outcome):
     """Return the lines after the heading of the texts."""
     lines = outcome.out.splitlines()
@@ -218,9 +212,6 @@ def test_long_texts_are_cut_and_steps_of_resets_left_out(run, user_module, polic
     first, *others = last_texts(run(*one, policy, "--num-envs", 2))
     number = first.removeprefix("  say ")
     assert others[:3] == [f"  > {number}  reward 1", "  heard no", "  > no  reward 0"]
-
-
-# ---------------------------------------------------------------------------- faults
 
 
 @FAULTS_ON_PURPOSE
@@ -253,9 +244,6 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(
     options = ("workers=1", "executor=process", "context=spawn", "step_timeout=60")
     flags = [flag for option in options for flag in ("-o", option)]
     assert run("rollout", ECHO, "--num-envs", 4, "--steps", 12, *flags).code == 0
-
-
-# ---------------------------------------------------------------------------- shards
 
 
 def test_a_run_over_shards_is_one_without_and_counts_restarts(run, monkeypatch):

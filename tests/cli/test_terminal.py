@@ -61,9 +61,6 @@ def child():
         each.close()
 
 
-# ----------------------------------------------------------------------------- play
-
-
 def test_answers_are_edited_and_remembered_until_ctrl_c(child):
     pytest.importorskip("readline")
     tty = child("play", SUM, "-o", "max_steps=9")
@@ -179,8 +176,6 @@ def test_keys_move_to_steps_of_a_recording_until_a_signal(screen):
     assert tty.output.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
     assert "step 0 of 30 | 1 to 2 of 5 environments | 0.001 a" in tty.output
 
-
-# -------------------------------------------------------------------------- signals
 
 SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--save", "run.npz")
 

@@ -18,8 +18,6 @@ from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 from tests.envs.webshop.shops import ITEMS, write
 
-# --------------------------------------------------------------------------- bench
-
 
 def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
     values = {"values": [1e6, 3e6, 2e6]}
@@ -51,8 +49,6 @@ def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
 def test_bench_elsewhere_is_an_error(fails):
     assert "in the root of a checkout of roll_vec" in fails("bench")
 
-
-# -------------------------------------------------------------------------- doctor
 
 SECTIONS = ["versions", "machine", "kernels", "extras", "terminal"]
 
@@ -92,8 +88,6 @@ def test_doctor_fails_if_something_is_broken(run, monkeypatch):
         assert f"{status}: pip install -U numba" in outcome.out
         assert outcome.out.endswith(f"\n{counts}\n")
 
-
-# ---------------------------------------------------------------------- completion
 
 # Bash passes the words before the cursor, and reads the array COMPREPLY.
 BASH = """\
@@ -161,8 +155,6 @@ def test_zsh_gets_every_id_and_every_argument_with_a_file_is_completed(capsys):
                 assert action.type is not Path, (parser.prog, action.dest)
                 assert not re.search(r"\b(ID|FILES?|DIR|SOURCE)\b", str(action.metavar))
 
-
-# ------------------------------------------------------------------- webshop index
 
 SHOP = "roll_vec/WebShop-v0"
 

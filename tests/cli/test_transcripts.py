@@ -59,9 +59,6 @@ def test_commands_print_what_the_transcript_has(
     assert_golden(path, session.encode())
 
 
-# ---------------------------------------------------------------------- roll-vec play
-
-
 @pytest.mark.parametrize("env_id", [SOKOBAN, COUNTDOWN])
 def test_texts_fit_a_screen_of_any_size(play, monkeypatch, env_id):
     usual = play("", env_id, "--seed", 1)

@@ -3,16 +3,13 @@
 `test_transcripts` has its text.
 """
 
-from __future__ import annotations
-
-import json
-import struct
 import zlib
 from base64 import b64decode
 
 import pytest
 
 from tests.cli.conftest import changed_run
+from tests.watch.test_recordings import unpack
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -20,9 +17,7 @@ LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 def header_of(path):
     """Return the header of a page's data."""
     data = path.read_text("utf-8").partition('id="data"')[2].partition(">")[2]
-    packed = zlib.decompress(b64decode(data.partition("<")[0]))
-    (length,) = struct.unpack_from("<I", packed)
-    return json.loads(packed[4 : 4 + length])
+    return unpack(zlib.decompress(b64decode(data.partition("<")[0])))[0]
 
 
 @pytest.fixture
@@ -47,9 +42,6 @@ def save(run):
         assert run("rollout", LAKE, *more, "--quiet", *arguments).code == 0
 
     return save
-
-
-# ---------------------------------------------------------------------------- pages
 
 
 def test_a_policy_in_new_environments(watch, tmp_path):
@@ -141,9 +133,6 @@ def test_a_hundred_episodes_have_less_than_a_megabyte(run, tmp_path):
     arguments = ("roll_vec/Sokoban-v0", "-o", "dim_room=(10, 10)", "-o", "num_boxes=4")
     run("watch", *arguments, "--num", 100, "--quiet", "--out", "page.html")
     assert 100_000 < (tmp_path / "page.html").stat().st_size < 1_000_000
-
-
-# --------------------------------------------------------------------------- videos
 
 
 def test_a_gif_of_a_policy(run, tmp_path):

@@ -38,7 +38,6 @@ def make_sample(name):
 
 
 def main():
-    """Write both samples."""
     for name in ("sokoban", "frozen_lake"):
         arrays = {
             f"{tag}/{field}": values

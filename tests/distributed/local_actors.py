@@ -5,6 +5,7 @@ from collections import Counter
 
 import cloudpickle
 
+import roll_vec
 from roll_vec.distributed import RayVectorEnv
 from roll_vec.distributed.actors import CannotStartError, ShardDiedError
 from roll_vec.distributed.shard import Shard
@@ -90,8 +91,22 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
     return LocalVectorEnv(id, num_envs, num_shards, **keywords)
 
 
+def make_pair(id, num_envs, num_shards, *, seed=0, deaths=(), shards=None, **keywords):
+    """Return a batch over shards and a local one; their resets are equal.
+
+    `shards` has the keywords of the former alone.
+    """
+    own = {"deaths": deaths, **(shards or {})}
+    sharded = make_env(id, num_envs, num_shards, **own, **keywords)
+    if isinstance(id, str):
+        local = roll_vec.make_vec(id, num_envs, **keywords)
+    else:
+        local = roll_vec.PoolVectorEnv([id] * num_envs, **keywords)
+    assert_same(sharded.reset(seed=seed), local.reset(seed=seed))
+    return sharded, local
+
+
 def actors_of(env):
-    """Return the actors of a batch of `make_env`."""
     return env.engine.shards.actors
 
 

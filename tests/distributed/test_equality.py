@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
 from roll_vec.distributed.shard import Shard
 from roll_vec.errors import (
     EnvironmentFaultError,
@@ -25,20 +24,12 @@ from tests.contract.cases import (
     make_batch,
     vector_keywords,
 )
-from tests.distributed.local_actors import actors_of, make_env
+from tests.distributed.local_actors import actors_of, make_env, make_pair
 from tests.distributed.test_losses import Unpicklable
 from tests.thinning import one_in
 
 NUM_ENVS = 8
 INFO_KEYWORDS = {"group_size": 2, "group_id_info": True, "episode_info": True}
-
-
-def make_pair(name, mode, num_shards=3, **more):
-    """Return a batch over shards, and a local one."""
-    own = {"autoreset_mode": mode, **INFO_KEYWORDS}
-    local = make_batch(name, NUM_ENVS, **own)
-    keywords = vector_keywords(name, **own)
-    return make_env(id_of(name), NUM_ENVS, num_shards, **keywords, **more), local
 
 
 ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
@@ -47,7 +38,7 @@ UNROLLED = {
     "default": (SOKOBAN, ROOMS),
     "planes": (SOKOBAN, {**ROOMS, "obs_mode": "planes"}),
     "text": (SOKOBAN, {**ROOMS, "obs_mode": "text"}),
-    "rgb": (SOKOBAN, {**ROOMS, "obs_mode": "rgb", "render_on": "shard"}),
+    "rgb": (SOKOBAN, {**ROOMS, "obs_mode": "rgb"}),
     # The codes of a grid do not tell where the player started.
     "starts": (
         LAKES,
@@ -59,12 +50,12 @@ UNROLLED = {
 @one_in(2, "case, mode", UNROLLED, MODES[:2])
 def test_unrolls(mode, case):
     id, keywords = case
-    keywords = {**keywords, "autoreset_mode": mode}
-    mine = {"deaths": {(0, 3): "late", (2, 2): "early"}, "snapshot_interval": 9}
-    sharded = make_env(id, 5, 3, **keywords, **mine)
-    keywords.pop("render_on", None)
-    local = roll_vec.make_vec(id, 5, **keywords)
-    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    keywords = {**keywords, "autoreset_mode": mode, "seed": 1}
+    keywords["deaths"] = {(0, 3): "late", (2, 2): "early"}
+    shards = {"snapshot_interval": 9}
+    if keywords.get("obs_mode") == "rgb":
+        shards["render_on"] = "shard"
+    sharded, local = make_pair(id, 5, 3, shards=shards, **keywords)
     actions = np.random.default_rng(0).integers(1, 5, (3, 10, 5))
     first, result = (env.unroll(actions[0]) for env in (local, sharded))
     assert_same(tuple(result), tuple(first))
@@ -86,10 +77,8 @@ def test_unrolls(mode, case):
 
 def test_frames_attributes_and_solutions():
     keywords = {"dim_room": (5, 5), "num_boxes": 1, "render_mode": "rgb_array"}
-    sharded = make_env("roll_vec/Sokoban-v0", 5, 2, obs_mode="planes", **keywords)
-    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 5, obs_mode="planes", **keywords)
+    sharded, local = make_pair(SOKOBAN, 5, 2, seed=3, obs_mode="planes", **keywords)
     for env in (sharded, local):
-        env.reset(seed=3)
         env.set_level_options(mask=np.arange(5) == 4, num_levels=3, start_level=7)
     assert_same(sharded.render(), local.render())
     assert_same(sharded.solve(), local.solve())
@@ -107,9 +96,10 @@ def test_frames_attributes_and_solutions():
 
 @one_in(2, "name, mode", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"], MODES)
 def test_a_step_is_one_message_to_each_shard(name, mode):
-    sharded, local = make_pair(name, mode, snapshot_interval=2)
+    keywords = vector_keywords(name, autoreset_mode=mode, **INFO_KEYWORDS)
+    shards = {"snapshot_interval": 2}
+    sharded, local = make_pair(id_of(name), NUM_ENVS, 3, shards=shards, **keywords)
     messages = actors_of(sharded).messages
-    sharded.reset(seed=0)
     count = len(messages)
     with pytest.raises(InvalidActionError, match=r"in environments \[7\]"):
         sharded.step([*draw_actions(local, 1, seed=0)[0][:-1], 9])
@@ -130,10 +120,8 @@ def test_a_step_is_one_message_to_each_shard(name, mode):
 def test_an_error_in_one_shard_moves_none(mode):
     # Rooms of one shard have no next level: their band is empty.
     keywords = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 2}
-    env = make_env("roll_vec/Sokoban-v0", 4, 2, autoreset_mode=mode, **keywords)
-    twin = roll_vec.make_vec("roll_vec/Sokoban-v0", 4, autoreset_mode=mode, **keywords)
+    env, twin = make_pair(SOKOBAN, 4, 2, autoreset_mode=mode, **keywords)
     for one in (env, twin):
-        one.reset(seed=0)
         one.set_level_options(mask=np.arange(4) == 3, solution_steps=(900, 999))
     up, error = np.ones(4, int), LevelGenerationError
     for _ in range(1 if mode is SAME_STEP else 2):
@@ -193,10 +181,8 @@ def interrupt_next_wait(env):
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_replay_sets_attributes_at_their_time(is_interrupted):
     deaths = {} if is_interrupted else {(1, 6): "early"}
-    sharded = make_env(Sum, 4, 2, deaths=deaths)
-    local = roll_vec.PoolVectorEnv([Sum] * 4)
+    sharded, local = make_pair(Sum, 4, 2, deaths=deaths)
     actions = np.zeros(4, int)
-    assert_same(sharded.reset(seed=0), local.reset(seed=0))
     for gain in (10.0, 100.0):
         assert_same(sharded.step(actions), local.step(actions))
         for env in (sharded, local):
@@ -248,12 +234,10 @@ class Switch(Sum):
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 def test_an_error_tells_that_no_environment_can_be_reset(mode, monkeypatch):
-    local = roll_vec.PoolVectorEnv([Switch] * 4, autoreset_mode=mode)
-    sharded = make_env(Switch, 4, 2, autoreset_mode=mode)
+    sharded, local = make_pair(Switch, 4, 2, autoreset_mode=mode)
     for env in (local, sharded):
         with monkeypatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            env.reset(seed=0)
             env.step([0] * 4)
             if mode is NEXT_STEP:
                 env.step([0] * 4)

@@ -20,7 +20,7 @@ from tests.contract.cases import (
     make_batch,
     vector_keywords,
 )
-from tests.distributed.local_actors import actors_of, make_env
+from tests.distributed.local_actors import actors_of, make_env, make_pair
 from tests.pool.cases import FAULTS_ON_PURPOSE, PROCESSES, values_of
 from tests.thinning import one_in
 
@@ -51,13 +51,9 @@ KEYWORDS = {"dim_room": (5, 5), "num_boxes": 1}
 KILLED = "killed by the test"
 
 
-def make_sokoban(mode, **more):
-    sharded = make_env(
-        "roll_vec/Sokoban-v0", 6, 3, autoreset_mode=mode, **KEYWORDS, **more
-    )
-    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 6, autoreset_mode=mode, **KEYWORDS)
-    assert_same(sharded.reset(seed=0), local.reset(seed=0))
-    return sharded, local
+def make_sokoban(mode, deaths, **shards):
+    keywords = {"deaths": deaths, "shards": shards, "autoreset_mode": mode, **KEYWORDS}
+    return make_pair("roll_vec/Sokoban-v0", 6, 3, **keywords)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -128,9 +124,8 @@ def test_all_shards_lost():
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 def test_environments_without_snapshots_lose_the_episode_alone(mode):
     keywords = {"autoreset_mode": mode}
-    local = roll_vec.PoolVectorEnv([Unpicklable] * 4, **keywords)
-    sharded = make_env(Unpicklable, 4, 2, deaths={(1, 4): "late"}, **keywords)
-    assert_same(sharded.reset(seed=3), local.reset(seed=3))
+    deaths = {(1, 4): "late"}
+    sharded, local = make_pair(Unpicklable, 4, 2, seed=3, deaths=deaths, **keywords)
     actions = np.zeros(4, int)
     for _ in range(2):
         assert_same(sharded.step(actions), local.step(actions))
@@ -303,9 +298,7 @@ class Counter(gymnasium.Env):
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_results_are_those_of_their_step(mode):
-    local = roll_vec.pool.PoolVectorEnv([Counter] * 4, autoreset_mode=mode)
-    sharded = make_env(Counter, 4, 2, autoreset_mode=mode)
-    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    sharded, local = make_pair(Counter, 4, 2, seed=1, autoreset_mode=mode)
     for actions in np.random.default_rng(0).integers(0, 2, (12, 4)):
         assert_same(sharded.step(actions), local.step(actions))
     sharded.close()

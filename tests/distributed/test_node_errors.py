@@ -90,9 +90,6 @@ def test_environments_that_cannot_travel_start_nothing():
         RayActors(recipe, [1], NEXT_STEP, None, {}, compress=False)
 
 
-# --------------------------------------------------------------------------- Ray
-
-
 class ActorDiedError(Exception):
     """As Ray's."""
 

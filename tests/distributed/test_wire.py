@@ -10,22 +10,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector.utils import (
-    batch_space,
-    concatenate,
-    create_empty_array,
-    iterate,
-)
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import roll_vec
-from roll_vec.distributed.merging import (
-    list_infos,
-    merge_infos,
-    merge_observations,
-)
+from roll_vec.distributed.merging import list_infos, merge_infos, merge_observations
 from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import assert_equal_in_order
@@ -138,8 +129,6 @@ def test_classes_of_the_main_module_travel(monkeypatch):
     assert unpack(data).value == 5
 
 
-# -------------------------------------------------------------------- merging
-
 NUM_ENVS, SIZES = 7, (1, 4, 2)
 
 
@@ -161,14 +150,12 @@ SPACES = {
 
 
 def make_batch_of(space, count, seed):
-    """Return a batch as a pool makes it."""
     space.seed(seed)
     empty = create_empty_array(space, count)
     return concatenate(space, [space.sample() for _ in range(count)], empty)
 
 
 def arrays_in(batch):
-    """Return all arrays of a batch."""
     if isinstance(batch, np.ndarray):
         return [batch]
     values = batch.values() if isinstance(batch, dict) else batch

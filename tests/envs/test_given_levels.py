@@ -39,8 +39,6 @@ def path(tmp_path):
     return file
 
 
-# ------------------------------------------------------------------------ keywords
-
 TWO_OF_ONE = {"start_level": 2, "num_levels": 2}
 CONTRADICTIONS = [
     (SOKOBAN, {"dim_room": (7, 7)}, "dim_room"),
@@ -85,9 +83,6 @@ def test_defaults_and_the_levels_own_size_are_no_contradiction():
     room = {"dim_room": (6, 6), "num_boxes": 3, "search_depth": 300}
     assert gymnasium.make(SOKOBAN, levels=[ONE], **room).unwrapped.dim_room == (3, 5)
     assert RandomFrozenLakeOptions(levels=lake.MAPS).size == 3
-
-
-# ---------------------------------------------------------------------------- play
 
 
 @pytest.mark.parametrize(

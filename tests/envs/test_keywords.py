@@ -34,21 +34,9 @@ class Unhashable:
 
 # Values that every keyword is given, and more for some of them.
 VALUES = (None, True, -1, 0, 1, 3, 2.5, 0.5, NAN, INF, 10**30, 10**400, np.int64(2))
-VALUES += (
-    "",
-    "x",
-    "3",
-    "text",
-    "a\0b",
-    b"x",
-    (),
-    [],
-    [2, 5],
-    (4, 3),
-    (1, 2, 3),
-    (0.5,),
-)
-VALUES += ((0.2, 0.5), (0.6, 0.5), (-0.1, 0.5), (None, 2), {}, {1: "a"}, Unhashable())
+VALUES += ("", "x", "3", "text", "a\0b", b"x", (), [], [2, 5], (4, 3), (1, 2, 3))
+VALUES += ((0.5,), (0.2, 0.5), (0.6, 0.5), (-0.1, 0.5), (None, 2), {}, {1: "a"})
+VALUES += (Unhashable(),)
 MORE_VALUES = {
     "dim_room": ((6, 6), (2, 6), (6, 2), (6.0, 6), "66"),
     "obs_mode": ("grid", "position", ["grid"]),
@@ -59,23 +47,9 @@ MORE_VALUES = {
     "map_name": ("4x4", "8x8", "5x5", ["4x4"]),
     "reward_schedule": ((1, 0, 0), (1, 0, "a"), (1, 0, INF), (NAN, 0, 0), "123"),
     "desc": (
-        *(
-            [""],
-            "SFFG",
-            ["SF", "G"],
-            [["S", "FG"]],
-            ["SéG"],
-            ["SX", "FG"],
-            ["Sf", "FG"],
-        ),
-        *(
-            ["FF", "FG"],
-            ["SF", "FF"],
-            ["SH", "HG"],
-            ["SHG"],
-            ["SFG"],
-            np.zeros((2, 2, 2)),
-        ),
+        *([""], "SFFG", ["SF", "G"], [["S", "FG"]], ["SéG"], ["SX", "FG"]),
+        *(["Sf", "FG"], ["FF", "FG"], ["SF", "FF"], ["SH", "HG"], ["SHG"], ["SFG"]),
+        np.zeros((2, 2, 2)),
     ),
     "num_numbers": (6, 7, "34"),
     "max_steps": (10, 10.0),

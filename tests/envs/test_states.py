@@ -86,7 +86,6 @@ def is_text(env):
 
 
 def make(id):
-    """Return a new environment."""
     return ENVIRONMENTS[id].load()(**PLAYED[id])
 
 

@@ -1,7 +1,5 @@
 """A stand-in for a language model: a local server of OpenAI's chat protocol."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable
@@ -28,13 +26,10 @@ class Reply:
 
 
 class ChatServer:
-    """Serves ``/v1/chat/completions``; `reply` makes the response to a request.
+    """Serves ``/v1/chat/completions``.
 
-    Parameters
-    ----------
-    reply : callable
-        From the request (a dict) and the number of requests with these messages so far
-        to a `Reply`.
+    `reply` makes a `Reply` of a request (a dict) and the number of requests with these
+    messages so far.
     """
 
     def __init__(self, reply: Callable[[dict, int], Reply]) -> None:

@@ -150,9 +150,8 @@ def test_answers_out_of_order_change_nothing_and_hold_up_nobody(words, expected)
         return answer
 
     with ChatServer(reply) as server:
-        endpoint = ChatEndpoint(server.url, "m")
-        envs, records = make(words, 3), {}
-        for record in play_chat_episodes(words, envs, endpoint, range(NUM)):
+        endpoint, records = ChatEndpoint(server.url, "m"), {}
+        for record in play_chat_episodes(words, make(words, 3), endpoint, range(NUM)):
             records[record.episode] = record
             if len(records) == NUM - 1:
                 assert 0 not in records
@@ -435,19 +434,15 @@ def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
     assert [batch.closed for batch in batches] == [True]
 
 
-@pytest.mark.parametrize(
-    ("split", "keywords", "text"),
-    [
+def test_bad_arguments_are_errors():
+    endpoint = ChatEndpoint("http://127.0.0.1:9/v1", "m")
+    for split, keywords, text in (
         (LAKE, {}, "envs: expected environments of text"),
         (COUNTDOWN, {"history": -1}, "history: expected at least 0"),
         (COUNTDOWN, {"on_error": "skip"}, "on_error: expected one of 'fault'"),
-    ],
-)
-def test_bad_arguments_are_errors(split, keywords, text):
-    envs = split.make_vec(1)
-    with pytest.raises(InvalidOptionError, match=text):
-        play_chat(envs, [0], ChatEndpoint("http://127.0.0.1:9/v1", "m"), **keywords)
-    envs.close()
+    ):
+        with pytest.raises(InvalidOptionError, match=text):
+            play_chat(split.make_vec(1), [0], endpoint, **keywords)
 
 
 @pytest.mark.parametrize(

@@ -313,13 +313,6 @@ def test_a_comparison_needs_the_same_episodes(tmp_path):
 Z = statistics.NormalDist().inv_cdf(0.975)
 
 
-def test_an_interval_of_a_rate_ends_at_0_and_1():
-    assert wilson_interval(0, 10) == pytest.approx((0, 0, Z**2 / (10 + Z**2)))
-    assert wilson_interval(10, 10) == pytest.approx((1, 10 / (10 + Z**2), 1))
-    assert wilson_interval(0, 10).low >= 0
-    assert wilson_interval(10, 10).high <= 1
-
-
 FIRST = np.array([0.0, 10, 20, 30])
 SQUARES = 4, 4 - Z * math.sqrt(38 / 3) / 2, 4 + Z * math.sqrt(38 / 3) / 2
 
@@ -373,7 +366,11 @@ def test_rates_as_in_the_literature(table, value, low, high):
     assert wilson_interval(81, 263)[1:] == pytest.approx((0.2553, 0.3662), abs=5e-5)
 
 
-def test_rates_without_a_difference_have_an_interval():
+def test_rates_at_their_ends_and_without_a_difference_have_an_interval():
+    assert wilson_interval(0, 10) == pytest.approx((0, 0, Z**2 / (10 + Z**2)))
+    assert wilson_interval(10, 10) == pytest.approx((1, 10 / (10 + Z**2), 1))
+    assert wilson_interval(0, 10).low >= 0
+    assert wilson_interval(10, 10).high <= 1
     for table in ((5, 0, 0, 5), (10, 0, 0, 0), (0, 0, 0, 10)):
         value, low, high = paired_rate_interval(*pairs(*table))
         assert -1 <= low < value == 0 < high <= 1

@@ -22,7 +22,6 @@ from roll_vec.export import (
     verify,
 )
 from roll_vec.export.exporter import partial_folder
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import play_seeds
 from tests.golden import assert_golden
 from tests.interruptions import Countdown, Interruption, interrupt
@@ -79,7 +78,6 @@ def small_parts(monkeypatch):
 
 @pytest.fixture
 def messages(tmp_path):
-    """A file of nine rows."""
     path = tmp_path / "rows.jsonl"
     export(path, lakes(), num=9)
     return path
@@ -307,14 +305,12 @@ def test_folders_of_others_are_not_touched(tmp_path):
         (thesis.parent / "journal").write_text("Dear diary,")
 
 
-def test_overwrite_keeps_the_permissions(messages):
+def test_overwrite_deletes_nothing_but_older_outputs(messages, tmp_path, monkeypatch):
     messages.chmod(0o600)
     export(messages, lakes(), num=2, overwrite=True)
     assert messages.stat().st_mode & 0o777 == 0o600
     assert len(read_rows(messages)) == 2
-
-
-def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
+    messages.unlink()
     home = tmp_path / "home"
     (home / "work").mkdir(parents=True)
     (home / "work" / "thesis.txt").write_text("mine")
@@ -407,19 +403,16 @@ class Unknown(gymnasium.Env):
         return np.array([nan, 0], np.float32), nan, self.num_steps == 2, False, {}
 
 
+@pytest.mark.usefixtures("forgets_ids")
 def test_rows_with_nan_replay(tmp_path):
-    id = "export-test/Unknown-v0"
-    roll_vec.register(id, Unknown, force=True)
-    try:
-        source = policy_source(id, lambda envs: UniformPolicy(envs, 0), "uniform")
-        path = tmp_path / "rows.parquet"
-        export(path, source, format="parquet", num=2)
-        assert verify(path, "parquet") == (2, 0)
-    finally:
-        del ENVIRONMENTS[id], gymnasium.registry[id]
+    id, path = "export-test/Unknown-v0", tmp_path / "rows.parquet"
+    roll_vec.register(id, Unknown)
+    source = policy_source(id, lambda envs: UniformPolicy(envs, 0), "uniform")
+    export(path, source, format="parquet", num=2)
+    assert verify(path, "parquet") == (2, 0)
 
 
-def test_a_row_that_was_changed_is_named(messages):
+def test_a_row_that_was_changed_is_named(messages, tmp_path):
     rows = read_rows(messages)
     row = rows[7]
     first, rewards, talk = row["return"], row["rewards"], row["messages"]
@@ -440,18 +433,15 @@ def test_a_row_that_was_changed_is_named(messages):
         with pytest.raises(VerificationError, match=text) as error:
             verify(messages, num_envs=2)
         assert "row 7 (seed" in str(error.value)
-
-
-@pytest.mark.parametrize("format", ["inspect", "atif"])
-def test_a_changed_transcript_is_noticed(tmp_path, format):
-    path = tmp_path / NAMES[format]
-    export(path, lakes(), format=format, num=2)
-    file = path if path.is_file() else min(path.iterdir())
-    text = file.read_text("utf-8")
-    assert "P___" in text
-    file.write_text(text.replace("P___", "P__G"), "utf-8")
-    with pytest.raises(VerificationError, match="observation 0 differs"):
-        verify(path, format)
+    for format in ("inspect", "atif"):
+        path = tmp_path / NAMES[format]
+        export(path, lakes(), format=format, num=2)
+        file = path if path.is_file() else min(path.iterdir())
+        text = file.read_text("utf-8")
+        assert "P___" in text
+        file.write_text(text.replace("P___", "P__G"), "utf-8")
+        with pytest.raises(VerificationError, match="observation 0 differs"):
+            verify(path, format)
 
 
 def test_a_file_of_something_else_is_named(tmp_path):

@@ -156,8 +156,6 @@ def test_bad_arguments_end_the_program_at_once(run, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
-# --------------------------------------------------------------------------- grpo.py
-
 COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"]
 
 

@@ -36,6 +36,7 @@ from tests.contract.cases import (
     single_info,
     unregister_custom_ids,
 )
+from tests.pool.cases import with_arrays
 
 COUNTDOWN, BRITTLE = "roll_vec/Countdown-v0", "tests_mixed/Brittle-v0"
 LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
@@ -93,7 +94,6 @@ def make(num_envs=NUM_ENVS, families=FAMILIES, **keywords):
 
 
 def draw_texts(rng):
-    """Return a text for each environment."""
     return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
 
 
@@ -414,14 +414,6 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
 # ------------------------------------------------------------------- snapshots
 
 
-def make_other(state, name, array):
-    """Return a snapshot with another array."""
-    arrays = {**state.arrays, name: array}
-    return VectorState(
-        state.id, state.configuration, arrays, state.shared, allow_pickle=True
-    )
-
-
 def test_snapshots_of_other_numbers_of_environments_and_bad_ones(tmp_path):
     env, rng = make(), np.random.default_rng(2)
     env.reset(seed=4)
@@ -446,12 +438,13 @@ def test_snapshots_of_other_numbers_of_environments_and_bad_ones(tmp_path):
     with pytest.raises(InvalidStateError, match=r"4 of roll_vec/Countdown-v0 can"):
         env.set_state(state, rows=[0] * NUM_ENVS)
     with pytest.raises(InvalidStateError, match="families"):
-        env.set_state(make_other(state, "families", np.full(NUM_ENVS, 9)))
+        env.set_state(with_arrays(state, families=np.full(NUM_ENVS, 9)))
     for families in (np.full(NUM_ENVS, np.nan), np.zeros((NUM_ENVS, 1), int)):
         with pytest.raises(InvalidStateError, match="families"):
-            make_other(state, "families", families).row(0)
+            with_arrays(state, families=families).row(0)
+    negative = {"0.elapsed_steps": np.full(NUM_ENVS, -1, "i4")}
     with pytest.raises(InvalidStateError, match="elapsed_steps"):
-        env.set_state(make_other(state, "0.elapsed_steps", np.full(NUM_ENVS, -1, "i4")))
+        env.set_state(with_arrays(state, **negative))
 
 
 def test_rows_of_snapshots_are_those_of_single_environments():

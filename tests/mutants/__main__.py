@@ -6,8 +6,6 @@ its new place.  Each bug first meets the tests that are named beside it; one tha
 miss meets the whole suite.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -29,10 +27,7 @@ SECONDS = 900
 def plant_all(bugs: list[Bug]) -> dict[Bug, str]:
     """Return the source of each bug's module with the bug in it.
 
-    Raises
-    ------
-    ValueError
-        If the place of a bug is not in the code any more.
+    A bug whose place is not in the code any more is a `ValueError`.
     """
     sources = {}
     for bug in bugs:
@@ -48,10 +43,7 @@ def plant_all(bugs: list[Bug]) -> dict[Bug, str]:
 def first_failure(checkout: Path, arguments: list[str]) -> str | None:
     """Run tests; return the first that fails, or None if all pass.
 
-    Raises
-    ------
-    ValueError
-        If pytest did not run tests, as with a path that does not exist.
+    It is a `ValueError` if pytest runs none, as with a path that does not exist.
     """
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]

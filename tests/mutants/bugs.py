@@ -5,23 +5,13 @@ from typing import NamedTuple
 
 from tests.mutants.changes import Change, change, drop, negate, swap
 
-__all__ = ["BUGS", "Bug"]
-
 
 class Bug(NamedTuple):
     """A change of one function that a test must notice.
 
-    Attributes
-    ----------
-    name : str
-    module : str
-        Its path from the root of the checkout, with dots.
-    function : str
-        The dotted name in the module: ``"Class.method"``.
-    change : Change
-        The code that it names stands in the function exactly once.
-    tests : str
-        The test file or folder that is tried first.
+    The module is named by its path from the root of the checkout, with dots, and the
+    function by its dotted name in it: ``"Class.method"``.  The code that the change
+    names stands there exactly once.  `tests` is the file or folder that is tried first.
     """
 
     name: str

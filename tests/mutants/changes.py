@@ -1,12 +1,8 @@
 """Changes of one function's syntax tree: what a planted bug does to the code."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import NamedTuple
-
-__all__ = ["Change", "change", "drop", "negate", "plant", "swap"]
 
 
 class Change(NamedTuple):
@@ -65,10 +61,7 @@ def _find_function(tree: ast.Module, name: str) -> ast.AST:
 def plant(source: str, function: str, bug: Change) -> str:
     """Return the source of a module with a change in one of its functions.
 
-    Raises
-    ------
-    ValueError
-        If the function or the code is not there exactly once.
+    It is a `ValueError` if the function or the code is not there exactly once.
     """
     tree = ast.parse(source)
     (wanted,) = ast.parse(bug.code).body

@@ -17,20 +17,9 @@ def stored_length(length):
 
 
 def rank(documents, keys, query, k):
-    """Return the best documents for a query, best first.
+    """Return the k best documents for a query, best first: indices and scores above 0.
 
-    Parameters
-    ----------
-    documents : list of list of str
-        Terms.
-    keys : list of str
-    query : list of str
-    k : int
-
-    Returns
-    -------
-    list of (int, float32)
-        Indices of ``documents`` and scores above 0.
+    Documents and the query are lists of terms.
     """
     counts = [Counter(document) for document in documents]
     filled = [document for document in documents if document]

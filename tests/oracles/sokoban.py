@@ -396,5 +396,4 @@ def manhattan(a, b):
 
 
 def replaced(values, index, value):
-    """Return a tuple with one value replaced."""
     return (*values[:index], value, *values[index + 1 :])

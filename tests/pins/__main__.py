@@ -3,8 +3,6 @@
 Run as ``python -m tests.pins [names of sets]``; without names, all of `SETS`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -25,7 +25,6 @@ ID = "roll_vec/FrozenLake-v1"
 
 
 def is_refused(call, error):
-    """Return whether a call raises an error."""
     try:
         call()
     except error:

@@ -1,7 +1,5 @@
 """Helpers of the tests of the pool: executors, actions, play, comparison, faults."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import os
@@ -9,13 +7,14 @@ import pickle
 import signal
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from roll_vec import VectorState
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter, drifters, talkers
@@ -58,6 +57,18 @@ KINDS = {
 def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
     """Return a context that makes a pool and closes it."""
     return closing(PoolVectorEnv(fns, **keywords))
+
+
+@contextmanager
+def twins(fns: Any, seed: int = 1, autoreset_mode: Any = NEXT_STEP, **keywords: Any):
+    """Give a pool, and one without workers beside it; both were reset."""
+    with (
+        pool(fns, autoreset_mode=autoreset_mode, **keywords) as env,
+        pool(fns, autoreset_mode=autoreset_mode) as twin,
+    ):
+        for one in (env, twin):
+            one.reset(seed=seed)
+        yield env, twin
 
 
 def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
@@ -157,6 +168,13 @@ def _to_python(value: Any) -> Any:
     return value
 
 
+def with_arrays(state: VectorState, **arrays: Any) -> VectorState:
+    """Return a snapshot with some other arrays."""
+    arrays = {**state.arrays, **arrays}
+    own = (state.id, state.configuration, arrays, state.shared)
+    return VectorState(*own, allow_pickle=True)
+
+
 def wait_until(condition: Any, seconds: float = 20) -> None:
     """Wait until a function returns something true; fail if it takes too long."""
     end = time.monotonic() + seconds
@@ -166,7 +184,6 @@ def wait_until(condition: Any, seconds: float = 20) -> None:
 
 
 def threads() -> set[threading.Thread]:
-    """Return the threads of pools."""
     return {
         one for one in threading.enumerate() if one.name.startswith("roll_vec-pool")
     }
@@ -202,15 +219,10 @@ def with_fault(batch: Any, env_id: int, fault: str) -> tuple[str, ...]:
 def play_with_faults(
     env: Any, twin: Any, fault: str, fault_steps: tuple[int, ...]
 ) -> list[str]:
-    """Play ten steps with faults of environment 1 of 4, beside a twin without faults.
+    """Play ten steps with faults of environment 1 of 4; return its errors.
 
-    The other environments must play as the twin's.  Environment 1 must return its last
-    observation with each error, and go through the episodes of its seed in order.
-
-    Returns
-    -------
-    list of str
-        The errors in the infos of environment 1.
+    The others must play as those of a twin without faults.  Environment 1 must return
+    its last observation with each error, and go through its seed's episodes in order.
     """
     errors, levels = [], []
     before, _ = env.reset(seed=50)

@@ -25,7 +25,6 @@ class Leftovers:
         return threads() - self._threads
 
     def children(self):
-        """Return the new child processes."""
         return set(multiprocessing.active_children()) - self._children
 
     def num_files(self):

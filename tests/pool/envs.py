@@ -1,7 +1,5 @@
 """Environments for the tests of the pool: all kinds of spaces, all ways to fail."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -223,7 +221,6 @@ class Counter(BaseDiscreteActionEnv):
 
 
 def talkers(count: int) -> list[Any]:
-    """Return constructors of text environments."""
     return [Talker] * count
 
 

@@ -1,7 +1,5 @@
 """Environments for the tests of snapshots, one for each way to keep a state."""
 
-from __future__ import annotations
-
 import threading
 
 import gymnasium

@@ -34,6 +34,7 @@ from tests.pool.cases import (
     play_with_faults,
     pool,
     reset_ended,
+    twins,
     values_of,
 )
 from tests.pool.envs import EXCEPTIONS, Picky, Talker, drifters, talkers
@@ -51,10 +52,7 @@ EACH_MODE = pytest.mark.parametrize("mode", MODES)
     ],
 )
 def test_a_fault_ends_one_episode(command, mode, workers):
-    with (
-        pool(talkers(4), autoreset_mode=mode, **workers) as env,
-        pool(talkers(4), autoreset_mode=mode) as twin,
-    ):
+    with twins(talkers(4), 1, mode, **workers) as (env, twin):
         errors = play_with_faults(env, twin, command, (0, 5))
         assert errors
         assert all(error.startswith(EXCEPTIONS[command]) for error in errors)

@@ -249,8 +249,6 @@ def test_a_group_id_of_the_environment_gives_way(group_id, mode):
             env.step(("go",) * 3)
 
 
-# ------------------------------------------------------- infos on request
-
 IDS = {
     "roll_vec/Countdown-v0": {"num_operations": 3, "difficulty_info": True},
     "roll_vec/WebShop-v0": {"num_products": 60},

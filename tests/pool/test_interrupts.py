@@ -201,6 +201,11 @@ def check_reset(env):
     assert env.step(("a",) * 3)[0] == ("1: a",) * 3
 
 
+def check_reset_and_close(env):
+    check_reset(env)
+    env.close()
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
     """Before or after a task, or a result, is handed over: both sides still agree."""
@@ -245,8 +250,7 @@ def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch
             env.step(("a",) * 3)
         recover()
         env.step(("a",) * 3)
-    check_reset(env)
-    env.close()
+    check_reset_and_close(env)
 
 
 def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
@@ -268,8 +272,7 @@ def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
             env.recv(1)
         with pytest.raises(KeyboardInterrupt):
             env.reset(seed=5)
-    check_reset(env)
-    env.close()
+    check_reset_and_close(env)
 
 
 def test_a_worker_whose_exit_code_an_interrupt_has_lost():
@@ -280,8 +283,7 @@ def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     with pytest.warns(EnvironmentFaultWarning, match="exit code None"):
         truncations = env.step(("a",) * 3)[3]
     assert truncations.tolist() == [True, False, False]
-    check_reset(env)
-    env.close()
+    check_reset_and_close(env)
     # `multiprocessing` takes it for alive.
     multiprocessing.process._children.discard(process)
 
@@ -313,5 +315,4 @@ def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
         env.step(("a",) * 3)
     with pytest.raises(ResetNeededError):
         env.step(("a",) * 3)
-    check_reset(env)
-    env.close()
+    check_reset_and_close(env)

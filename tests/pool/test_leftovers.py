@@ -117,10 +117,8 @@ def test_all_are_closed_whatever_one_raises(error, workers, path):
 
 def test_ctrl_c_comes_through_when_all_are_closed(path):
     """The second one at once: the user is in a hurry."""
-    with (
-        pytest.raises(KeyboardInterrupt),
-        pool(closers(path, None, KeyboardInterrupt, None)),
-    ):
+    fns = closers(path, None, KeyboardInterrupt, None)
+    with pytest.raises(KeyboardInterrupt), pool(fns):
         pass
     assert path.read_text() == "xxx"
     fns = closers(path, KeyboardInterrupt, None, KeyboardInterrupt, None)

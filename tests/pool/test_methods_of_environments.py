@@ -18,7 +18,7 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.pool import PoolVectorEnv, replay
+from roll_vec.pool import replay
 from roll_vec.pool.factories import build
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -28,6 +28,7 @@ from tests.pool.cases import (
     kill_workers,
     play,
     pool,
+    twins,
     values_of,
     with_fault,
 )
@@ -160,9 +161,8 @@ def test_restored_environments_get_the_level_options_in_their_order(monkeypatch,
     monkeypatch.setattr(replay, "MIN_BYTES", limit)
     monkeypatch.setattr(replay, "MAX_BYTES", limit)
     batches = draw_actions("text", 3, 18)
-    with pool([Tutor] * 3) as twin, pool([Tutor] * 3, **ONE_PROCESS) as env:
+    with twins([Tutor] * 3, **ONE_PROCESS) as (env, twin):
         for one in (twin, env):
-            one.reset(seed=1)
             one.set_level_options(length=2)
             play(one, batches[:6])
             one.set_level_options(mask=np.arange(3) < 2, length=9, topic="maps")
@@ -232,34 +232,6 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             for action in solution:
                 terminations = env.step([action] * 2)[2]
             assert terminations[0]
-
-
-# ------------------------------------------------------------------------ states
-
-
-def test_a_row_and_a_state_of_one_environment_go_on_alike():
-    moves = draw_actions("counter", 3, 60)
-    envs, alone, twin = PoolVectorEnv([Slippery] * 3), Slippery(), Slippery()
-    envs.reset(seed=0)
-    play(envs, moves[:9])  # then no episode has just ended
-    state = envs.get_state()
-    # A state with a stream that is none moves no environment.
-    bad = state.replace_row(2, {**state.row(2), "seed_stream": {"stream": -1}})
-    with pytest.raises(InvalidStateError, match=r"environment 2 of .*stream"):
-        envs.set_state(bad)
-    assert envs.get_state() == state
-    alone.set_state(state.row(1))
-    twin.reset(seed=77)
-    twin.set_state(alone.get_state())
-    envs.set_state(state.replace_row(0, alone.get_state()))
-    assert twin.np_random_seed == 1
-    for action, *_ in moves:
-        results = [one.step(action) for one in (alone, twin)]
-        assert results[0] == results[1]
-        if results[0][2]:
-            assert alone.reset() == twin.reset()
-        observations = envs.step([action] * 3)[0].tolist()
-        assert observations[0] == observations[1]
 
 
 class Checked(Slippery):

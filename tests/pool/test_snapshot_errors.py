@@ -26,6 +26,8 @@ from tests.pool.cases import (
     kill_workers,
     play,
     pool,
+    twins,
+    with_arrays,
 )
 from tests.pool.envs import Drifter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
@@ -51,10 +53,9 @@ PICKLED, COPY = 1, 3
 def test_a_state_that_cannot_be_kept_names_the_environment(build, words, workers):
     """And nothing has happened to the pool."""
     fns = [*drifters("discrete", 1), build, *drifters("discrete", 1)]
-    with pool(fns, **workers) as env, pool(fns) as twin:
+    with twins(fns, **workers) as (env, twin):
         actions = draw_actions("discrete", 3, 6)
         for one in (env, twin):
-            one.reset(seed=1)
             play(one, actions[:3])
         with pytest.raises(UnsupportedError, match=words + ".*give .* both methods"):
             env.get_state()
@@ -75,14 +76,6 @@ def test_copies_do_not_go_to_other_processes():
 # ------------------------------------------------------------------ changed states
 
 
-def with_arrays(state, **arrays):
-    """Return a snapshot with some other arrays."""
-    arrays = {**state.arrays, **arrays}
-    return VectorState(
-        state.id, state.configuration, arrays, state.shared, allow_pickle=True
-    )
-
-
 def rewritten(state, name, row, change):
     """Return the arrays of a state with another value in a row."""
     lengths = state.arrays[f"{name}_lengths"].copy()
@@ -94,7 +87,6 @@ def rewritten(state, name, row, change):
 
 
 def with_entry(**entries):
-    """Return a change of a record."""
     return lambda content: json.dumps({**json.loads(content), **entries}).encode()
 
 
@@ -141,9 +133,8 @@ def changed_arrays(state):
 
 def test_a_changed_state_is_refused_before_anything_moves():
     actions = draw_actions("text", 2, 8)
-    with pool([Stateful] * 2) as env, pool([Stateful] * 2) as twin:
+    with twins([Stateful] * 2) as (env, twin):
         for one in (env, twin):
-            one.reset(seed=1)
             play(one, actions[:3])
         state = env.get_state()
         for words, arrays in changed_arrays(state):
@@ -281,9 +272,8 @@ class Dying(Talker):
 @pytest.mark.parametrize("workers", [ONE_PROCESS, PROCESSES], ids=["one", "two"])
 def test_a_worker_that_dies_in_a_snapshot(workers):
     actions = draw_actions("text", 3, 6)
-    with pool([Dying] * 3, **workers) as env, pool([Dying] * 3) as twin:
+    with twins([Dying] * 3, **workers) as (env, twin):
         for one in (env, twin):
-            one.reset(seed=1)
             play(one, actions[:2])
         state = env.get_state()
         env.set_attr("dies_in", ["", "get_state", ""])

@@ -19,6 +19,7 @@ from tests.pool.cases import (
     play_with_faults,
     pool,
     queues_of,
+    twins,
     values_of,
     wait_until,
 )
@@ -32,10 +33,7 @@ pytestmark = FAULTS_ON_PURPOSE
 )
 def test_a_thread_that_hangs_is_abandoned(workers, mode):
     keywords = {"workers": workers, "step_timeout": LIMIT, "autoreset_mode": mode}
-    with (
-        pool(talkers(4), **keywords) as env,
-        pool(talkers(4), autoreset_mode=mode) as twin,
-    ):
+    with twins(talkers(4), **keywords) as (env, twin):
         errors = play_with_faults(env, twin, "wait", fault_steps=(1,))
         assert errors == [f"timeout: step took longer than {LIMIT} s"]
         assert env.abandoned_threads == 1
@@ -98,9 +96,6 @@ def test_a_thread_belongs_to_an_environment_for_good():
         assert threading.get_ident() not in homes
     assert len(closed) == 5
     assert all(here == home for here, home in [*pairs, *closed])
-
-
-# ------------------------------------------------------------- late results
 
 
 def has_result(queue):

@@ -36,6 +36,7 @@ from tests.pool.cases import (
     pool,
     queues_of,
     reset_ended,
+    twins,
     values_of,
 )
 from tests.pool.envs import Drifter, Talker, drifters, talkers
@@ -57,10 +58,7 @@ def test_a_process_that_dies_or_hangs_is_replaced(command, workers, mode):
     hangs = command == "loop"
     keywords = {"workers": workers, "executor": "process", "autoreset_mode": mode}
     keywords |= {"step_timeout": LIMIT, "reset_timeout": 20} if hangs else {}
-    with (
-        pool(talkers(4), **keywords) as env,
-        pool(talkers(4), autoreset_mode=mode) as twin,
-    ):
+    with twins(talkers(4), **keywords) as (env, twin):
         errors = play_with_faults(env, twin, command, (1,) if hangs else (1, 6))
         assert set(errors) == {MESSAGES[command]}
         expected = dict.fromkeys(("exception", "timeout", "worker_death", "reset"), 0)
@@ -148,10 +146,7 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
 
 def test_results_before_a_death_are_not_lost():
     """Finished steps of the worker's others are returned, and not done twice."""
-    fns = talkers(4)
-    with pool(fns, **ONE_PROCESS) as env, pool(fns) as twin:
-        env.reset(seed=2)
-        twin.reset(seed=2)
+    with twins(talkers(4), **ONE_PROCESS) as (env, twin):
         result = env.step(("a", "b", "c", "fault:kill"))
         twin_result = twin.step(("a", "b", "c", "d"))
         assert values_of(result, [0, 1, 2]) == values_of(twin_result, [0, 1, 2])
@@ -172,11 +167,7 @@ def test_unpicklable_results_are_faults_of_one():
 
 
 def test_another_start_method():
-    with (
-        pool(talkers(3), context="spawn", **ONE_PROCESS) as env,
-        pool(talkers(3)) as twin,
-    ):
-        assert_same(env.reset(seed=1), twin.reset(seed=1))
+    with twins(talkers(3), context="spawn", **ONE_PROCESS) as (env, twin):
         assert_same(env.step(("a", "", "b")), twin.step(("a", "", "b")))
         assert type(queues_of(env)[0].process).__name__ == "SpawnProcess"
 
@@ -254,12 +245,8 @@ def test_environments_of_a_dead_worker_are_restored(num_bytes, mode, name, monke
     let_snapshots_be_due_after(monkeypatch, num_bytes)
     kind, fns = RESTORED[name]
     attribute = "motto" if kind == "text" else "scale"
-    with (
-        pool(fns, autoreset_mode=mode, **ONE_PROCESS) as env,
-        pool(fns, autoreset_mode=mode) as twin,
-    ):
+    with twins(fns, 9, mode, **ONE_PROCESS) as (env, twin):
         for one in (env, twin):
-            one.reset(seed=9)
             one.set_attr(attribute, 2.0)
             if kind == "text":
                 one.set_attr("length", 60)
@@ -428,22 +415,21 @@ def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
             return super().step(action)
 
     keywords = {"step_timeout": LIMIT, "reset_timeout": LIMIT, **ONE_PROCESS}
-    with pool([Talker, Slow, Talker], **keywords) as env, pool(talkers(3)) as twin:
+    with twins([Talker, Slow, Talker], **keywords) as (env, twin):
         for one in (env, twin):
-            one.reset(seed=1)
             one.step(("a", "b", "c"))
+        twin_result = twin.step(("a", "b", "c"))
         mark.touch()
         result = env.step(("fault:os._exit", "b", "c"))
         assert result[3].tolist() == [True, True, False]
         assert "could not be restored (timeout" in result[4]["error"][1]
-        assert values_of(result, [2]) == values_of(twin.step(("a", "b", "c")), [2])
+        assert values_of(result, [2]) == values_of(twin_result, [2])
 
 
 def test_an_environment_that_was_lost_is_restored_after_its_reset():
     """And its next fault is its own."""
-    with pool(talkers(2), **ONE_PROCESS) as env, pool(talkers(2)) as twin:
+    with twins(talkers(2), 2, **ONE_PROCESS) as (env, twin):
         for one, fault in ((env, "fault:kill"), (twin, "fault:raise")):
-            one.reset(seed=2)
             one.step((fault, "b"))
             one.step(("c", "d"))
         result, twin_result = env.step(("e", "fault:kill")), twin.step(("e", "f"))

@@ -6,7 +6,6 @@ import gc
 import os
 import pickle
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,13 +36,14 @@ SECONDS = 20  # only a deadlock takes so long
 
 
 class Gate(gymnasium.Env):
-    """Its step 5 waits for the test."""
+    """Its step 5 waits for the test: for an event, or for a file if one is named."""
 
     observation_space = gymnasium.spaces.Discrete(10)
     action_space = gymnasium.spaces.Discrete(10)
 
-    def __init__(self):
+    def __init__(self, path=None):
         self.entered, self.may_go = threading.Event(), threading.Event()
+        self.path = path
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -52,15 +52,14 @@ class Gate(gymnasium.Env):
         self.num_steps = 0
         return 0, {"random": float(self.np_random.random())}
 
-    def wait(self):
-        self.entered.set()
-        assert self.may_go.wait(10)
-
     def step(self, action):
         if action == 9:
             raise RuntimeError("nine")
-        if action == 5:
-            self.wait()
+        if action == 5 and self.path:
+            wait_until(Path(self.path).exists)
+        elif action == 5:
+            self.entered.set()
+            assert self.may_go.wait(10)
         self.num_steps += 1
         # An int beside a float would become one in a batch.
         info = {"value": action or 0.5, "number": self.num_steps}
@@ -70,32 +69,16 @@ class Gate(gymnasium.Env):
         return "a picture"
 
 
-class FileGate(Gate):
-    """Waits for a file, also in a process of its own."""
-
-    def __init__(self, path=""):
-        super().__init__()
-        self.path = Path(path)
-
-    def wait(self):
-        while not self.path.exists():
-            time.sleep(0.005)
-
-
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 ROOMS, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-CLASSES = {"tests_sessions/Gate-v0": Gate, "tests_sessions/FileGate-v0": FileGate}
-GATE, FILE_GATE = CLASSES
+GATE = "tests_sessions/Gate-v0"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _ids():
-    for id, cls in CLASSES.items():
-        roll_vec.register(id, cls)
+def _registered():
+    roll_vec.register(GATE, Gate)
     yield
-    for id in CLASSES:
-        roll_vec.registration.ENVIRONMENTS.pop(id)
-        gymnasium.registry.pop(id)
+    del roll_vec.registration.ENVIRONMENTS[GATE], gymnasium.registry[GATE]
 
 
 def make_sessions(id=LAKE, num_envs=2, **keywords):
@@ -104,14 +87,9 @@ def make_sessions(id=LAKE, num_envs=2, **keywords):
 
 
 @pytest.fixture(params=[0, 4], ids=["batches", "workers"])
-def workers(request):
-    return request.param
-
-
-@pytest.fixture
-def gates(workers):
+def gates(request):
     """Sessions over four gates, which are open at the end."""
-    sessions = make_sessions(GATE, 4, workers=workers)
+    sessions = make_sessions(GATE, 4, workers=request.param)
     envs = [env.unwrapped for env in sessions.envs.envs]
     yield sessions, envs
     for env in envs:
@@ -119,8 +97,8 @@ def gates(workers):
     sessions.close()
 
 
-in_batches = pytest.mark.parametrize("workers", [0], indirect=True, ids=["batches"])
-by_workers = pytest.mark.parametrize("workers", [4], indirect=True, ids=["workers"])
+in_batches = pytest.mark.parametrize("gates", [0], indirect=True, ids=["batches"])
+by_workers = pytest.mark.parametrize("gates", [4], indirect=True, ids=["workers"])
 
 
 def together(*calls):
@@ -154,10 +132,24 @@ def enter(session, env):
     return future
 
 
-def check_reset_needed(*sessions):
-    for session in sessions:
-        with pytest.raises(ResetNeededError):
-            session.step(1)
+def check_reset_needed(session):
+    with pytest.raises(ResetNeededError):
+        session.step(1)
+
+
+def cancel_step(session, action, when):
+    """Cancel a coroutine's step when a condition is true: the session needs a reset."""
+
+    async def cancel():
+        task = asyncio.ensure_future(session.step_async(action))
+        while not when():
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    check_reset_needed(session)
 
 
 # ---------------------------------------------------- beside single environments
@@ -176,6 +168,7 @@ def play(env, actions, seed):
 
 
 async def play_async(session, actions, seed):
+    """Return the same of coroutines."""
     results = []
     for episode_seed in (seed, None):
         results.append(await session.reset_async(episode_seed))
@@ -224,15 +217,12 @@ def test_sessions_return_what_single_environments_return(kind, way):
 
 
 def test_render_returns_the_frame_of_the_session():
-    with make_sessions(ROOMS, 3, render_mode="ansi") as sessions:
-        single = gymnasium.make(ROOMS, render_mode="ansi")
-        sessions.open()
-        session = sessions.open()
-        session.reset(seed=4), single.reset(seed=4)
-        assert session.render() == single.render()
-    with make_sessions() as sessions, sessions.open() as session:
-        session.reset()
-        assert session.render() is None
+    for more in ({"render_mode": "ansi"}, {}):
+        with make_sessions(ROOMS, 3, **more) as sessions:
+            single = gymnasium.make(ROOMS, **more)
+            _, session = sessions.open(), sessions.open()
+            session.reset(seed=4), single.reset(seed=4)
+            assert session.render() == (single.render() if more else None)
 
 
 # ------------------------------------------------------------- errors and faults
@@ -307,9 +297,9 @@ def test_the_last_environment_that_fails_fails_alone(workers):
 
 def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
     session = gates[0].open()
-    for call in (lambda: session.step(1), session.render):
-        with pytest.raises(ResetNeededError):
-            call()
+    check_reset_needed(session)
+    with pytest.raises(ResetNeededError):
+        session.render()
     session.reset()
     for seed in (-1, 1.5, "a"):
         with pytest.raises(InvalidSeedError):
@@ -331,8 +321,8 @@ def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeyp
         patch.setattr(gates[0]._rows, "run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             one.step(1)
-    check_reset_needed(one, other)
     for session in (one, other):
+        check_reset_needed(session)
         session.reset()
         assert session.step(2)[0] == 2
 
@@ -381,7 +371,7 @@ def test_a_slow_step_holds_up_nobody_else(gates):
 
 def test_a_slow_process_holds_up_nobody_else(tmp_path):
     more = {"path": tmp_path / "gate", "workers": 2, "executor": "process"}
-    with make_sessions(FILE_GATE, **more) as sessions:
+    with make_sessions(GATE, **more) as sessions:
         slow, other = open_started(sessions, 2)
         future = run_in_thread(slow.step, 5)
         wait_until(lambda: sessions._rows.active)
@@ -395,7 +385,7 @@ def test_a_slow_process_holds_up_nobody_else(tmp_path):
 def test_rendering_waits_until_nothing_is_active(tmp_path):
     # One worker: it renders after the step that it has begun.
     path = tmp_path / "gate"
-    with make_sessions(FILE_GATE, path=path, workers=1) as sessions:
+    with make_sessions(GATE, path=path, workers=1) as sessions:
         slow, other = open_started(sessions, 2)
         future = run_in_thread(slow.step, 5)
         wait_until(lambda: sessions._rows.active)
@@ -447,34 +437,14 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
 @in_batches
 def test_a_result_that_nobody_took_asks_for_a_reset(gates):
     [session], env = open_started(gates[0], 1), gates[1][0]
-
-    async def cancel_late():
-        task = asyncio.ensure_future(session.step_async(3))
-        while not env.num_steps:
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel_late())
-    check_reset_needed(session)
+    cancel_step(session, 3, lambda: env.num_steps)
 
 
 @by_workers
 def test_an_environment_is_used_again_when_its_last_step_has_ended(gates):
     sessions, envs = gates
     opened = open_started(sessions, 4)
-
-    async def cancel():
-        task = asyncio.ensure_future(opened[0].step_async(5))
-        while not envs[0].entered.is_set():
-            await asyncio.sleep(0.001)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel())
-    check_reset_needed(opened[0])
+    cancel_step(opened[0], 5, envs[0].entered.is_set)
     opened[0].close()
     successor = sessions.open(timeout=5)
     future = run_in_thread(successor.reset, 7)
@@ -510,10 +480,9 @@ def test_a_session_that_goes_frees_its_environment(way):
     with make_sessions(num_envs=1) as sessions:
         session = sessions.open()
         session.reset(seed=1)
-        with pytest.raises(SessionsFullError, match="all 1 environments"):
-            sessions.open(timeout=0)
-        with pytest.raises(SessionsFullError):
-            sessions.open(timeout=0.01)
+        for timeout in (0, 0.01):
+            with pytest.raises(SessionsFullError, match="all 1 environments"):
+                sessions.open(timeout=timeout)
         if way == "close":
             session.close(), session.close()
         elif way == "with":
@@ -523,28 +492,21 @@ def test_a_session_that_goes_frees_its_environment(way):
         gc.collect()
         session = sessions.open(timeout=0)
         check_reset_needed(session)
-        with pytest.raises(SessionsFullError):
-            sessions.open(timeout=0)
 
 
-def test_a_new_session_does_not_go_on_with_the_stream_of_the_one_before():
+def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
     with make_sessions(LAKES, 1, size=8) as sessions:
         lakes = []
-        for _ in range(2):
+        for seed in (1, None) * 2:
             with sessions.open() as session:
-                session.reset(seed=1)
-            with sessions.open() as session:
-                lakes.append(session.reset()[0].tolist())
-        assert lakes[0] != lakes[1]
-
-
-def test_open_waits_for_an_environment():
-    with make_sessions(num_envs=1) as sessions:
+                lakes.append(session.reset(seed=seed)[0].tolist())
+        assert lakes[0] == lakes[2]
+        assert lakes[1] != lakes[3]
         session = sessions.open()
         future = run_in_thread(sessions.open)
         session.close()
         session = future.result(5)
-        assert session.reset(seed=1)[0] == 0
+        assert session.reset(seed=1)[0].tolist() == lakes[0]
         session.close()
         # A timeout may be longer than a clock can measure.
         for timeout in (2e9, float("inf"), 10**400):
@@ -552,8 +514,9 @@ def test_open_waits_for_an_environment():
             asyncio.run(sessions.open_async(timeout)).close()
 
 
-def test_close_wakes_all_that_wait(gates, workers):
+def test_close_wakes_all_that_wait(gates):
     sessions, envs = gates
+    workers = sessions.envs.spec.kwargs.get("workers")
     players = open_started(sessions, 4)
     running = enter(players[0], envs[0])
     # Workers have begun the steps of all.

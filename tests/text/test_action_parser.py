@@ -41,19 +41,8 @@ TOKENS = ("<|im_start|>", "<|im_end|>")
 PIECES = (
     *("<answer>", "</answer>", "<think>", "</think>", "<ANSWER>", "<answer", "answer>"),
     *("<|im_start|>", "<|im_end|>", "<|im_", "end|>", "<|endoftext|>", "|"),
-    *(
-        "Up",
-        "dOWN",
-        "right",
-        "Left ",
-        "1",
-        "up||down",
-        "||",
-        "a",
-        "aa",
-        "\\boxed{",
-        "}",
-    ),
+    *("Up", "dOWN", "right", "Left ", "1", "up||down", "||", "a", "aa"),
+    *("\\boxed{", "}"),
     *(" ", "\n", "\t", "\u2003", "\x1c", "√", "\0", "İ", "𝕏"),
 )
 BLOCKS = (

@@ -19,7 +19,6 @@ FLAGS = (0, re.IGNORECASE, re.MULTILINE, re.IGNORECASE | re.MULTILINE, re.ASCII)
 
 
 def write_pattern(rng, depth=4):
-    """Return a random expression."""
     kind = rng.integers(10)
     if not depth or kind < 3:
         return str(rng.choice(ATOMS))

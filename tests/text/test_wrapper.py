@@ -1,8 +1,6 @@
 """The text wrapper of environments that are objects: steps, infos, states."""
 
-import copy
 import itertools
-import pickle
 import random
 from typing import ClassVar
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 from roll_vec import BaseDiscreteActionEnv, BaseLanguageBasedEnv
-from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     ClosedError,
     InvalidActionError,
@@ -157,12 +154,6 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
             plain.reset()
 
 
-def test_what_is_repeated_is_not_what_was_handed_out():
-    wrapper = make(WalkFromZero())
-    wrapper.step("right")[0][:] = 77
-    assert wrapper.step("jump")[0].tolist() == [1]
-
-
 # -------------------------------------------------------------------- text actions
 
 
@@ -246,51 +237,9 @@ def test_results_of_the_wrong_length_are_named():
         env.reset()
 
 
-# -------------------------------------------------------------------------- states
-
-TEXTS = ("up", "?", "down, up", "", "stay", "up, up", "?")
-
-
 def make_counter():
     """Return a wrapper that repeats results after texts without an action."""
     return TextWrapper(NoopCounter(), TextOptions(action_separator=","))
-
-
-@pytest.mark.parametrize("num_steps", [0, 2, 4, 5, 7])
-def test_it_goes_on_alike_and_apart(num_steps):
-    env, twin, fresh = make_counter(), make_counter(), make_counter()
-    env.reset(seed=4)
-    for text in TEXTS[:num_steps]:
-        env.step(text)
-    state = env.get_state()
-    saved = copy.deepcopy(state)
-    twin.reset(seed=9)
-    twin.step("up")
-    for other in (twin, fresh):
-        other.set_state(state)
-    pickled = pickle.loads(pickle.dumps(env))
-    expected = [env.step(text) for text in ("", *TEXTS)]
-    assert [twin.step(text) for text in ("", *TEXTS)] == expected
-    assert state == saved
-    for other in (fresh, pickled):
-        assert [other.step(text) for text in ("", *TEXTS)] == expected
-    assert fresh.reset() == env.reset()
-
-
-def test_attributes_pass_through():
-    wrapper = make(Walk(), **TURNS)
-    wrapper.step("right")
-    assert wrapper.unwrapped.level_seed == 5
-    assert wrapper.get_wrapper_attr("steps") == 1
-    assert wrapper.observation_space == wrapper.unwrapped.observation_space
-
-
-def test_with_an_environment_of_text_it_is_the_state_of_the_environment():
-    env, other = (make(Countdown(max_steps=3)) for _ in range(2))
-    env.step("1")
-    assert env.get_state() == env.unwrapped.get_state()
-    other.set_state(env.unwrapped.get_state())
-    assert other.step("2") == env.step("2")
 
 
 def test_bad_states_are_refused():

@@ -47,7 +47,6 @@ def check_document(path, content):
 
 
 def main(paths):
-    """Check all files."""
     read = {path: json.loads(path.read_text()) for path in paths}
     numbers = {"inspect": 0, "atif": 0}
     for path in paths:

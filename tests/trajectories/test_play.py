@@ -20,7 +20,6 @@ from roll_vec.evaluation import (
     play_episodes,
     play_split,
 )
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import (
     Trajectory,
     play_seeds,
@@ -118,10 +117,9 @@ ID = "trajectories-test/Countdowns-v0"
 
 
 @pytest.fixture
-def countdowns():
-    roll_vec.register(ID, Countdowns, force=True)
-    yield roll_vec.make_vec(ID, num_envs=2, autoreset_mode="Disabled")
-    del ENVIRONMENTS[ID], gymnasium.registry[ID]
+def countdowns(forgets_ids):
+    roll_vec.register(ID, Countdowns)
+    return roll_vec.make_vec(ID, num_envs=2, autoreset_mode="Disabled")
 
 
 def go(turn):

@@ -5,8 +5,6 @@ into a virtual environment of its own, which takes some minutes; ``--python`` na
 interpreter that has them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -4,31 +4,19 @@ Returns and lengths of episodes, ``infos["episode"]``, are in unrolls and in ste
 some environments as well in ``tests/contract``.
 """
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 from gymnasium.vector.utils import create_empty_array
 from hypothesis import given
 from hypothesis import strategies as st
 
 import roll_vec
-from roll_vec import VectorState
-from roll_vec.errors import (
-    InvalidOptionError,
-    InvalidStateError,
-    LevelGenerationError,
-)
+from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
 from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.infos import (
-    add_infos,
-    cut_final_infos,
-    masked_infos,
-    stack_infos,
-)
+from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
@@ -36,6 +24,7 @@ from roll_vec.vector.rollout import (
     stack_infos_in_time,
 )
 from tests.contract.cases import assert_same
+from tests.pool.cases import with_arrays
 
 NUM_ENVS = 4
 
@@ -133,7 +122,6 @@ def test_arrays_of_different_shapes_are_kept_as_objects():
 
 
 def bools(*values):
-    """Return a bool array."""
     return np.array(values, np.bool_)
 
 
@@ -269,52 +257,6 @@ def test_nested_observations_are_checked_and_overwritten():
             check_out(out._replace(observations=value), NESTED, 3, 2)
 
 
-# --------------------------------------------------- returns and lengths of episodes
-
-N = 5
-KEYWORDS = {
-    "roll_vec/RandomFrozenLake-v0": {"max_episode_steps": 7, "action_start": 1},
-    "roll_vec/Countdown-v0": {"max_steps": 3},
-}
-
-
-def actions_of(id, steps):
-    """Return actions that end episodes at different times."""
-    rng = np.random.default_rng(1)
-    if "Countdown" in id:
-        return rng.choice(["1+1", "no", "2*3"], (steps, N)).astype(object)
-    return rng.integers(1, 5, (steps, N))
-
-
-@pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize("id", KEYWORDS)
-def test_entries_are_the_sums_of_the_steps_of_an_episode(id, mode):
-    keywords = {"num_envs": N, "episode_info": True, **KEYWORDS[id]}
-    envs = roll_vec.make_vec(id, autoreset_mode=mode, **keywords)
-    envs.reset(seed=0)
-    returns, lengths, ends = np.zeros(N), np.zeros(N, int), 0
-    is_new = np.zeros(N, bool)
-    for batch in actions_of(id, 60):
-        _, rewards, terminations, truncations, infos = envs.step(batch)
-        ended = terminations | truncations
-        if mode is AutoresetMode.SAME_STEP:
-            infos = infos.get("final_info", {})
-        returns, lengths = np.where(is_new, 0, returns + rewards), lengths + ~is_new
-        assert ("episode" in infos) == ended.any()
-        if ended.any():
-            entry, mask = infos["episode"], infos["_episode"]
-            np.testing.assert_array_equal(mask, ended)
-            assert (entry["r"].dtype, entry["l"].dtype) == (np.float64, np.int64)
-            np.testing.assert_array_equal(entry["r"], np.where(ended, returns, 0))
-            np.testing.assert_array_equal(entry["l"], np.where(ended, lengths, 0))
-        ends += ended.sum()
-        returns[ended], lengths[ended] = 0, 0
-        is_new = ended if mode is AutoresetMode.NEXT_STEP else np.zeros(N, bool)
-        if mode is AutoresetMode.DISABLED and ended.any():
-            envs.reset(options={"reset_mask": ended})
-    assert ends > 20
-
-
 def test_counts_are_right_after_a_level_that_cannot_be_drawn():
     envs = roll_vec.make_vec(
         "roll_vec/Sokoban-v0",
@@ -341,6 +283,6 @@ def test_lengths_that_no_episode_has_are_refused():
     envs.reset(seed=0)
     state = envs.get_state()
     for length in (-1, (1 << 63) - 1):
-        arrays = {**state.arrays, "episode_lengths": np.array([0, length])}
+        bad = with_arrays(state, episode_lengths=np.array([0, length]))
         with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
-            envs.set_state(VectorState(state.id, state.configuration, arrays))
+            envs.set_state(bad)

@@ -1,7 +1,5 @@
 """Small recordings: of batches that are played, and written by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cache
 

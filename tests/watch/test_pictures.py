@@ -1,7 +1,5 @@
 """Recordings as lines of text, as pictures and as videos."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 
@@ -19,7 +17,6 @@ from tests.conftest import ROOT
 from tests.watch.recordings import LAKE, RESET, STEP, make, record
 
 image = pytest.importorskip("PIL.Image")
-GLYPHS = "P_OGX√"
 ENDS = {
     "success": {"terminated": True, "success": True},
     "failure": {"terminated": True, "success": False},
@@ -42,9 +39,6 @@ def recording_of(*frames, **fields):
 
 def step(**fields):
     return dataclasses.replace(STEP, **fields)
-
-
-# ----------------------------------------------------------------------------- text
 
 
 # The transcript `tests/cli/golden/watch.session` has the lines of each step.
@@ -98,9 +92,6 @@ def test_long_lines_are_wrapped_and_boards_keep_their_spaces():
     assert " ".join(lines[3:]).split() == ["word"] * 30
 
 
-# ------------------------------------------------------------------------- pictures
-
-
 def places(picture, part):
     """Return the (top, left) places where a part stands in a picture."""
     rows = picture.shape[0] - part.shape[0] + 1
@@ -139,7 +130,6 @@ def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes):
 
 @pytest.fixture
 def words(monkeypatch):
-    """Collect the words of captions."""
     collected = []
     write = letters.write
 
@@ -206,9 +196,6 @@ def test_large_pictures_are_reduced_and_too_large_ones_refused(lakes):
     assert black == grey > 100 * 300
     with pytest.raises(InvalidOptionError, match="4096 pixels are enough"):
         PictureMaker(lakes, scale=40)
-
-
-# --------------------------------------------------------------------------- videos
 
 
 def gif_of(recording, **options):

@@ -3,8 +3,6 @@
 The page: its data, its size, and that no text can leave its place.
 """
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib
@@ -130,9 +128,6 @@ def test_the_latest_frame_is_visible():
         if frame is None
     )
     assert recording.latest(index, tick) is recording.frames[index][tick - 1]
-
-
-# ------------------------------------------------------------------------- the page
 
 
 class Reader(HTMLParser):

@@ -6,8 +6,6 @@ the sdist, with the extras ``cli`` and ``webshop``.  The lowest versions of
 ``tests/pins/sets.py`` run the wheel without extras.  The archives are left in ``dist``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -73,7 +71,6 @@ def unwanted_files(names: set[str]) -> list[str]:
 
 
 def say(text: str) -> None:
-    """Print a line."""
     print(text, flush=True)  # noqa: T201
 
 
@@ -137,7 +134,6 @@ class Installation:
         self._environ = {**kept, "NUMBA_CACHE_DIR": str(folder / "cache")}
 
     def install(self, *requirements: str) -> None:
-        """Install with pip."""
         pip = [self._python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
         self._run([*pip, "--disable-pip-version-check", *requirements])
 

@@ -4,15 +4,11 @@ Checks the versions and the changelog, then runs the checks, the tests, the
 documentation and `tests.wheels`, and prints the steps that are left to a person.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-
-__all__ = ["find_faults", "read_version"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGETS = ("check", "test", "docs", "test-wheels")
@@ -34,7 +30,6 @@ All checks have passed for version {version}. Left to do by hand:
 
 
 def read_version(root: Path) -> str:
-    """Return the version in ``pyproject.toml``."""
     text = (root / "pyproject.toml").read_text("utf-8")
     match = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
     return match[1] if match else ""

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from roll_vec.cli import main
 from roll_vec.distributed import RayVectorEnv
 from tests.cli.conftest import table_of
 from tests.contract.cases import assert_same
+from tests.pool.cases import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
@@ -46,11 +46,7 @@ def test_shards_map_one_catalogue_which_goes_with_the_last(cluster):
     # A snapshot names neither the folder nor the shards.
     assert envs.get_state() == local.get_state()
     envs.close()
-    for _ in range(100):
-        if not folder.exists():
-            return
-        time.sleep(0.05)
-    pytest.fail("the folder is still there")
+    wait_until(lambda: not folder.exists())
 
 
 def test_a_command_with_a_cluster_of_its_own_leaves_nothing_behind(

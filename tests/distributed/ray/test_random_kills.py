@@ -16,6 +16,7 @@ import pytest
 import roll_vec
 from roll_vec.distributed import RayVectorEnv
 from roll_vec.distributed.ray_actors import RaySession
+from tests.pool.cases import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -139,10 +140,5 @@ def test_random_kills_change_nothing(name, count):
     local = roll_vec.make_vec(id, num_envs, **keywords)
     assert play(local, lambda i: i == len(digests)) == digests
     assert not folder.exists()
-    for _ in range(100):
-        left = [path for path in files if path.exists()]
-        left += [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-        if not left:
-            return
-        time.sleep(0.1)
-    pytest.fail(f"left behind: {left}")
+    files |= {Path(f"/proc/{pid}") for pid in pids}
+    wait_until(lambda: not any(path.exists() for path in files))

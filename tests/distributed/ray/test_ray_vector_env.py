@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ import roll_vec
 from roll_vec.distributed import RayVectorEnv
 from roll_vec.errors import InvalidOptionError
 from tests.contract.cases import assert_same
+from tests.pool.cases import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
@@ -76,18 +76,9 @@ def test_steps_snapshots_and_kills(cluster):
     pids = envs.pids
     envs.close()
     envs.close()
-    wait_until_gone(pids)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
     with pytest.raises(roll_vec.errors.ClosedError):
         envs.reset()
-
-
-def wait_until_gone(pids):
-    """Wait until processes have ended; they are no children of this one."""
-    for _ in range(200):
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"processes {pids} are still there")
 
 
 def test_a_class_of_the_program_and_large_infos(cluster):
@@ -134,8 +125,4 @@ def test_errors_of_the_constructor_leave_no_shard(cluster):
     before = cluster.available_resources().get("CPU", 0)
     with pytest.raises(roll_vec.errors.UnknownOptionError, match="max_stepz"):
         RayVectorEnv("roll_vec/Countdown-v0", 4, 2, max_stepz=3)
-    for _ in range(600):
-        if cluster.available_resources().get("CPU", 0) >= before:
-            return
-        time.sleep(0.05)
-    pytest.fail("an actor is still there")
+    wait_until(lambda: cluster.available_resources().get("CPU", 0) >= before)

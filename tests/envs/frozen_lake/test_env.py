@@ -135,7 +135,6 @@ def oracle_of(config, seed):
 
 
 def letters(env):
-    """Return the map as strings."""
     return [b"".join(row).decode() for row in env.desc]
 
 

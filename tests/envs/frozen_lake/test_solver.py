@@ -8,18 +8,10 @@ from roll_vec.envs.frozen_lake import LakeSolution
 from roll_vec.envs.frozen_lake import options as lake_options
 from roll_vec.envs.frozen_lake import solver as lake_solver
 from roll_vec.envs.frozen_lake.solver import MAX_LINKS
-from roll_vec.errors import (
-    InvalidOptionError,
-    LevelGenerationError,
-    SolverLimitError,
-)
+from roll_vec.errors import InvalidOptionError, LevelGenerationError, SolverLimitError
 from roll_vec.seeding import band_seed
 from tests.conftest import JIT_OFF
-from tests.oracles.frozen_lake import (
-    fewest_moves,
-    generate_map,
-    highest_chances,
-)
+from tests.oracles.frozen_lake import fewest_moves, generate_map, highest_chances
 
 GYMNASIUM, RANDOM = "roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"
 CASES = [

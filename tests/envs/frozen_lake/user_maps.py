@@ -1,6 +1,5 @@
 """Maps of users that tests read and play."""
 
-import gymnasium
 import numpy as np
 
 ID = "roll_vec/RandomFrozenLake-v0"
@@ -13,8 +12,3 @@ LETTERS = np.array([[list(row) for row in rows] for rows in MAPS])
 EXPECTED = np.array(
     [[["SFHG".index(c) for c in row] for row in rows] for rows in MAPS], np.uint8
 )
-
-
-def batch(levels, num_envs=3, **more):
-    """Return a batch that plays maps."""
-    return gymnasium.make_vec(ID, num_envs=num_envs, levels=levels, **more)

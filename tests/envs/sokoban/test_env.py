@@ -9,11 +9,7 @@ import pytest
 import roll_vec
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
 from roll_vec.envs.sokoban.solver import solve_rooms
-from roll_vec.errors import (
-    InvalidOptionError,
-    LevelGenerationError,
-    ResetNeededError,
-)
+from roll_vec.errors import InvalidOptionError, LevelGenerationError, ResetNeededError
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.sokoban import OracleSokoban, generate_room
@@ -126,8 +122,6 @@ def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):
     with pytest.raises(InvalidOptionError, match=r"dim_room: \(12, 34\) .*69.6 GiB"):
         env.reset(seed=0)
 
-
-# ----------------------------------------------------------------------- dead ends
 
 # One push to the right brings the box into the corner; the target is on the left.
 CORNER = "######\n#. $ #\n# @  #\n######"

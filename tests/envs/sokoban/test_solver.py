@@ -8,11 +8,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban import solver
-from roll_vec.errors import (
-    InvalidOptionError,
-    ResetNeededError,
-    SolverLimitError,
-)
+from roll_vec.errors import InvalidOptionError, ResetNeededError, SolverLimitError
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,
@@ -126,7 +122,6 @@ def test_rooms_that_are_refused(grids, message):
 
 
 def test_options_that_are_refused():
-    """Other objectives and limits."""
     with pytest.raises(InvalidOptionError, match="objective: expected one of 'moves'"):
         solver.solve_rooms(SOLVABLE[np.newaxis], "steps")
     with pytest.raises(InvalidOptionError, match="max_states: expected at least 1"):
@@ -174,7 +169,6 @@ def test_solutions_of_environments_are_played(objective, action_start):
 
 
 def test_searches_that_give_up(monkeypatch):
-    """The error names the environments."""
     batch, env = roll_vec.make_vec(ID, 3), gymnasium.make(ID).unwrapped
     for each in (batch, env):
         with pytest.raises(ResetNeededError):

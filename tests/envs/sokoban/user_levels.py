@@ -21,5 +21,4 @@ EXPECTED = np.array(
 
 
 def batch(levels, num_envs=3, **more):
-    """Return a batch that plays levels."""
     return gymnasium.make_vec(ID, num_envs=num_envs, levels=levels, **more)

@@ -114,7 +114,6 @@ def original(shared: Path, human: bool = False) -> dict[str, object]:
 
 
 def everything_in(catalogue):
-    """Return everything in a catalogue, as JSON."""
     records = [vars(record) for record in (*catalogue.products, *catalogue.goals)]
     searches = [catalogue.search(query) for query in ("red shirt", "oak table", "box")]
     return json.dumps([records, searches, catalogue.title_nouns_source])
@@ -132,9 +131,6 @@ def play(env, *texts):
         result = env.step(text)
         assert result[4]["action_is_valid"], text
     return result
-
-
-# ------------------------------------------------------------------ shops in memory
 
 
 class ProductList(list):
@@ -160,7 +156,6 @@ class SmallShop:
         self.search_results = SearchBar(self.products, self).search_results
 
     def search(self, query, k):
-        """Return what an index returns."""
         return np.array(self._hits(query)[:k], np.int64), None
 
     def _hits_by_title(self, query):
@@ -191,7 +186,6 @@ def make_product(asin="B1", **fields):
 
 
 def make_goal(product, **fields):
-    """Return a goal made from a product."""
     values = {
         "instruction_text": "Find me a shirt",
         "attributes": ("machine wash",),
@@ -247,6 +241,5 @@ def random_goal(rng, product):
 
 
 def random_shop(rng, num_products):
-    """Return a shop with a goal for each product."""
     products = [random_product(rng, f"B{number}") for number in range(num_products)]
     return SmallShop(products, [random_goal(rng, product) for product in products])

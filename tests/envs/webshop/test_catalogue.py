@@ -38,13 +38,11 @@ def small(tmp_path):
 
 @pytest.fixture
 def shop_folder(small, tmp_path):
-    """Return the folder of the small shop, stored."""
     small.save(tmp_path / "stored")
     return tmp_path / "stored"
 
 
 def contents(catalogue):
-    """Return everything in a catalogue."""
     records = [
         [
             {name: getattr(one, name) for name in kind.__dataclass_fields__}

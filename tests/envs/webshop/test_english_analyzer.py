@@ -66,7 +66,6 @@ LUCENE = {
 
 
 def analyse(text):
-    """Return the stems of a text."""
     return [stem(word) for word in words(text)]
 
 

@@ -28,7 +28,6 @@ from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, TABLE, original, 
 
 
 def goals_of(shop, human=False):
-    """Return goals and products of a shop."""
     rng = random.Random(0)
     listings = read_listings(shop)
     products = [make_product(listing, (), rng) for listing in listings]
@@ -148,8 +147,6 @@ def test_goals_are_drawn_one_place_off_as_in_webshop():
     assert GoalSelection(np.array([4]), np.ones(1)).draw_position(rng) == 0
 
 
-# ------------------------------------------------------------------ the demo shop
-
 # Never changes: other products are a new version of the id.
 PINNED = "e59512f0c2526215b93ef3b5b8123087c478974005c923c08961d1b5b7b9dc42"
 BUTTONS = {
@@ -236,8 +233,6 @@ def test_every_goal_is_met_by_its_own_product(human_goals):
         terms = catalogue.reward(goal, Purchase(goal.asin, options))
         assert terms.reward == 1.0, (goal, terms)
 
-
-# --------------------------------------------------------------- solutions of episodes
 
 INFOS = {"seed_info": True, "level_info": True, "oracle_return_info": True}
 

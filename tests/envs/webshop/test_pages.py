@@ -49,8 +49,6 @@ def shop_of(*products, instruction="Find me a shirt"):
     return SmallShop(products, [goal], lambda query: list(range(len(products))))
 
 
-# ---------------------------------------------------------------------------- pages
-
 LONG_TITLE = "A title of some twenty words or so that go on and on for a line or more"
 SPACES = ("", "\n", " \r\n\t", "  ", "\t\f\r", "\x0b", "\xa0", " a ", "a & <b>")
 COLOURS = tuple(f"colour {number}" for number in range(9))
@@ -143,8 +141,6 @@ def test_lines_at_a_terminal_are_short_and_have_no_control_characters(page):
         assert line.isprintable()
         assert len(line) <= WIDTH
 
-
-# --------------------------------------------------------------------------- states
 
 ITEM = State(
     3, "item", "red shoes", 2, "A1", {"size": "small"}, frozenset(("A1", "B2"))
@@ -248,12 +244,8 @@ def by_pattern(text):
 
 
 def test_every_short_text_is_read_as_by_the_pattern():
-    for text in (
-        "search[Red Shoes]",
-        "click[next >]",
-        "search[a]\nclick[b]",
-        "a[\ud800]",
-    ):
+    texts = ("search[Red Shoes]", "click[next >]", "search[a]\nclick[b]", "a[\ud800]")
+    for text in texts:
         assert parse_action(text) == by_pattern(text)
     assert parse_action("search[Red Shoes] and so on") == ("search", "red shoes")
     rng = random.Random(0)

@@ -33,7 +33,6 @@ WORDS += ("x", *(f"n{number}" for number in range(30)))
 
 @pytest.fixture(params=BACKENDS)
 def index_class(request):
-    """Return the class of a backend."""
     if request.param == "tantivy":
         pytest.importorskip("tantivy")
     return backend_class(request.param)
