@@ -64,7 +64,7 @@ class _OneStep(NamedTuple):
     arguments: tuple[Any, ...]  # of the kernel, after the actions
     reward: Callable[[], float]
     terminated: Callable[[], Any]
-    success: Callable[[], Any] | None
+    success: Callable[[], Any] | None  # None: none, or written by the kernel
     infos: list[tuple[str, Callable[[], Any]]]
 
 
@@ -217,13 +217,13 @@ class StackedEngine:
             masks = self.action_masks(np.arange(self.num_envs))
             masks[skip_mask] = 0
             values["action_mask"] = masks
-        successes = values.get("success")
-        if successes is not None:
-            # The arrays of infos are the caller's: a copy.
-            successes = successes.astype(np.bool_)
+        if "success" in values:
             if idle_mask is not None:
-                successes |= self.successes & idle_mask
-            self.successes = successes
+                idle_mask = self.successes & idle_mask
+            # A copy: the arrays of infos are the caller's.
+            self.successes[...] = values["success"]
+            if idle_mask is not None:
+                self.successes |= idle_mask
         infos = masked_infos(self._visible_infos(values, 1), ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
@@ -278,14 +278,17 @@ class StackedEngine:
 
     def _make_one(self) -> _OneStep:
         *results, infos = self._make_outcome((1,))
+        success = infos.get("success")
+        if success is not None and success.dtype == np.bool_:
+            infos["success"], success = self.successes, None
+        arrays = tuple(infos.values())
         names = self._visible_infos(infos, 1)
-        readers = {name: _reader_of(array) for name, array in infos.items()}
         return _OneStep(
-            (self._rules(0), self._state, tuple(results), tuple(infos.values())),
+            (self._rules(0), self._state, tuple(results), arrays),
             results[0].item,
             results[1].item,
-            readers.get("success"),
-            [(name, readers[name]) for name in names],
+            None if success is None else success.item,
+            [(name, _reader_of(infos[name])) for name in names],
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -358,7 +361,7 @@ class StackedEngine:
         self._unroll(buffer)
         rewards, terminations, truncations, infos = buffer.outcome
         if "success" in infos:
-            self.successes = infos["success"][-1].astype(np.bool_)
+            self.successes[...] = infos["success"][-1]
         return UnrollResult(
             self._shape_observations(observations, buffer.shape, first),
             self._shape_observations(next_observations, buffer.shape, last)

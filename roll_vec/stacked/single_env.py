@@ -27,9 +27,6 @@ _NO_SKIP = np.zeros(1, np.bool_)
 class SingleEnv(RenderedEnv):
     """One environment: a batch of one.
 
-    Its generator, ``np_random``, is a copy where no rule shares it: draws of a user
-    move no episode.
-
     Parameters
     ----------
     engine : StackedEngine
@@ -45,6 +42,8 @@ class SingleEnv(RenderedEnv):
 
     metadata = METADATA
     _engine: Any  # a `StackedEngine`
+    # The generator that a user has got or set; None: nobody has.
+    _lent: np.random.Generator | None = None
     # The row of the engine: not 0 where `view` shows one of a batch.
     _row: int = 0
 
@@ -125,11 +124,13 @@ class SingleEnv(RenderedEnv):
         self._check_open()
         if seed is not None:
             seed = check_seed(seed)
-        elif not self._has_started:
+        elif not self._has_started and self._lent is None:
             seed = draw_entropy()
+        self._take_generator()
         self._engine.reset(_ONE, [seed])
         if seed is not None:
-            self._np_random_seed = seed
+            self._np_random_seed, self._lent = seed, None
+        self._give_generator()
         return self._start_episode()
 
     def _start_episode(self) -> tuple[Any, dict[str, Any]]:
@@ -161,6 +162,8 @@ class SingleEnv(RenderedEnv):
         """
         self._check_started()
         engine = self._engine
+        if self._lent is not None:
+            self._take_generator()
         if self.action_parser is not None:
             elapsed_steps = engine.elapsed_steps[0] + 1
             _, reward, terminated, _, info = step_text(
@@ -178,6 +181,8 @@ class SingleEnv(RenderedEnv):
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit
         self._has_ended = terminated or truncated
+        if self._lent is not None:
+            self._give_generator()
         self._show()
         if self._has_mask:
             info["action_mask"] = engine.action_masks(_ONE)[0]
@@ -209,13 +214,25 @@ class SingleEnv(RenderedEnv):
 
     @property
     def _np_random(self) -> np.random.Generator | None:
-        """The generator at its present position, under Gymnasium's name for it."""
-        return self._engine.generators()[0] if self._has_started else None
+        """The generator of the rules, under Gymnasium's name for it."""
+        if self._lent is None and self._has_started:
+            self._lent = self._engine.generators()[0]
+        return self._lent
 
     @_np_random.setter
     def _np_random(self, generator: np.random.Generator | None) -> None:
-        if generator is not None:
-            self._engine.rng_states[:, 0] = generator_words(generator)
+        self._lent = generator
+
+    def _take_generator(self) -> None:
+        """Let the rules go on from where the generator is that a user has."""
+        if self._lent is not None:
+            self._engine.rng_states[:, 0] = generator_words(self._lent)
+
+    def _give_generator(self) -> None:
+        """Let a user's generator go on from where the rules are."""
+        if self._lent is not None:
+            state = self._engine.generators()[0].bit_generator.state
+            self._lent.bit_generator.state = state
 
     # ---------------------------------------------------------------- state
 
@@ -234,6 +251,7 @@ class SingleEnv(RenderedEnv):
         ResetNeededError, ClosedError
         """
         self._check_started()
+        self._take_generator()
         state = self._engine.get_state()
         row = {name: _copy(array[0]) for name, array in state.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
@@ -276,6 +294,7 @@ class SingleEnv(RenderedEnv):
         seed = None if seed is None else check_seed(seed)
         engine.set_state(whole, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
+        self._give_generator()
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
 

@@ -97,15 +97,20 @@ class LakeEngine(GridEngine):
         )
 
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
-        outcome = super()._make_outcome(shape)
-        # Where it is no info, it is the kernel's own, of one step.
-        outcome[3]["prob"] = np.empty(shape if self.HAS_PROB else self.num_envs)
-        return outcome
+        flags = np.empty((5, *shape), np.bool_)
+        infos = {
+            "action_is_effective": flags[2],
+            "action_is_valid": flags[3],
+            "success": flags[4],
+            # Where it is no info, it is the kernel's own, of one step.
+            "prob": np.empty(shape if self.HAS_PROB else self.num_envs),
+        }
+        return np.empty(shape), flags[0], flags[1], infos
 
     def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        if self.HAS_PROB:
-            return infos
-        return {key: each for key, each in infos.items() if key != "prob"}
+        if not self.HAS_PROB:
+            infos.pop("prob", None)
+        return infos
 
     def action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return 1 for the actions that may move the player, (m, 4), new."""
@@ -231,7 +236,10 @@ class FrozenLakeEngine(LakeEngine):
         if self.action_parser is not None:
             return infos
         # With integer actions those of Gymnasium alone.
-        return {key: infos[key] for key in ("prob", "action_mask") if key in infos}
+        visible = {"prob": infos["prob"]}
+        if "action_mask" in infos:
+            visible["action_mask"] = infos["action_mask"]
+        return visible
 
     def observe(self, out: Any = None) -> Any:
         """Return positions or grids; see `Engine.observe`."""
