@@ -41,8 +41,6 @@ else:
     from .rng._compiled_generator import generator_of, put_generator
 
 _1 = np.uint64(1)
-# Rows of a step that are observed while their state is in the cache.
-BLOCK = 1024
 
 
 class Seeding(NamedTuple):
@@ -208,6 +206,17 @@ def make_family(
         copy_row(named, i, infos_type(*infos), k)
 
     @compiled
+    def play_or_skip(i, at, actions, skip_mask, rules, state, results, infos):
+        """Take one step in row i, or write its zeros; see `play_rows`."""
+        k = np.uint64(at) + i
+        if skip_mask[i]:
+            rewards, terminations, truncations = results
+            rewards[k], terminations[k], truncations[k] = 0.0, False, False
+            clear_row(infos, k)
+        else:
+            play_row(i, k, actions, rules, state, results, infos)
+
+    @compiled
     def play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
         """Take one step a row; rows to skip stay and give zeros.
 
@@ -230,14 +239,8 @@ def make_family(
         infos : tuple of (T * n, ...) arrays, written
             The variables after the step; zeros of rows to skip.
         """
-        rewards, terminations, truncations = results
         for i in range(np.uint64(start), np.uint64(stop)):
-            k = np.uint64(at) + i
-            if skip_mask[i]:
-                rewards[k], terminations[k], truncations[k] = 0.0, False, False
-                clear_row(infos, k)
-            else:
-                play_row(i, k, actions, rules, state, results, infos)
+            play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
     def watch_rows(start, stop, at, state, out):
@@ -256,10 +259,10 @@ def make_family(
 
         ``observations`` is a tuple of (n, ...) arrays of zeros, written.
         """
-        for first in range(start, stop, BLOCK):
-            last = min(first + BLOCK, stop)
-            play_rows(first, last, at, actions, skip_mask, rules, state, results, infos)
-            watch_rows(first, last, at, state, observations)
+        # One loop: what a row has written is still in registers or the nearest cache.
+        for i in range(np.uint64(start), np.uint64(stop)):
+            play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
+            observe_row(i, np.uint64(at) + i, state, observations)
 
     @compiled
     def observe_rows(start, stop, rows, state, out):
