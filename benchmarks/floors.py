@@ -56,7 +56,7 @@ WORKLOADS = [
         "Sokoban 6x6, grids",
         SOKOBAN,
         {"num_levels": 4096},
-        {"sokoban.rules.step_rows": _ROOM, "sokoban.rules.begin_rows": 0},
+        {"sokoban.rules.step_rows": _ROOM, "sokoban.rules.advance_rows": 0},
     ),
     Workload(
         "Sokoban 6x6, planes",

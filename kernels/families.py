@@ -243,7 +243,7 @@ def make_family(
             play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
-    def watch_rows(start, stop, at, state, out):
+    def observe_range(start, stop, at, state, out):
         """Write the observations of a range of rows to the rows ``at + i`` of ``out``.
 
         ``out`` is a tuple of (T * n, ...) arrays.
@@ -280,5 +280,7 @@ def make_family(
             for j in range(np.uint64(start), np.uint64(stop)):
                 legal(view_of(state, settings, rows[j]), items_of(masks, j))
 
-    loops = make_unroll(play_rows, play_row, watch_rows, observe_row, begin_next, key)
+    loops = make_unroll(
+        play_rows, play_row, observe_range, observe_row, begin_next, key
+    )
     return Family(begin_rows, step_rows, observe_rows, write_masks, *loops)

@@ -428,7 +428,7 @@ class StackedEngine:
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
             self._run_steps(
-                self._kernels.unroll,
+                self._unroll_kernel,
                 self.num_envs,
                 until - first_step,
                 first_step,
@@ -458,6 +458,11 @@ class StackedEngine:
                     *buffer.last_arguments,
                 )
                 waits = (states == NEEDS_RESET) & (times < until)
+
+    @property
+    def _unroll_kernel(self) -> Any:
+        """The kernel of all environments; see `roll_vec.kernels.unroll.make_unroll`."""
+        return self._kernels.unroll
 
     def _run_steps(
         self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any

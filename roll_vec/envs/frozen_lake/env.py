@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,6 +56,7 @@ class LakeEngine(GridEngine):
     """Whether infos have ``prob``, the probability of the slip."""
 
     options: Any
+    _kernels = rules
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -183,12 +183,6 @@ class FrozenLakeEngine(LakeEngine):
         "P",
     )
 
-    _kernels = SimpleNamespace(
-        step_rows=rules.step_rows,
-        play_row=rules.play_row,
-        unroll=rules.unroll_stream,
-    )
-
     def _allocate(self) -> None:
         desc = self.options.map
         self._set_rules(tile_codes(desc).reshape(1, -1), 0)
@@ -196,6 +190,10 @@ class FrozenLakeEngine(LakeEngine):
 
     def _episodes(self) -> tuple[Any, ...]:
         return (self.start_chances,)
+
+    @property
+    def _unroll_kernel(self) -> Any:
+        return rules.unroll_stream
 
     def reset(
         self,
@@ -289,7 +287,6 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ncol", "nrow")
     HAS_PROB: ClassVar[bool] = False  # as in ROLL
 
-    _kernels = rules
     make_level_provider = staticmethod(make_level_provider)
 
     def _allocate(self) -> None:
