@@ -344,8 +344,10 @@ def make_unroll(
         state : tuple, updated
         episodes : tuple, updated
             What ``begin_next`` asks for.
-        progress : tuple of the arrays of `UnrollProgress`, updated
-            Before, the time of all rows is ``first_step``; none has just been reset.
+        progress : tuple of (n,) int64, updated
+            The step that each row takes next, T after the last, and its state, see
+            `.outcomes`.  Before, the time of all rows is ``first_step``, and none has
+            just been reset.
         scratch : tuple of arrays
             (n,) bool, (n,) bool and (n,) int64.
         results, infos : tuples of (T * n, ...) arrays, written

@@ -46,7 +46,7 @@ class ActionCodes:
     first, last : int
         The actions.
     lowest : int
-        The lowest integer that is accepted: 0.
+        The lowest integer that is accepted.
     lowest_silent : int
         The lowest integer that needs no warning: ``first`` until the warning is given,
         ``lowest`` afterwards.  One range check from here to ``last`` finds both a 0 to
@@ -55,7 +55,7 @@ class ActionCodes:
 
     def __init__(self, options: Any) -> None:
         self.first, self.last = options.first_action, options.last_action
-        self.lowest = self.lowest_silent = 0
+        self.lowest = self.lowest_silent = options.lowest_action
         if getattr(options, "action_start", 0) is None:
             self.lowest_silent = self.first
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
@@ -19,13 +19,10 @@ from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import check_int, check_level_option_names, check_levels
 from roll_vec.seeding import MAX_COUNT, draw_entropy, episode_seeds, generator_words
 from roll_vec.spaces import MAX_TEXT, UnicodeText
-from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.engine import StackedEngine, check_array
 from roll_vec.stacked.levels import EpisodeSeeds
 from roll_vec.stacked.rules import explain
-from roll_vec.stacked.text_actions import text_action_space
-from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
 
@@ -39,29 +36,17 @@ class ArrayEngine(StackedEngine):
 
     options: ArrayEnv
 
-    def _set_spaces(self) -> None:
-        options = self.options
-        self.metadata = options.metadata
-        self.observer = options.make_observer(self.num_threads)
-        self.observes_text = options.obs_mode == "text" and options.writes_own_text
-        self.single_observation_space = options.observation_space
-        if self.observer is not None:
-            self.single_observation_space = self.observer.space
+    @property
+    def observes_text(self) -> bool:
+        """Whether observations are texts of the method ``text``."""
+        return self.options.obs_mode == "text" and self.options.writes_own_text
+
+    def _observation_space(self) -> Space[Any]:
         if self.observes_text:
-            self.single_observation_space = UnicodeText(MAX_TEXT)
-        self.single_action_space = options.single_action_space
-        self.first_action = options.first_action
-        self.action_codes = None
-        if isinstance(self.single_action_space, Discrete):
-            self.action_codes = ActionCodes(options)
-            # Below the first there is no action that means "none".
-            self.action_codes.lowest = self.first_action
-            self.action_codes.lowest_silent = self.first_action
-        self.action_parser = None
-        if options.action_mode == "text":
-            lookup, no_action = options.action_lookup, self.first_action - 1
-            self.action_parser = ActionParser(options, lookup, no_action)
-            self.single_action_space = text_action_space(self.action_parser)
+            return UnicodeText(MAX_TEXT)
+        if self.observer is not None:
+            return self.observer.space
+        return self.options.observation_space
 
     def _allocate(self) -> None:
         options, n = self.options, self.num_envs
@@ -218,10 +203,6 @@ class ArrayEngine(StackedEngine):
                 levels = start + seeds % np.maximum(count, np.uint64(1))
                 infos["level"] = np.where(count > 0, levels, seeds).astype(np.int64)
         return {**infos, **super().reset_infos(env_ids)}
-
-    def instructions(self) -> str:
-        """Return the game, the actions and the form of an answer."""
-        return self.options.instructions(self.action_parser)
 
     # ---------------------------------------------------------------- one step
 

@@ -303,6 +303,11 @@ max_actions_per_turn, max_answer_chars
         return self.action_start
 
     @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted: no action means "none"."""
+        return self.action_start
+
+    @property
     def last_action(self) -> int:
         """The highest action."""
         return self.action_start + len(self.action_names) - 1

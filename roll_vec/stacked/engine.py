@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Discrete, Space
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
+from roll_vec.stacked.text_actions import make_action_parser, text_action_space
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
@@ -76,7 +78,7 @@ def _reader_of(array: NDArray[Any]) -> Callable[[], Any]:
 class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
-    A subclass gives `_set_spaces`, `_allocate`, `reset`, `advance`, `_kernels`,
+    A subclass gives `_observation_space`, `_allocate`, `reset`, `advance`, `_kernels`,
     `_make_outcome`, `_make_observations`, `_shape_observations` and those methods of an
     engine that observe.
 
@@ -110,12 +112,9 @@ class StackedEngine:
 
     _kernels: Any
     observer: GridObserver | None
-    metadata: dict[str, Any]
-    single_observation_space: Space[Any]
     single_action_space: Space[Any]
     action_codes: ActionCodes | None
     action_parser: ActionParser | None
-    first_action: int
     variables: tuple[NDArray[Any], ...]
     constants: tuple[Any, ...]
     # Further arguments of the kernel of a step.
@@ -132,8 +131,17 @@ class StackedEngine:
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.prefetch, self.max_steps = prefetch, max_episode_steps or 0
-        self.render_mode = options.render_mode
-        self._set_spaces()
+        self.metadata, self.render_mode = options.metadata, options.render_mode
+        self.observer = options.make_observer(num_threads)
+        self.single_observation_space = self._observation_space()
+        self.single_action_space = options.single_action_space
+        self.first_action = options.first_action
+        self.action_codes = None
+        if isinstance(self.single_action_space, Discrete):
+            self.action_codes = ActionCodes(options)
+        self.action_parser = make_action_parser(options)
+        if self.action_parser is not None:
+            self.single_action_space = text_action_space(self.action_parser)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.elapsed_steps = np.zeros(num_envs, np.int32)
@@ -146,8 +154,8 @@ class StackedEngine:
         parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
         self._state: tuple[Any, ...] = parts
 
-    def _set_spaces(self) -> None:
-        """Set the observer, the spaces of one environment, and what reads actions."""
+    def _observation_space(self) -> Space[Any]:
+        """Return the space of an observation."""
         raise NotImplementedError
 
     def _allocate(self) -> None:
@@ -177,13 +185,14 @@ class StackedEngine:
         if self.options.action_mask:
             infos["action_mask"] = self.action_masks(env_ids)
         if self.action_parser is not None:
-            text = self.instructions()
+            text = self.instructions
             infos["env_instruction"] = np.full(len(env_ids), text, object)
         return infos
 
+    @cached_property
     def instructions(self) -> str:
-        """Return the game, the actions and the form of an answer."""
-        raise NotImplementedError
+        """The game, the actions and the form of an answer."""
+        return str(self.options.instructions(self.action_parser))
 
     def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return 1 for the actions that can change something, (m, A), new."""

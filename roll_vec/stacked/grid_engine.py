@@ -6,20 +6,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Space
 from numpy.typing import NDArray
 
 from roll_vec.errors import UnsupportedError
 from roll_vec.kernels.grids import copy_grids
-from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.options import METADATA
-from roll_vec.stacked.text_actions import (
-    describe_game,
-    make_action_parser,
-    text_action_space,
-)
 from roll_vec.text.turn import BatchStep
 
 __all__ = ["GridEngine"]
@@ -42,7 +35,6 @@ class GridEngine(StackedEngine):
     )
     """Attributes and side-effect-free methods that all environments share."""
 
-    metadata: dict[str, Any] = METADATA
     observer: GridObserver
 
     def __init_subclass__(cls) -> None:
@@ -50,25 +42,20 @@ class GridEngine(StackedEngine):
             tuples = [owner.__dict__.get(table, ()) for owner in reversed(cls.__mro__)]
             setattr(cls, table, tuple(dict.fromkeys(sum(tuples, ()))))
 
-    def _set_spaces(self) -> None:
-        options = self.options
-        limits = [self.max_steps, getattr(options, "max_steps", None)]
-        self.max_steps = min((limit for limit in limits if limit), default=0)
-        self.observer = GridObserver(options, self.num_threads)
-        self.single_observation_space = self.observer.space
-        self.action_codes = ActionCodes(options)
-        self.first_action = options.first_action
-        self.single_action_space = Discrete(
-            options.FAMILY.num_actions, start=self.first_action
-        )
-        self.action_parser = make_action_parser(options)
-        if self.action_parser is not None:
-            self.single_action_space = text_action_space(self.action_parser)
-        self._instructions = describe_game(options, self.action_parser)
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+        prefetch: bool | None = None,
+    ) -> None:
+        limits = [max_episode_steps, getattr(options, "max_steps", None)]
+        limit = min((limit for limit in limits if limit), default=None)
+        super().__init__(options, num_envs, limit, num_threads, prefetch)
 
-    def instructions(self) -> str:
-        """Return the game, the symbols, the actions and the form of an answer."""
-        return self._instructions
+    def _observation_space(self) -> Space[Any]:
+        return self.observer.space
 
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from gymnasium.spaces import Space
+from gymnasium.spaces import Discrete, Space
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
@@ -20,8 +20,10 @@ from roll_vec.options import (
 )
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.grid_observations import OBS_MODES
+from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
 from roll_vec.stacked.level_sets import LevelSet, check_given_levels
+from roll_vec.stacked.text_actions import describe_game
+from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
 __all__ = [
@@ -81,6 +83,7 @@ max_actions_per_turn, max_answer_chars
     InvalidOptionError
     """
 
+    metadata: ClassVar[dict[str, Any]] = METADATA
     FAMILY: ClassVar[GridFamily]
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     """The observation modes that ``obs_mode`` accepts, with what an observation has."""
@@ -130,6 +133,24 @@ max_actions_per_turn, max_answer_chars
     def first_action(self) -> int:
         """The lowest action; the others follow."""
         return 0
+
+    @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted: 0 may be "no valid action"."""
+        return 0
+
+    @property
+    def single_action_space(self) -> Discrete[Any]:
+        """The space of an action that is no text."""
+        return Discrete(self.FAMILY.num_actions, start=self.first_action)
+
+    def make_observer(self, num_threads: int) -> GridObserver:
+        """Return what turns grids into observations and frames."""
+        return GridObserver(self, num_threads)
+
+    def instructions(self, parser: ActionParser | None) -> str:
+        """Return the game, the symbols, the actions and the form of an answer."""
+        return describe_game(self, parser)
 
     @property
     def last_action(self) -> int:

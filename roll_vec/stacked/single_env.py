@@ -100,7 +100,7 @@ class SingleEnv(RenderedEnv):
 
     def get_instructions(self) -> str:
         """Return the game, the symbols, the actions and the form of an answer."""
-        return str(self._engine.instructions())
+        return self._engine.instructions  # type: ignore[no-any-return]
 
     # ---------------------------------------------------------------- episodes
 
