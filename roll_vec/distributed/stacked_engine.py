@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -17,7 +16,7 @@ from roll_vec.distributed.shards import Dead, Shards
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import EngineState, UnrollResult
 from roll_vec.vector.infos import InfoList, Infos
-from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.rollout import Rollout, observation_at
 
 __all__ = ["StackedShardsEngine"]
 
@@ -99,6 +98,8 @@ class StackedShardsEngine(ShardsEngine):
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return observations of some environments, of an ended episode its last."""
         result: list[Any] = []
+        # Codes of grids are arrays, whatever their observations are.
+        space = self.single_observation_space
         for shard, _, ids in self.parts(env_ids):
             latest, finals = self._parts_seen[shard], {}
             if shard in self._finals:
@@ -107,7 +108,7 @@ class StackedShardsEngine(ShardsEngine):
             for local_id in ids.tolist():
                 code = finals.get(local_id)
                 if code is None:
-                    code = _row(latest, local_id, self.single_observation_space)
+                    code = observation_at(space, latest, local_id)
                 # A state is a Python int.
                 result.append(code.item() if isinstance(code, np.generic) else code)
         if not result or not isinstance(result[0], np.ndarray):
@@ -273,12 +274,3 @@ def _blank(present: Any, n: int) -> Any:
     if isinstance(present[0], str):
         return ("",) * n
     return tuple(_blank(each, n) for each in present)
-
-
-def _row(batch: Any, i: int, space: Any) -> Any:
-    """Return the observation of environment i of a batch."""
-    if isinstance(batch, dict):
-        return {name: each[i] for name, each in batch.items()}
-    if isinstance(space, Tuple):
-        return tuple(each[i] for each in batch)
-    return batch[i]

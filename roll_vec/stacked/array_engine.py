@@ -25,6 +25,7 @@ from roll_vec.stacked.levels import EpisodeSeeds
 from roll_vec.stacked.rules import explain
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.rollout import observation_at
 
 __all__ = ["ArrayEngine"]
 
@@ -312,14 +313,11 @@ class ArrayEngine(StackedEngine):
         if self.observes_text:
             return list(self._texts(env_ids))
         batch = self._shape_observations(self._observe(env_ids), (len(env_ids),))
-        if isinstance(batch, dict):
-            rows = range(len(env_ids))
-            return [{name: array[j] for name, array in batch.items()} for j in rows]
-        if isinstance(self.single_observation_space, TupleSpace):
-            return list(zip(*batch, strict=True))
-        # Python's own numbers, as a single environment returns them.
-        is_array = isinstance(batch, np.ndarray)
-        return batch.tolist() if is_array and batch.ndim == 1 else list(batch)
+        if isinstance(batch, np.ndarray) and batch.ndim == 1:
+            # Python's own numbers, as a single environment returns them.
+            return batch.tolist()  # type: ignore[no-any-return]
+        space, rows = self.single_observation_space, range(len(env_ids))
+        return [observation_at(space, batch, row) for row in rows]
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""

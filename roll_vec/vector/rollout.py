@@ -17,6 +17,7 @@ from roll_vec.vector.infos import EXACT, Infos, blank_array
 __all__ = [
     "Rollout",
     "check_out",
+    "observation_at",
     "replace_observations",
     "stack_batches",
     "stack_infos_in_time",
@@ -127,6 +128,17 @@ def take_observations(
     if isinstance(batch, np.ndarray):
         return batch[env_ids]
     return tuple(batch[env_id] for env_id in env_ids.tolist())
+
+
+def observation_at(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:
+    """Return the observation of one environment of a batch of the space."""
+    if isinstance(space, spaces.Dict):
+        parts = space.spaces.items()
+        return {key: observation_at(each, batch[key], env_id) for key, each in parts}
+    if isinstance(space, spaces.Tuple):
+        pairs = zip(space.spaces, batch, strict=True)
+        return tuple(observation_at(each, part, env_id) for each, part in pairs)
+    return batch[env_id]
 
 
 def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
