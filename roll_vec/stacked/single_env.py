@@ -180,7 +180,8 @@ class SingleEnv(RenderedEnv):
         limit = self._max_steps
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit
-        self._has_ended = terminated or truncated
+        # Steps after the end of an episode do not take it back.
+        self._has_ended = self._has_ended or terminated or truncated
         if self._lent is not None:
             self._give_generator()
         self._show()
@@ -370,6 +371,14 @@ class LevelEnv(SingleEnv, SeededEnv):
         """
         self._check_open()
         self._engine.set_level_options(_ONE, level_options)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state with the episode; see `SingleEnv.get_state`."""
+        if self._stream is not None:
+            # `resume` moves the stream alone.
+            episodes = self._engine.episodes
+            episodes.first_seeds[0], episodes.numbers[0] = self._stream, self._episode
+        return super().get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state, also to its level options; see `SingleEnv.set_state`."""

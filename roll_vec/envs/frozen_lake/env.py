@@ -293,7 +293,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         super()._allocate()
         height, width = self.options.grid_shape
         n = self.num_envs
-        self._set_rules(np.zeros((n, height * width), np.uint8), n)
+        self._set_rules(np.full((n, height * width), rules.ICE, np.uint8), n)
 
     def _named_variables(self) -> dict[str, NDArray[Any]]:
         maps, starts, _ = self.variables
@@ -471,8 +471,9 @@ class FrozenLake(LakeEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start a new episode, as Gymnasium does; see `SingleEnv.reset`."""
+        result = super().reset(seed=seed, options=options)
         self.lastaction = None
-        return super().reset(seed=seed, options=options)
+        return result
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         if action >= self.first_action:
