@@ -331,3 +331,25 @@ def test_states_have_the_level_options(id):
     assert other.options is new.options
     assert other.get_state() == new.get_state()
     assert_same(other.reset(seed=3), new.reset(seed=3))
+
+
+def test_a_state_after_resume_has_the_next_episode():
+    env, other = make(SOKOBAN), make(SOKOBAN)
+    env.reset(seed=1)
+    env.resume(7, 3)
+    other.set_state(env.get_state())
+    assert_same(other.reset(), env.reset())
+    assert env.get_state()["episodes_numbers"] == 3
+
+
+def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():
+    more = {"desc": ["SG"], "is_slippery": False, "action_mode": "text"}
+    env = ENVIRONMENTS[LAKE].load()(**more)
+    env.reset(seed=0)
+    assert env.step("Right")[2]
+    assert not env.step("no action")[2]
+    assert env.get_state()["has_ended"]
+    with pytest.raises(InvalidSeedError):
+        env.reset(seed=-1)
+    assert env.lastaction == 2
+    assert env.get_state()["has_ended"]
