@@ -62,7 +62,7 @@ class SingleEnv(RenderedEnv):
 
     @classmethod
     def view(cls, engine: StackedEngine, row: int) -> Any:
-        """Return row of an engine, to read attributes from."""
+        """Return a row of an engine, to read attributes from."""
         env = cls.__new__(cls)
         env._engine, env._row = engine, row
         return env

@@ -62,10 +62,8 @@ class SokobanEngine(LevelEngine):
     def _step_batch(
         self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchStep:
-        outcome, options = (
-            super()._step_batch(actions, skip_mask, max_steps),
-            self.options,
-        )
+        outcome = super()._step_batch(actions, skip_mask, max_steps)
+        options = self.options
         if options.deadlock or options.terminate_on_deadlock:
             deadlocks = mark_deadlocks(self.grids(), self.num_threads)
             deadlocks[skip_mask] = False
@@ -96,8 +94,8 @@ class SokobanEngine(LevelEngine):
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment; see `StackedEngine.play_one`."""
-        options = self.options
         reward, terminated, infos = super().play_one(actions)
+        options = self.options
         if options.deadlock or options.terminate_on_deadlock:
             is_dead = bool(mark_deadlocks(self.grids(), self.num_threads)[0])
             terminated = terminated or (options.terminate_on_deadlock and is_dead)
