@@ -9,10 +9,9 @@ counts: other load on the machine can only add time.
 from __future__ import annotations
 
 import argparse
-import importlib
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from benchmarks.batches import FROZEN_LAKE, SOKOBAN, draw_actions, make
 from roll_vec.cli._arguments import integer_from
-from roll_vec.stacked.grid_observations import ARRAY_MODES
+from roll_vec.stacked.kernel_threads import KernelThreads
 
 # Bytes per environment and step, read and written: action, skip mask, reward, five
 # flags.
@@ -36,8 +35,7 @@ class Workload(NamedTuple):
     id : str
     keywords : dict
     kernels : dict
-        Bytes that each kernel must move per environment, by ``module.function`` of
-        `roll_vec.kernels`.
+        Bytes that each kernel must move per environment, by its name.
     """
 
     title: str
@@ -51,24 +49,24 @@ class Workload(NamedTuple):
 _LAKE = _SHARED + 16 + 8 + (32 + 16) + 8
 _ROOM = _SHARED + 8 + 8 + 8 + 6
 WORKLOADS = [
-    Workload("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.rules.step_rows": _LAKE}),
+    Workload("FrozenLake-v1", FROZEN_LAKE, {}, {"step": _LAKE}),
     Workload(
         "Sokoban 6x6, grids",
         SOKOBAN,
         {"num_levels": 4096},
-        {"sokoban.rules.step_rows": _ROOM, "sokoban.rules.advance_rows": 0},
+        {"step": _ROOM, "advance_rows": 0},
     ),
     Workload(
         "Sokoban 6x6, planes",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "planes"},
-        {"sokoban.rules.step_rows": _ROOM, "grids.write_planes": 36 + 7 * 36},
+        {"step": _ROOM, "write_planes": 36 + 7 * 36},
     ),
     Workload(
         "Sokoban 6x6, texts",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "text"},
-        {"sokoban.rules.step_rows": _ROOM, "grids.write_code_points": 36 + 41 * 4},
+        {"step": _ROOM, "write_code_points": 36 + 41 * 4},
     ),
 ]
 
@@ -77,31 +75,19 @@ WORKLOADS = [
 def time_kernels(names: Sequence[str]) -> Any:
     """Time all calls of some kernels in the block; yield their seconds by name."""
     seconds = dict.fromkeys(names, 0.0)
+    run = KernelThreads.run
 
-    def wrap(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return kernel(*arguments)
-            finally:
-                seconds[name] += time.perf_counter() - start
+    def timed(
+        threads: KernelThreads, kernel: Callable[..., Any], *arguments: Any
+    ) -> None:
+        start = time.perf_counter()
+        try:
+            run(threads, kernel, *arguments)
+        finally:
+            if kernel.__name__ in seconds:
+                seconds[kernel.__name__] += time.perf_counter() - start
 
-        return call
-
-    with ExitStack() as patches:
-        for name in names:
-            place, _, function = name.rpartition(".")
-            module = importlib.import_module(f"roll_vec.kernels.{place}")
-            kernel = getattr(module, function)
-            timed = wrap(name, kernel)
-            patches.enter_context(mock.patch.object(module, function, timed))
-            # The table of observation modes has references to kernels.
-            modes = {
-                mode: entry._replace(write=timed)
-                for mode, entry in ARRAY_MODES.items()
-                if entry.write is kernel
-            }
-            patches.enter_context(mock.patch.dict(ARRAY_MODES, modes))
+    with mock.patch.object(KernelThreads, "run", timed):
         yield seconds
 
 
@@ -123,7 +109,7 @@ def measure(
     """
     env = make(workload.id, num_envs, num_threads=1, **workload.keywords)
     actions = draw_actions(env, max(env_steps // num_envs, 8))
-    costs: dict[str, list[float]] = {name: [] for name in ("step", *workload.kernels)}
+    costs: dict[str, list[float]] = {name: [] for name in ("all", *workload.kernels)}
     copies: dict[str, list[float]] = {name: [] for name in workload.kernels}
     scale = 1e9 / actions.size
     for _ in range(rounds):
@@ -131,7 +117,7 @@ def measure(
             start = time.perf_counter()
             for batch in actions:
                 env.step(batch)
-            costs["step"].append((time.perf_counter() - start) * scale)
+            costs["all"].append((time.perf_counter() - start) * scale)
         for name, num_bytes in workload.kernels.items():
             costs[name].append(seconds[name] * scale)
             times = [copy_seconds(num_bytes * num_envs) for _ in range(20)]
@@ -173,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for workload in WORKLOADS:
         for num_envs in options.num_envs:
             for name, cost, copy in measure(workload, num_envs, options.rounds):
-                title = workload.title if name == "step" else f"  {name.split('.')[-1]}"
+                title = workload.title if name == "all" else f"  {name}"
                 least = f"{copy:10.2f}" if copy else ""
                 print(f"{title:22s}{num_envs:13,}{cost:8.2f}{least}", flush=True)
 

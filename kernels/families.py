@@ -62,13 +62,13 @@ class Family(NamedTuple):
     """The kernels of a family; see the functions of these names in `make_family`."""
 
     begin_rows: Any
-    step_rows: Any
     observe_rows: Any
     write_masks: Any
-    play_row: Any  # as those of `.unroll.Unroll`
-    advance_rows: Any
+    advance_rows: Any  # as those of `.unroll.GameKernels`
     unroll: Any
     unroll_rows: Any
+    bind_step: Any
+    bind_play: Any
 
 
 @kernel
@@ -281,6 +281,13 @@ def make_family(
                 legal(view_of(state, settings, rows[j]), items_of(masks, j))
 
     loops = make_unroll(
-        play_rows, play_row, observe_range, observe_row, begin_next, key
+        play_rows,
+        play_row,
+        observe_range,
+        observe_row,
+        begin_next,
+        key,
+        step_rows=step_rows,
+        num_flags=0,
     )
-    return Family(begin_rows, step_rows, observe_rows, write_masks, *loops)
+    return Family(begin_rows, observe_rows, write_masks, *loops[:-1])

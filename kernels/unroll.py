@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import kernel
+from .bound import bind_play, bind_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from .rng.pcg64 import fold_in
 
@@ -61,20 +62,15 @@ class LevelEpisodes(NamedTuple):
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
-class Unroll(NamedTuple):
+class GameKernels(NamedTuple):
     """The kernels of a game over all rows; see `make_unroll`."""
 
-    play_row: Any  # as it is given
     advance_rows: Any
     unroll: Any
     unroll_rows: Any
-
-
-class LevelKernels(NamedTuple):
-    """The kernels that begin levels; see `make_level_kernels`."""
-
-    begin_next: Any
-    place_rows: Any
+    bind_step: Any  # with the fixed arguments, see `.bound`
+    bind_play: Any
+    place_rows: Any = None  # of games with levels, see `make_level_kernels`
 
 
 @kernel
@@ -105,7 +101,7 @@ def next_level(i, table, first_seeds, numbers):
 
 
 def make_level_kernels(place, key):
-    """Return the `LevelKernels` of a game whose episodes have levels.
+    """Return the kernels that begin levels, ``begin_next`` and ``place_rows``.
 
     Parameters
     ----------
@@ -151,7 +147,7 @@ def make_level_kernels(place, key):
             place(i, levels, np.uint64(level_indices[j]), seeds[j], state)
             state[3][i] = 0
 
-    return LevelKernels(begin_next, place_rows)
+    return begin_next, place_rows
 
 
 @kernel
@@ -242,8 +238,11 @@ def make_unroll(
     begin_next,
     key,
     write_reset_infos=None,
+    step_rows=None,
+    place_rows=None,
+    num_flags=3,
 ):
-    """Return the `Unroll` of a game.
+    """Return the `GameKernels` of a game.
 
     Parameters
     ----------
@@ -266,8 +265,23 @@ def make_unroll(
     write_reset_infos : kernel or None
         ``write_reset_infos(k, infos)`` writes the infos of a reset in the place of the
         zeros of a step that begins an episode.
+    step_rows : kernel or None
+        ``play_rows`` with one more argument, the observations that it writes as well.
+        None: the step of a batch writes none.
+    place_rows : kernel or None
+        Of `make_level_kernels`.
+    num_flags : int
+        The first infos that are bool, a number a row; see `.bound.bind_step`.
     """
     compiled = functools.partial(kernel, key=key)
+
+    if step_rows is None:
+
+        @functools.partial(kernel, key=key, inline=True)
+        def step_rows(
+            start, stop, at, actions, skip_mask, rules, state, results, infos, _
+        ):
+            play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
     def advance_rows(start, stop, rows, episodes, state):
@@ -463,8 +477,8 @@ infos, observations, next_observations
                     elif not same_step:
                         skip_mask[i] = True
                         play_rows(
-                            i,
-                            i + _1,
+                            rows[j],
+                            rows[j] + 1,
                             at,
                             actions,
                             skip_mask,
@@ -486,4 +500,11 @@ infos, observations, next_observations
                     states[i] = NEEDS_RESET if ends else PLAYING
                     times[i] = t if ends and same_step else t + 1
 
-    return Unroll(play_row, advance_rows, unroll, unroll_rows)
+    return GameKernels(
+        advance_rows,
+        unroll,
+        unroll_rows,
+        functools.partial(bind_step, step_rows, begin_next, num_flags, key),
+        functools.partial(bind_play, play_row, key),
+        place_rows,
+    )

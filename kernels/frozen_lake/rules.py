@@ -448,12 +448,7 @@ def write_reset_infos(k, infos):
     infos[3][k] = 1.0
 
 
-begin_next, place_rows = make_level_kernels(place_row, "random_lake")
-_, advance_rows, unroll, unroll_rows = make_unroll(
-    step_rows, play_row, _observe_rows, _observe_row, begin_next, "random_lake"
-)
-# Of the lakes with one map.
-_, start_rows, unroll_stream, _ = make_unroll(
+LAKE = make_unroll(
     step_rows,
     play_row,
     _observe_rows,
@@ -461,6 +456,16 @@ _, start_rows, unroll_stream, _ = make_unroll(
     start_next,
     "lake",
     write_reset_infos,
+)
+_begin_next, _place_rows = make_level_kernels(place_row, "random_lake")
+RANDOM_LAKE = make_unroll(
+    step_rows,
+    play_row,
+    _observe_rows,
+    _observe_row,
+    _begin_next,
+    "random_lake",
+    place_rows=_place_rows,
 )
 
 

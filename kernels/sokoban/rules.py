@@ -269,9 +269,15 @@ def _observe_row(i, k, state, out):
         cells[k, cell] = grids[i, cell]
 
 
-begin_next, place_rows = make_level_kernels(place_row, "sokoban")
-_, advance_rows, unroll, unroll_rows = make_unroll(
-    step_rows, play_row, _observe_rows, _observe_row, begin_next, "sokoban"
+_begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
+ROOM = make_unroll(
+    step_rows,
+    play_row,
+    _observe_rows,
+    _observe_row,
+    _begin_next,
+    "sokoban",
+    place_rows=_place_rows,
 )
 
 

@@ -32,7 +32,7 @@ from roll_vec.distributed.messages import (
 from roll_vec.distributed.shards import Dead, Shards
 from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
-from roll_vec.vector.engine import EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
 from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.packed_values import take_rows
 from roll_vec.vector.state import VectorState
@@ -84,7 +84,6 @@ class ShardsEngine:
 
     def _forget(self) -> None:
         """Forget the parts of the last replies that were kept."""
-        self._advance_ids = self._no_ids
         # By shard: the local ids of the environments, and their values.
         self._resets: dict[int, tuple[Ids, Any]] = {}
         self._finals: dict[int, tuple[Ids, Any]] = {}
@@ -243,16 +242,11 @@ class ShardsEngine:
     def advance(self, env_ids: Ids) -> None:
         """Begin next episodes; see `Engine.advance`.
 
-        In NEXT_STEP mode they begin with the message of the step that follows.  In
-        SAME_STEP mode they have begun with the step before.
+        It follows a step of SAME_STEP mode, in which most of them have begun.
         """
         if self._advance_error is not None:
             raise self._advance_error
         self._episodes[env_ids] += 1
-        if not self._advances_ended:
-            self._forget()
-            self._advance_ids = env_ids
-            return
         late = {}
         for shard, _, ids in self.parts(env_ids):
             present_ids = self._resets.get(shard, (self._no_ids, None))[0]
@@ -297,26 +291,28 @@ class ShardsEngine:
         actions: Any,
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
+        begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
-        advance_ids, stalled = self._advance_ids, dict(self.stalled)
+        self._episodes[begins] += 1
+        stalled = dict(self.stalled)
         shard_mask = skip_mask
         if stalled:
             shard_mask = skip_mask.copy()
             shard_mask[list(stalled)] = True
         point = self.shards.save_point() if self._advances_ended else []
         masks = shard_mask, idle_mask
-        values = self._turn(advance_ids, actions, masks, self._advances_ended)
+        values = self._turn(begins, actions, masks, self._advances_ended)
         errors = [getattr(value, "advance_error", None) for value in values.values()]
         error = next((one for one in errors if one is not None), None)
         if error is not None:
             # `advance` raises it; until then no next episode has begun.
             self.shards.go_back(point)
-            values = self._turn(advance_ids, actions, masks, False)
+            values = self._turn(begins, actions, masks, False)
         self._forget()
         self._advance_error = error
-        result = self._take_turn(values, advance_ids, skip_mask, stalled)
-        if len(advance_ids):
+        result = self._take_turn(values, begins, skip_mask, stalled)
+        if len(begins):
             self._check_failures()
         return result
 

@@ -186,11 +186,9 @@ class Shard:
     def turn(self, turn: Turn) -> TurnResult:
         """Step the environments; begin next episodes before, or of those that end."""
         engine = self._engine
-        if len(turn.advance_ids):
-            engine.advance(turn.advance_ids)
         actions = engine.check_actions(turn.actions, turn.skip_mask)
         rewards, terminations, truncations, infos = engine.step(
-            actions, turn.skip_mask, turn.idle_mask
+            actions, turn.skip_mask, turn.idle_mask, turn.advance_ids
         )
         env_ids, error, finals = turn.advance_ids, None, []
         successes = engine.successes

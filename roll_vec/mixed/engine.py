@@ -26,7 +26,7 @@ from roll_vec.errors import (
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import EngineState, StepResult, SupportsUnroll
+from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, SupportsUnroll
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.family_states import (
     FAMILIES,
@@ -251,8 +251,11 @@ class MixedEngine:
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
+        begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step the environments that are not skipped; see `Engine.step`."""
+        if len(begins):
+            self.advance(begins)
         masks: list[list[Any]] = [
             [
                 None if mask is None else mask[start:stop]

@@ -25,7 +25,7 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 
 __all__ = ["PoolEngine"]
@@ -172,8 +172,11 @@ class PoolEngine:
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
+        begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step every environment that is not skipped; those may be in a reset."""
+        if len(begins):
+            self.advance(begins)
         self.begin_step(actions, skip_mask)
         return self.end_step(actions, skip_mask, idle_mask)
 

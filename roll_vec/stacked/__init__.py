@@ -12,6 +12,8 @@ A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake; or 
 `action_codes`         which integers are actions, and the warning of action 0
 `text_actions`         the parser, the space and the instructions for texts
 `engine`               `StackedEngine`: N environments as an `Engine` of `vector`
+`stacked_state`        `StackedState`: the arrays as snapshots have them
+`bound_steps`          kernels of steps, with what stays the same packed once
 `rollout_buffer`       the arrays that an unroll writes to
 `grid_engine`          `GridEngine`: of grids, whose single form is a class of its own
 `bands`                levels within bands of difficulty
@@ -19,7 +21,7 @@ A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake; or 
 `option_sets`          the level options of each environment of a batch
 `prefetch`             levels drawn ahead of time by background threads
 `levels`               seeds of episodes, `LevelEngine`
-`single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
+`single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
 `rules`                the decorator `rule`, and the digest of what rules read
 `array_env`            `ArrayEnv`: the declaration of an environment, with its rules
 `grid_env`             `GridEnv`: one whose observation is a board
@@ -38,11 +40,14 @@ A step of a batch::
         engine.step                            StackedEngine
             _step_batch
                 KernelThreads.run              on one thread or several:
-                    kernels.<game>.step_rows   rewards, ends, infos of each row
+                    kernels.bound, step        next episodes, then of each row
+                        <game>.step_rows       reward, end and infos
         engine.observe                         the game's grids, then GridObserver
 
-A single environment calls the scalar kernel ``step_row`` of the same rules.  An unroll
-takes T steps of all environments in one call of the kernel ``unroll`` that
+The arrays of an engine never move: `BoundStep` has packed their addresses, so that a
+call takes few arguments.  A single environment plays row 0 in the same way, `OneStep`.
+
+An unroll takes T steps of all environments in one call of the kernel ``unroll`` that
 `roll_vec.kernels.unroll` has made for the game, and begins levels that are in memory.
 Environments whose next level has to be drawn stop; ``unroll_rows`` plays these.
 """

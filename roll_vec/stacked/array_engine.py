@@ -17,10 +17,10 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import check_int, check_level_option_names, check_levels
-from roll_vec.seeding import MAX_COUNT, draw_entropy, episode_seeds, generator_words
+from roll_vec.seeding import draw_entropy, episode_seeds, generator_words
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.array_env import ArrayEnv
-from roll_vec.stacked.engine import StackedEngine, check_array
+from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import EpisodeSeeds
 from roll_vec.stacked.rules import explain
 from roll_vec.text.turn import BatchStep
@@ -108,12 +108,14 @@ class ArrayEngine(StackedEngine):
         self._guard(run, kernel, num_rows, num_steps, *arguments)
 
     def _step_batch(
-        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchStep:
+        self, actions: Any, skip_mask: NDArray[np.bool_], *more: Any
+    ) -> tuple[BatchStep, NDArray[np.bool_]]:
         step = super()._step_batch
+        return self._guard(step, actions, skip_mask, *more)  # type: ignore[no-any-return]
+
+    def _step_observations(self) -> tuple[NDArray[Any], ...]:
         self._observations = self.options.allocate_observations(self.num_envs)
-        self._step_outputs = (self._observations,)
-        return self._guard(step, actions, skip_mask, max_steps)  # type: ignore[no-any-return]
+        return self._observations
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment; see `StackedEngine.play_one`."""
@@ -221,13 +223,11 @@ class ArrayEngine(StackedEngine):
             raise InvalidActionError.expected("actions", accepted, value)
         return np.ascontiguousarray(array, space.dtype)
 
-    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
-        flags = np.empty((2, *shape), np.bool_)
-        infos = {
+    def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        return {
             name: np.empty((*shape, *array.shape[1:]), array.dtype)
             for name, array in self._infos.items()
         }
-        return np.empty(shape), flags[0], flags[1], infos
 
     def _visible_infos(
         self, infos: dict[str, NDArray[Any]], ndim: int
@@ -360,19 +360,16 @@ class ArrayEngine(StackedEngine):
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return {
             **super()._state_arrays(),
-            "episodes_first_seeds": self.episodes.first_seeds,
-            "episodes_numbers": self.episodes.numbers,
+            **self.episodes.state_arrays(),
             "generator_states": self.rng_states.T,
             "num_levels": self.num_levels,
             "start_levels": self.start_levels,
             **self._named_variables(),
         }
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
-        check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
-        check_array(arrays, "num_levels", 0, 1 << 32)
-        check_array(arrays, "start_levels", 0, 1 << 32)
+    def _limits(self) -> dict[str, tuple[int, int]]:
+        of_levels = dict.fromkeys(("num_levels", "start_levels"), (0, 1 << 32))
+        return {**super()._limits(), **self.episodes.LIMITS, **of_levels}
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
@@ -13,26 +13,28 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.errors import UnsupportedError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.thread_team import IS_COMPILED
-from roll_vec.options import MAX_INT, describe_value
+from roll_vec.options import describe_value
 from roll_vec.seeding import generator_at
 from roll_vec.stacked.action_codes import ActionCodes
+from roll_vec.stacked.bound_steps import BoundStep, OneStep
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
+from roll_vec.stacked.stacked_state import StackedState
 from roll_vec.stacked.text_actions import make_action_parser, text_action_space
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
-from roll_vec.vector.infos import masked_infos
+from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
+from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["StackedEngine", "check_array"]
+__all__ = ["StackedEngine"]
 
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
@@ -43,39 +45,7 @@ STEPS_AT_ONCE = 1 << 16
 STEP_ROWS_PER_THREAD = 1 << 15
 
 
-def check_array(
-    arrays: Mapping[str, NDArray[Any]], name: str, lowest: int, highest: int
-) -> None:
-    """Check the values of an array of a state.
-
-    Raises
-    ------
-    InvalidStateError
-        For a value below ``lowest`` or above ``highest``.
-    """
-    array = arrays[name]
-    if array.size and not lowest <= array.min() <= array.max() <= highest:
-        value = array.min() if array.min() < lowest else array.max()
-        accepted = f"values from {lowest} to {highest}"
-        raise InvalidStateError.of_array(name, accepted, value)
-
-
-class _OneStep(NamedTuple):
-    """What `StackedEngine.play_one` writes and reads, made once: a step takes 2 us."""
-
-    arguments: tuple[Any, ...]  # of the kernel, after the actions
-    reward: Callable[[], float]
-    terminated: Callable[[], Any]
-    success: Callable[[], Any] | None  # None: none, or written by the kernel
-    infos: list[tuple[str, Callable[[], Any]]]
-
-
-def _reader_of(array: NDArray[Any]) -> Callable[[], Any]:
-    """Return a function that returns item 0: a number of Python, or a new array."""
-    return array.item if array.ndim == 1 else array[0].copy
-
-
-class StackedEngine:
+class StackedEngine(StackedState):
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
     A subclass gives `_observation_space`, `_allocate`, `reset`, `advance`, `_kernels`,
@@ -107,6 +77,8 @@ class StackedEngine:
         Whether the last step of each environment was a success.
     """
 
+    FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
+    """The first infos of kernels, (n,) bool; all or none of those of `GridEngine`."""
     HAS_RESET_INFOS: ClassVar[bool] = False
     """Whether kernels write the infos of resets beside those of steps."""
 
@@ -117,9 +89,10 @@ class StackedEngine:
     action_parser: ActionParser | None
     variables: tuple[NDArray[Any], ...]
     constants: tuple[Any, ...]
-    # Further arguments of the kernel of a step.
-    _step_outputs: tuple[Any, ...] = ()
-    _one: _OneStep | None = None
+    # What `play_one` makes at its first call.
+    _one: OneStep | None = None
+    # Of the infos of the last step.
+    _num_masks: int = 0
 
     def __init__(
         self,
@@ -153,6 +126,8 @@ class StackedEngine:
         # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
         parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
         self._state: tuple[Any, ...] = parts
+        # By the limit of steps.
+        self._bound: dict[int, BoundStep] = {}
 
     def _observation_space(self) -> Space[Any]:
         """Return the space of an observation."""
@@ -203,12 +178,17 @@ class StackedEngine:
         actions: Any,
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
+        begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
+        masks: Any = ()
+        if len(begins) and not (self.action_parser is None and self._begins_inside()):
+            self.advance(begins)
+            begins = NO_IDS
         if self.action_parser is None:
-            rewards, terminations, truncations, values = self._step_batch(
-                actions, skip_mask, self.max_steps
-            )
+            limit = self.max_steps
+            result, masks = self._step_batch(actions, skip_mask, limit, begins)
+            rewards, terminations, truncations, values = result
         else:
             # A turn of several actions is one step for every limit.
             elapsed_steps = self.elapsed_steps + ~skip_mask
@@ -216,16 +196,16 @@ class StackedEngine:
                 self.action_parser,
                 actions,
                 skip_mask,
-                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0),
+                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0)[0],
             )
             self.elapsed_steps[:] = elapsed_steps
             # As the kernel `reaches_limit`, which is compiled for numbers alone.
             is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
             truncations = ~skip_mask & is_over
         if self.options.action_mask:
-            masks = self.action_masks(np.arange(self.num_envs))
-            masks[skip_mask] = 0
-            values["action_mask"] = masks
+            action_masks = self.action_masks(np.arange(self.num_envs))
+            action_masks[skip_mask] = 0
+            values["action_mask"] = action_masks
         if "success" in values:
             if idle_mask is not None:
                 idle_mask = self.successes & idle_mask
@@ -233,12 +213,24 @@ class StackedEngine:
             self.successes[...] = values["success"]
             if idle_mask is not None:
                 self.successes |= idle_mask
-        infos = masked_infos(self._visible_infos(values, 1), ~skip_mask)
+        infos: Infos = {}
+        # None if all are skipped.  The first look takes a tenth of the second's time.
+        if not skip_mask[0] or not skip_mask.all():
+            values = self._visible_infos(values, 1)
+            # The next step has a mask for each.
+            num_masks, self._num_masks = len(masks), len(values)
+            for k, name in enumerate(values):
+                infos[name] = values[name]
+                infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
         return StepResult(rewards, terminations, truncations, infos)
 
     def _step_batch(
-        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchStep:
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        max_steps: int,
+        begins: NDArray[np.int64] = NO_IDS,
+    ) -> tuple[BatchStep, NDArray[np.bool_]]:
         """Take one action in every environment but those to skip, which give zeros.
 
         Parameters
@@ -247,21 +239,48 @@ class StackedEngine:
         skip_mask : (n,) bool
         max_steps : int
             Steps after which an episode is truncated; 0: never.
+        begins : (m,) int64
+            Those to skip whose next episodes begin; `_begins_inside` says so.
+
+        Returns
+        -------
+        BatchStep
+        masks : (m, n) bool
+            m times the environments that are not to skip, for masks of infos.
         """
-        outcome = self._make_outcome((self.num_envs,))
+        bound = self._bound.get(max_steps)
+        if bound is None or (len(begins) and bound.source is not self._source_of_next):
+            fixed, bind = (self._rules(max_steps), self._state), self._kernels.bind_step
+            bound = BoundStep(bind, fixed, self._episodes(), self._source_of_next)
+            self._bound[max_steps] = bound
+        n, names = self.num_envs, self.FLAG_INFOS
+        first_mask = 2 + len(names)
+        rewards = np.empty(n)
+        # One array: an array takes as long as a step of one environment.
+        flags = np.empty((first_mask + self._num_masks, n), np.bool_)
+        infos = self._make_infos((n,))
         self.kernel_threads.run(
-            self._kernels.step_rows,
-            self.num_envs,
-            0,
+            bound.kernel,
+            n,
+            bound.words,
+            bound.episode_words,
+            begins,
             actions,
             skip_mask,
-            self._rules(max_steps),
-            self._state,
-            outcome[:3],
-            tuple(outcome[3].values()),
-            *self._step_outputs,
+            rewards,
+            flags,
+            tuple(infos.values()),
+            self._step_observations(),
         )
-        return outcome
+        if len(begins):
+            self._number_levels(begins)
+        for k, name in enumerate(names):
+            infos[name] = flags[2 + k]
+        return (rewards, flags[0], flags[1], infos), flags[first_mask:]
+
+    def _step_observations(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of observations that the kernel of a step writes."""
+        return ()
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
@@ -276,40 +295,29 @@ class StackedEngine:
         reward, terminated, infos
             Numbers of Python, and arrays.
         """
-        one = self._one
-        if one is None:
-            one = self._one = self._make_one()
-        self._kernels.play_row(0, 0, actions, *one.arguments)
-        if one.success is not None:
-            self.successes[0] = one.success()
-        infos = {name: read() for name, read in one.infos}
-        return one.reward(), one.terminated(), infos
-
-    def _make_one(self) -> _OneStep:
-        *results, infos = self._make_outcome((1,))
-        success = infos.get("success")
-        if success is not None and success.dtype == np.bool_:
-            infos["success"], success = self.successes, None
-        arrays = tuple(infos.values())
-        names = self._visible_infos(infos, 1)
-        return _OneStep(
-            (self._rules(0), self._state, tuple(results), arrays),
-            results[0].item,
-            results[1].item,
-            None if success is None else success.item,
-            [(name, _reader_of(infos[name])) for name in names],
-        )
+        if self._one is None:
+            outcome = self._make_outcome((1,))
+            if "success" in outcome[3]:
+                outcome[3]["success"] = self.successes
+            names = self._visible_infos(outcome[3], 1)
+            rules, bind = self._rules(0), self._kernels.bind_play
+            self._one = OneStep(bind, rules, self._state, outcome, names)
+        return self._one.take(actions)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The methods of a copy's arrays would be those of the arrays here.
-        return {**vars(self), "_one": None}
+        # A copy has its arrays elsewhere.
+        return {**vars(self), "_one": None, "_bound": {}}
 
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
-        """Return the arrays of a step, (n,), or of an unroll, (T, n); not yet written.
+        """Return the arrays of T * n steps for kernels to write, each (T, n, ...)."""
+        flags = np.empty((2 + len(self.FLAG_INFOS), *shape), np.bool_)
+        infos = dict(zip(self.FLAG_INFOS, flags[2:], strict=True))
+        infos.update(self._make_infos(shape))
+        return np.empty(shape), flags[0], flags[1], infos
 
-        The infos are in the order of the kernels.
-        """
-        raise NotImplementedError
+    def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
+        return {}
 
     def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
         """Return the infos that users get; ``ndim`` of their axes are of the batch."""
@@ -437,7 +445,7 @@ class StackedEngine:
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
             self._run_steps(
-                self._unroll_kernel,
+                self._kernels.unroll,
                 self.num_envs,
                 until - first_step,
                 first_step,
@@ -468,11 +476,6 @@ class StackedEngine:
                 )
                 waits = (states == NEEDS_RESET) & (times < until)
 
-    @property
-    def _unroll_kernel(self) -> Any:
-        """The kernel of all environments; see `roll_vec.kernels.unroll.make_unroll`."""
-        return self._kernels.unroll
-
     def _run_steps(
         self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
     ) -> None:
@@ -489,6 +492,18 @@ class StackedEngine:
     def _has_next_levels(self) -> bool:
         """Return whether kernels can begin each next episode."""
         return True
+
+    def _begins_inside(self) -> bool:
+        """Return whether the kernel of a step can do all that `advance` does."""
+        return self._has_next_levels()
+
+    def _number_levels(self, env_ids: NDArray[np.int64]) -> None:
+        """Note the levels of episodes that a kernel has begun."""
+
+    @property
+    def _source_of_next(self) -> Any:
+        """What `_episodes` comes from: another object, other arrays."""
+        return None
 
     def _episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""
@@ -512,66 +527,6 @@ class StackedEngine:
         names = sorted(fields - {"render_mode", "render_scale"})
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
-
-    def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the state themselves, by name."""
-        return {"elapsed_steps": self.elapsed_steps, "successes": self.successes}
-
-    def get_state(self) -> EngineState:
-        """Return copies of the arrays of the state; see `Engine.get_state`."""
-        # In the order of the memory: some are transposed views.
-        return EngineState(
-            {name: array.copy("K") for name, array in self._state_arrays().items()}
-        )
-
-    def save_point(self) -> EngineState:
-        """Return the state; see `SupportsUnroll.save_point`."""
-        return self.get_state()
-
-    def go_back(self, point: EngineState) -> None:
-        """Set all environments to a state of `save_point`."""
-        env_ids = np.arange(self.num_envs)
-        self.set_state(point, env_ids, env_ids)
-
-    def check_state(self, state: EngineState) -> None:
-        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
-        own, arrays = self._state_arrays(), state.arrays
-        if arrays.keys() != own.keys():
-            raise InvalidStateError.expected(
-                "state", f"the arrays {sorted(own)}", sorted(arrays)
-            )
-        for name, array in own.items():
-            expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
-            values = arrays[name]
-            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
-                value = f"{values.dtype} of shape {values.shape}"
-                raise InvalidStateError.of_array(name, expected, value)
-        check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
-        self._check_values(arrays)
-
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check the values of the arrays of a state.
-
-        Raises
-        ------
-        InvalidStateError
-        """
-        raise NotImplementedError
-
-    def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
-    ) -> None:
-        """Copy rows of a state; see `Engine.set_state`."""
-        is_whole = len(env_ids) == self.num_envs
-        for name, array in self._state_arrays().items():
-            values = state.arrays[name]
-            if not is_whole:
-                array[env_ids] = values[rows]
-            # The rows have been checked: with another mode `take` makes a copy first.
-            elif array.flags.c_contiguous:
-                np.take(values, rows, 0, array, mode="clip")
-            else:
-                np.take(values.T, rows, -1, array.T, mode="clip")
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""

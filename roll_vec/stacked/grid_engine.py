@@ -13,7 +13,6 @@ from roll_vec.errors import UnsupportedError
 from roll_vec.kernels.grids import copy_grids
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.text.turn import BatchStep
 
 __all__ = ["GridEngine"]
 
@@ -25,6 +24,7 @@ class GridEngine(StackedEngine):
     attributes; the tuples of names are added to those of its bases.
     """
 
+    FLAG_INFOS = ("action_is_effective", "action_is_valid", "success")
     SINGLE: ClassVar[Any]
     """The class of the single environment, which views a row."""
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
@@ -75,15 +75,6 @@ class GridEngine(StackedEngine):
         raise UnsupportedError(message)
 
     # ---------------------------------------------------------------- steps
-
-    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
-        flags = np.empty((5, *shape), np.bool_)
-        infos = {
-            "action_is_effective": flags[2],
-            "action_is_valid": flags[3],
-            "success": flags[4],
-        }
-        return np.empty(shape), flags[0], flags[1], infos
 
     def _make_observations(
         self, shape: tuple[int, int], out: Any
@@ -141,10 +132,9 @@ class GridEngine(StackedEngine):
 
     def observe_one(self) -> Any:
         """Return the observation of the one environment; see `StackedEngine`."""
-        grids = self._observed_grids()
         if self.observer.obs_mode == "grid":
-            return grids[0].copy()
-        return self.observer.observe(grids)[0]
+            return self.grids()[0].copy()
+        return self.observer.observe(self._observed_grids())[0]
 
     @property
     def are_codes_enough(self) -> bool:

@@ -119,10 +119,12 @@ class FixedLevels:
         self.measures = () if measure is None else measure.names
         self._measured: Levels | None = None
         self._is_measured: NDArray[np.bool_] | None = None
+        self._table: tuple[Levels, LevelTable] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Levels can be measured again: the measures are no state.
-        return {**self.__dict__, "_measured": None, "_is_measured": None}
+        caches = dict.fromkeys(("_measured", "_is_measured", "_table"))
+        return {**self.__dict__, **caches}
 
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
@@ -165,7 +167,11 @@ class FixedLevels:
         """Return all levels; None if they are measured; see `LevelProvider.table`."""
         if self._measure is not None:
             return None
-        return self.levels.arrays, (self.num_levels, self.start_level, _ALL_PRESENT)
+        # Always the same one: arrays of the same table are packed once.
+        if self._table is None:
+            numbers = self.num_levels, self.start_level
+            self._table = self.levels.arrays, (*numbers, _ALL_PRESENT)
+        return self._table
 
 
 class GeneratedLevels:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import MAX_COUNT, episode_seeds, fold_seed
-from roll_vec.stacked.engine import check_array
 from roll_vec.stacked.grid_engine import GridEngine
 from roll_vec.stacked.level_providers import (
     NO_LEVELS,
@@ -46,9 +45,22 @@ class EpisodeSeeds:
         Number of the current episode, from 0.
     """
 
+    LIMITS: ClassVar[dict[str, tuple[int, int]]] = {
+        "episodes_first_seeds": (0, (1 << 32) - 1),
+        "episodes_numbers": (0, MAX_COUNT),
+    }
+    """The lowest and the highest value of `state_arrays`."""
+
     def __init__(self, num_envs: int) -> None:
         self.first_seeds = np.zeros(num_envs, np.uint64)
         self.numbers = np.zeros(num_envs, np.uint64)
+
+    def state_arrays(self) -> dict[str, Seeds]:
+        """Return the arrays themselves, under their names in a state."""
+        return {
+            "episodes_first_seeds": self.first_seeds,
+            "episodes_numbers": self.numbers,
+        }
 
     def plan(
         self, rows: NDArray[np.int64], seeds: Sequence[int | None]
@@ -232,8 +244,7 @@ class LevelEngine(GridEngine):
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return {
             **super()._state_arrays(),
-            "episodes_first_seeds": self.episodes.first_seeds,
-            "episodes_numbers": self.episodes.numbers,
+            **self.episodes.state_arrays(),
             "level_numbers": self.level_numbers,
             "level_options": self.level_options,
         }
@@ -273,6 +284,13 @@ class LevelEngine(GridEngine):
         table = self._level_table()
         return table is not None and not len(table[1][-1])
 
+    def _begins_inside(self) -> bool:
+        return not self._has_level_infos and self._has_next_levels()
+
+    @property
+    def _source_of_next(self) -> Any:
+        return self._level_table()
+
     def _episodes(self) -> tuple[Any, ...]:
         no_levels = tuple(array[:0] for array in self._level_arrays()), NO_LEVELS
         levels, table = self._level_table() or no_levels
@@ -295,12 +313,14 @@ class LevelEngine(GridEngine):
         super()._unroll(buffer)
         self._number_levels(np.flatnonzero(self.episodes.numbers != before))
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
-        check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
+    def _limits(self) -> dict[str, tuple[int, int]]:
         levels = self.options.levels
         num_levels = 1 << 32 if levels is None else len(levels)
-        check_array(arrays, "level_numbers", 0, num_levels - 1)
+        return {
+            **super()._limits(),
+            **self.episodes.LIMITS,
+            "level_numbers": (0, num_levels - 1),
+        }
 
     def _number_levels(self, rows: NDArray[np.int64]) -> None:
         """Write the level numbers of rows whose episodes a kernel has begun."""
@@ -318,7 +338,7 @@ class LevelEngine(GridEngine):
 
         It takes a set of levels that are all in memory.
         """
-        if self._has_level_infos or not self._has_next_levels():
+        if not self._begins_inside():
             return False
         self.kernel_threads.run(
             self._kernels.advance_rows, len(rows), rows, self._episodes(), self._state

@@ -23,7 +23,7 @@ from roll_vec.errors import (
 )
 from roll_vec.options import check_choice
 from roll_vec.seeding import MAX_COUNT
-from roll_vec.vector.engine import Engine, SupportsUnroll
+from roll_vec.vector.engine import NO_IDS, Engine, SupportsUnroll
 from roll_vec.vector.episode_statistics import EpisodeStatistics
 from roll_vec.vector.info_parts import (
     InfoParts,
@@ -47,8 +47,6 @@ __all__ = [
 
 # Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
-
-_NO_IDS = np.zeros(0, np.int64)
 
 # Of the arrays of a snapshot: dtype, the lowest and the highest value.
 _LIMITS: dict[str, tuple[type, float, float]] = {
@@ -169,7 +167,7 @@ class Autoreset:
         has_ended = self.has_ended
         if mask is not None:
             idle_mask, has_ended = ~mask, has_ended & mask
-        resetting, env_ids = self._none, _NO_IDS
+        resetting, env_ids = self._none, NO_IDS
         if mode is NEXT_STEP:
             resetting, env_ids = has_ended, list_rows(has_ended)
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
@@ -181,10 +179,8 @@ class Autoreset:
 
         self.is_ready = False
         try:
-            if len(env_ids):
-                engine.advance(env_ids)
             rewards, terminations, truncations, infos = engine.step(
-                actions, skip_mask, idle_mask
+                actions, skip_mask, idle_mask, env_ids
             )
             ends = terminations | truncations
             self.has_ended = (

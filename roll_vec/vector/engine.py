@@ -20,7 +20,17 @@ from roll_vec.vector.info_parts import InfoParts
 from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["Engine", "EngineState", "StepResult", "SupportsUnroll", "UnrollResult"]
+__all__ = [
+    "NO_IDS",
+    "Engine",
+    "EngineState",
+    "StepResult",
+    "SupportsUnroll",
+    "UnrollResult",
+]
+
+NO_IDS = np.zeros(0, np.int64)
+"""No environments."""
 
 
 class StepResult(NamedTuple):
@@ -149,6 +159,7 @@ class Engine(Protocol):
         actions: Any,
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
+        begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step some environments; the others stay as they are.
 
@@ -161,6 +172,8 @@ class Engine(Protocol):
         idle_mask : (n,) bool, or None
             Those of them that keep their entry in `successes`; None: none.  The entry
             of others that are skipped, which this step resets, becomes False.
+        begins : (m,) int64
+            Those of them whose next episodes begin first, as by `advance`; ascending.
         """
 
     def observe(self, out: Any = None) -> Any:

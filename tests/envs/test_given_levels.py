@@ -185,9 +185,9 @@ def test_given_levels_compile_nothing_anew():
     env.reset(seed=0)
     env.step([1, 1, 1])
     # An array that cannot be written would be another type.
-    for kernel in (description.kernels.place_rows, description.kernels.step_rows):
-        kinds = [kind for signature in kernel.signatures for kind in signature]
-        assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
+    signatures = description.kernels.ROOM.place_rows.signatures
+    kinds = [kind for signature in signatures for kind in signature]
+    assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
 
 
 # ------------------------------------------------------------- one set in a process

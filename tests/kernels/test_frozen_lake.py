@@ -87,7 +87,7 @@ class Lakes:
             chances = np.cumsum(starts / starts.sum())
             position = self.games[i].reset(int(seeds[i]))
             before = self.positions.copy()
-            rules.start_rows(0, 1, np.array([i]), (chances,), self.state)
+            rules.LAKE.advance_rows(0, 1, np.array([i]), (chances,), self.state)
             before[i] = position
             assert self.positions.tolist() == before.tolist()
         assert not self.elapsed_steps.any()

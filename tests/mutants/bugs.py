@@ -165,12 +165,9 @@ BUGS = [
     ),
     Bug(
         "in the step that resets an environment, the infos say that it stepped",
-        "roll_vec.stacked.engine",
-        "StackedEngine.step",
-        change(
-            "masked_infos(self._visible_infos(values, 1), ~skip_mask)",
-            "masked_infos(self._visible_infos(values, 1), skip_mask | True)",
-        ),
+        "kernels.bound",
+        "_make_step.step",
+        change("flags[mask, i] = not skip_mask[i]", "flags[mask, i] = True"),
         _LOCKSTEP,
     ),
     Bug(
@@ -229,8 +226,8 @@ BUGS = [
     # snapshots
     Bug(
         "a clone of another row than the one that rows names",
-        "roll_vec.stacked.engine",
-        "StackedEngine.set_state",
+        "roll_vec.stacked.stacked_state",
+        "StackedState.set_state",
         change(
             "np.take(values, rows, 0, array, mode='clip')",
             "np.take(values, np.sort(rows), 0, array, mode='clip')",

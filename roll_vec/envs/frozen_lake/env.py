@@ -27,11 +27,9 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import generator_words
 from roll_vec.stacked.coordinate_texts import START_MARK
-from roll_vec.stacked.engine import check_array
 from roll_vec.stacked.grid_engine import GridEngine
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.single_env import LevelEnv, SingleEnv
-from roll_vec.text.turn import BatchStep
 
 __all__ = [
     "FrozenLake",
@@ -56,7 +54,6 @@ class LakeEngine(GridEngine):
     """Whether infos have ``prob``, the probability of the slip."""
 
     options: Any
-    _kernels = rules
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -78,8 +75,8 @@ class LakeEngine(GridEngine):
     def _named_variables(self) -> dict[str, NDArray[Any]]:
         return {"positions": self.positions, "generator_states": self.rng_states.T}
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        check_array(arrays, "positions", 0, self.variables[0].shape[1] - 1)
+    def _limits(self) -> dict[str, tuple[int, int]]:
+        return {**super()._limits(), "positions": (0, self.variables[0].shape[1] - 1)}
 
     def _maps(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the maps of some environments, or the one of all."""
@@ -96,21 +93,9 @@ class LakeEngine(GridEngine):
             self.first_action,
         )
 
-    def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
-        flags = np.empty((5, *shape), np.bool_)
-        infos = {
-            "action_is_effective": flags[2],
-            "action_is_valid": flags[3],
-            "success": flags[4],
-            # Where it is no info, it is the kernel's own, of one step.
-            "prob": np.empty(shape if self.HAS_PROB else self.num_envs),
-        }
-        return np.empty(shape), flags[0], flags[1], infos
-
-    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        if not self.HAS_PROB:
-            infos.pop("prob", None)
-        return infos
+    def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        # Where it is no info, it is the kernel's own, of one step.
+        return {"prob": np.empty(shape if self.HAS_PROB else self.num_envs)}
 
     def action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return 1 for the actions that may move the player, (m, 4), new."""
@@ -173,6 +158,7 @@ class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
 
     HAS_RESET_INFOS: ClassVar[bool] = True
+    _kernels = rules.LAKE
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("s",)
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
@@ -190,10 +176,6 @@ class FrozenLakeEngine(LakeEngine):
 
     def _episodes(self) -> tuple[Any, ...]:
         return (self.start_chances,)
-
-    @property
-    def _unroll_kernel(self) -> Any:
-        return rules.unroll_stream
 
     def reset(
         self,
@@ -217,7 +199,11 @@ class FrozenLakeEngine(LakeEngine):
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Draw the start cells of the next episodes in some environments."""
         self.kernel_threads.run(
-            rules.start_rows, len(rows), rows, self._episodes(), self._state
+            self._kernels.advance_rows,
+            len(rows),
+            rows,
+            self._episodes(),
+            self._state,
         )
 
     def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
@@ -286,6 +272,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "s")
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ncol", "nrow")
     HAS_PROB: ClassVar[bool] = False  # as in ROLL
+    _kernels = rules.RANDOM_LAKE
 
     make_level_provider = staticmethod(make_level_provider)
 
@@ -299,11 +286,13 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         maps, starts, _ = self.variables
         return {**super()._named_variables(), "maps": maps, "starts": starts}
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super()._check_values(arrays)
-        LevelEngine._check_values(self, arrays)
-        check_array(arrays, "maps", rules.ICE, rules.GOAL)
-        check_array(arrays, "starts", 0, self.variables[0].shape[1] - 1)
+    def _limits(self) -> dict[str, tuple[int, int]]:
+        limits = super()._limits()
+        maps, starts = (rules.ICE, rules.GOAL), limits["positions"]
+        return {**limits, "maps": maps, "starts": starts}
+
+    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
+        return {name: infos[name] for name in infos if name != "prob"}
 
     def _level_arrays(self) -> tuple[NDArray[Any], ...]:
         return self.variables[:2]

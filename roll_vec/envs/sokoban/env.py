@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +15,10 @@ from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positio
 from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.engine import check_array
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.single_env import LevelEnv
 from roll_vec.text.turn import BatchStep
+from roll_vec.vector.engine import EngineState
 
 __all__ = ["Sokoban", "SokobanEngine"]
 
@@ -42,7 +41,7 @@ class SokobanEngine(LevelEngine):
         "room_state",
     )
 
-    _kernels = rules
+    _kernels = rules.ROOM
     make_level_provider = staticmethod(make_level_provider)
 
     def _allocate(self) -> None:
@@ -60,9 +59,9 @@ class SokobanEngine(LevelEngine):
         return self.variables[:1]
 
     def _step_batch(
-        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchStep:
-        outcome = super()._step_batch(actions, skip_mask, max_steps)
+        self, actions: Any, skip_mask: NDArray[np.bool_], *more: Any
+    ) -> tuple[BatchStep, NDArray[np.bool_]]:
+        outcome, masks = super()._step_batch(actions, skip_mask, *more)
         options = self.options
         if options.deadlock or options.terminate_on_deadlock:
             deadlocks = mark_deadlocks(self.grids(), self.num_threads)
@@ -71,13 +70,16 @@ class SokobanEngine(LevelEngine):
                 outcome[1][deadlocks] = True
             if options.deadlock:
                 outcome[3]["deadlock"] = deadlocks
-        return outcome
+        return outcome, masks
 
-    def _check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check that every row is a room with one player within walls."""
-        super()._check_values(arrays)
+    def _limits(self) -> dict[str, tuple[int, int]]:
+        return {**super()._limits(), "cells": (0, rules.PLAYER_ON_TARGET)}
+
+    def check_state(self, state: EngineState) -> None:
+        """Check that every row is a room with one player within walls, too."""
+        super().check_state(state)
+        arrays = state.arrays
         cells = arrays["cells"]
-        check_array(arrays, "cells", 0, rules.PLAYER_ON_TARGET)
         rooms = cells.reshape(-1, *self.options.dim_room)
         edges = (rooms[:, 0], rooms[:, -1], rooms[:, :, 0], rooms[:, :, -1])
         if any((edge != rules.WALL).any() for edge in edges):
@@ -127,8 +129,9 @@ class SokobanEngine(LevelEngine):
     def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         """Return the codes of all or some environments; see `GridEngine.grids`."""
         cells = self.variables[0]
-        cells = cells if rows is None else cells[rows]
-        return cells.reshape(-1, *self.options.dim_room)
+        if rows is not None:
+            cells = cells[rows]
+        return cells.reshape(len(cells), *self.observer.shape)
 
     def solve(
         self, env_ids: NDArray[np.int64], objective: str

@@ -125,7 +125,7 @@ def test_place_rows_puts_levels_into_their_rows():
     level_indices = rng.integers(0, 20, 9)
     # In two ranges, and the last of the rows not at all.
     for start, stop in ((5, 8), (0, 5)):
-        rules.place_rows(
+        rules.ROOM.place_rows(
             start, stop, rows, (levels,), level_indices, np.zeros(9, np.uint64), state
         )
         assert not start or (grids[rows[:start]] == 99).all()

@@ -1,0 +1,250 @@
+"""Arguments that stay the same from call to call, as one array of words.
+
+numba looks at each array of a call from Python: with 16 of them this takes ten times as
+long as a step of one environment.  The arrays of a batch never move, so that their
+addresses, shapes and strides are packed once, and compiled code reads them from there.
+With the JIT off the words are the values themselves.
+"""
+
+import functools
+import hashlib
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config, types
+from numba.core.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+from ._jit import kernel
+
+_0 = np.uint64(0)
+
+
+def pack(values):
+    """Return the words of numbers and arrays, in nested tuples.
+
+    Parameters
+    ----------
+    values : tuple
+        Of tuples, arrays, and numbers of Python.
+
+    Returns
+    -------
+    (m,) int64
+        They hold addresses: the arrays must outlive them.
+    """
+    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+        return values
+    return np.array(list(_words(values)), np.int64)
+
+
+def _words(value):
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, np.ndarray):
+        yield from (value.ctypes.data, *value.shape, *value.strides)
+    elif isinstance(value, float):
+        yield int(np.float64(value).view(np.int64))
+    else:
+        yield int(value)
+
+
+def bind_step(step_rows, begin_next, num_flags, key, fixed, episodes):
+    """Return the kernel of a step that reads what is fixed from words.
+
+    Parameters
+    ----------
+    step_rows : kernel
+        ``step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos,
+        observations)``.
+    begin_next : kernel
+        ``begin_next(i, episodes, state)``, see `.unroll.make_unroll`.
+    num_flags : int
+        The first infos that are (n,) bool: 0 or 3.
+    key : str
+        The name of the game, for the cache on disk.
+    fixed : tuple
+        ``rules, state``.
+    episodes : tuple
+
+    Returns
+    -------
+    kernel
+        See `_make_step`: one for all batches with the same types.
+    """
+    types = _type_of((fixed, episodes))
+    return _make_step(step_rows, begin_next, num_flags, key, types)
+
+
+def bind_play(play_row, key, fixed):
+    """Return the kernel of one action in row 0 that reads what is fixed from words.
+
+    Parameters
+    ----------
+    play_row : kernel
+        ``play_row(i, k, actions, rules, state, results, infos)``.
+    key : str
+    fixed : tuple
+        ``rules, state, results, infos``.
+
+    Returns
+    -------
+    kernel
+        ``play(words, actions)``.
+    """
+    return _make_play(play_row, key, _type_of(fixed))
+
+
+def _type_of(values):
+    """Return the type of values, None with the JIT off."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+        return None
+    return numba.typeof(values)
+
+
+@functools.cache
+def _make_step(step_rows, begin_next, num_flags, key, fixed_type):
+    load, load_episodes = _make_loaders(fixed_type)
+    all_infos = _join_flags if num_flags else _no_flags
+
+    @kernel(key=f"{key}-{_digest(fixed_type)}")
+    def step(
+        start,
+        stop,
+        words,
+        episode_words,
+        begins,
+        actions,
+        skip_mask,
+        rewards,
+        flags,
+        infos,
+        observations,
+    ):
+        """Begin the episodes of some rows, then take one step in the other ones.
+
+        Parameters
+        ----------
+        start, stop : int
+            The rows to work on.
+        words, episode_words : (w,) int64, read
+            Of ``fixed`` and ``episodes``.
+        begins : (m,) int64, read
+            The rows whose next episodes begin; they are in memory.
+        actions : (n, ...) array, read
+        skip_mask : (n,) bool, read
+            The rows that take no step: those of ``begins`` are among them.
+        rewards : (n,) float64, written
+        flags : (2 + num_flags + m, n) bool, written
+            Terminations, truncations, the first infos, and m times the rows that are
+            not to skip.
+        infos, observations : tuples of (n, ...) arrays, written
+            The other infos.  The observations may be none.
+        """
+        rules, state = load(words)
+        if begins.shape[0] > 0:
+            episodes = load_episodes(episode_words)
+            for j in range(begins.shape[0]):
+                if start <= begins[j] < stop:
+                    begin_next(np.uint64(begins[j]), episodes, state)
+        step_rows(
+            start,
+            stop,
+            _0,
+            actions,
+            skip_mask,
+            rules,
+            state,
+            (rewards, flags[0], flags[1]),
+            all_infos(flags, infos),
+            observations,
+        )
+        for mask in range(2 + num_flags, flags.shape[0]):
+            for i in range(np.uint64(start), np.uint64(stop)):
+                flags[mask, i] = not skip_mask[i]
+
+    return step
+
+
+@kernel
+def _join_flags(flags, infos):
+    return flags[2], flags[3], flags[4], *infos
+
+
+@kernel
+def _no_flags(flags, infos):
+    return infos
+
+
+@functools.cache
+def _make_play(play_row, key, fixed_type):
+    load = _make_loader(fixed_type)
+
+    @kernel(key=f"{key}-{_digest(fixed_type)}")
+    def play(words, actions):
+        rules, state, results, infos = load(words)
+        play_row(_0, _0, actions, rules, state, results, infos)
+
+    return play
+
+
+def _digest(value_type):
+    return hashlib.sha256(str(value_type).encode()).hexdigest()[:16]
+
+
+def _make_loaders(tuple_type):
+    """Return a loader for each item of a tuple of two."""
+    item_types: Any = (None, None) if tuple_type is None else tuple_type
+    return [_make_loader(item_type) for item_type in item_types]
+
+
+def _make_loader(value_type):
+    """Return the function that reads values of a type from the words of `pack`."""
+    if value_type is None:
+        return lambda words: words
+
+    @intrinsic
+    def load(typing_context, words):
+        def codegen(context, builder, sig, arguments):
+            data = context.make_array(words)(context, builder, arguments[0]).data
+            return _Reader(context, builder, data).read(value_type)
+
+        return value_type(words), codegen
+
+    return load
+
+
+class _Reader:
+    """Reads words one after the other, in code that numba generates."""
+
+    def __init__(self, context, builder, data):
+        self.context, self.builder, self.data, self.count = context, builder, data, 0
+
+    def word(self):
+        """Return the next word."""
+        at = self.context.get_constant(types.intp, self.count)
+        self.count += 1
+        return self.builder.load(self.builder.gep(self.data, [at]))
+
+    def read(self, value_type):
+        """Return the next value."""
+        context, builder = self.context, self.builder
+        if isinstance(value_type, types.BaseTuple):
+            item_types: Any = value_type
+            items = [self.read(item) for item in item_types]
+            return context.make_tuple(builder, value_type, items)
+        if not isinstance(value_type, types.Array):
+            word = self.word()
+            if isinstance(value_type, types.Float):
+                return builder.bitcast(word, context.get_value_type(value_type))
+            return context.cast(builder, word, types.int64, value_type)
+        array = context.make_array(value_type)(context, builder)
+        item = context.get_data_type(value_type.dtype)
+        address = builder.inttoptr(self.word(), item.as_pointer())
+        shape = [self.word() for _ in range(value_type.ndim)]
+        strides = [self.word() for _ in range(value_type.ndim)]
+        size = context.get_constant(types.intp, context.get_abi_sizeof(item))
+        populate_array(array, address, shape, strides, size, meminfo=None)
+        return array._getvalue()

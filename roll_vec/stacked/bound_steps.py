@@ -1,0 +1,86 @@
+"""Kernels of steps, with what stays the same from step to step packed once.
+
+See `roll_vec.kernels.bound`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from roll_vec.kernels.bound import pack
+from roll_vec.text.turn import BatchStep
+
+__all__ = ["BoundStep", "OneStep"]
+
+
+class BoundStep:
+    """The kernel of a step of a batch, and its first arguments.
+
+    Parameters
+    ----------
+    bind_step : function
+        Of `roll_vec.kernels.unroll.GameKernels`.
+    fixed, episodes : tuples
+        The rules and the state, and what next episodes begin with, as kernels take
+        them; the arrays must not be replaced.
+    source : object
+        What ``episodes`` come from.
+    """
+
+    def __init__(
+        self,
+        bind_step: Callable[..., Any],
+        fixed: tuple[Any, ...],
+        episodes: tuple[Any, ...],
+        source: Any,
+    ) -> None:
+        self.kernel, self.source = bind_step(fixed, episodes), source
+        self.words, self.episode_words = pack(fixed), pack(episodes)
+        # The words hold the addresses of these arrays.
+        self._owners = fixed, episodes
+
+
+class OneStep:
+    """One action in the one environment of an engine, into arrays that are made once.
+
+    Parameters
+    ----------
+    bind_play : function
+        Of `roll_vec.kernels.unroll.GameKernels`.
+    rules, state : tuples
+        As kernels take them; the arrays must not be replaced.
+    outcome : BatchStep
+        Arrays of one environment, for the kernel to write.
+    names : iterable of str
+        The infos that users get.
+    """
+
+    def __init__(
+        self,
+        bind_play: Callable[..., Any],
+        rules: tuple[Any, ...],
+        state: tuple[Any, ...],
+        outcome: BatchStep,
+        names: Iterable[str],
+    ) -> None:
+        *results, infos = outcome
+        # The words hold the addresses of these arrays.
+        self._owners = rules, state, tuple(results), tuple(infos.values())
+        self._play, self._words = bind_play(self._owners), pack(self._owners)
+        self._reward: Callable[[], float] = results[0].item
+        self._terminated: Callable[[], Any] = results[1].item
+        self._infos = [(name, _reader_of(infos[name])) for name in names]
+
+    def take(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+        """Take the action; return reward, terminated, infos."""
+        self._play(self._words, actions)
+        infos = {name: read() for name, read in self._infos}
+        return self._reward(), self._terminated(), infos
+
+
+def _reader_of(array: NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that returns item 0: a number of Python, or a new array."""
+    return array.item if array.ndim == 1 else array[0].copy
