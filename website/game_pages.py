@@ -19,7 +19,7 @@ from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.reward import RewardTerms
 from roll_vec.game_descriptions import GameDescription
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.stacked.options import GridOptions, LevelOptions
+from roll_vec.stacked.options import ArrayOptions, LevelOptions
 from roll_vec.text.options import TextOptions
 from website.game_texts import show_texts
 from website.public_names import ROOT
@@ -30,7 +30,7 @@ _TEXT_PAGE = "../text_environments.md#keywords"
 # Titles of the keywords that a class of options defines; others are the game's own.
 _GROUPS = {
     LevelOptions.__name__: "Levels and actions",
-    GridOptions.__name__: "Observations, frames and texts",
+    ArrayOptions.__name__: "Observations, frames and texts",
     CatalogueOptions.__name__: "The shop",
 }
 

@@ -19,7 +19,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.pool.options import PoolOptions
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
-from roll_vec.stacked.options import GridOptions
+from roll_vec.stacked.options import ArrayOptions, LevelOptions
 from roll_vec.text.options import TextOptions
 from roll_vec.vector.env import BatchOptions
 
@@ -83,8 +83,8 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     options_class = find_options(registered)
     owner = registered.load() if options_class is None else options_class
     defaults = registered.defaults()
-    # `GridOptions` describes the `action_mode` that users' environments have as well.
-    classes = [*inspect.getmro(owner), TextOptions, GridOptions]
+    # These describe `action_mode` of pools, and levels of users' array environments.
+    classes = [*inspect.getmro(owner), TextOptions, ArrayOptions, LevelOptions]
     keywords = _describe(defaults, _parameters(owner), classes)
     # A decorator of a constructor may add keywords that no class is known to define.
     order = ["", *(one.__name__ for one in classes)]

@@ -6,7 +6,7 @@ A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake; or 
 
 =====================  ==============================================================
 `grid_family`          the description of a game: cells, glyphs, colours, actions
-`options`              the keywords that all games share
+`options`              the keywords of all array environments, and those of games
 `coordinate_texts`     the coordinates of things on a grid, as texts
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0

@@ -39,7 +39,7 @@ class ActionCodes:
 
     Parameters
     ----------
-    options : GridOptions or ArrayEnv
+    options : ArrayOptions
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ActionCodes:
     def __init__(self, options: Any) -> None:
         self.first, self.last = options.first_action, options.last_action
         self.lowest = self.lowest_silent = options.lowest_action
-        if getattr(options, "action_start", 0) is None:
+        if options.action_start is None:
             self.lowest_silent = self.first
 
     def check_one(self, action: Any) -> int:

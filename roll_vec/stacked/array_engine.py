@@ -323,7 +323,7 @@ class ArrayEngine(StackedEngine):
         """Return a frame of each of some environments: a picture or a text."""
         if self.observer is None or not self.draws_frames(mode):
             return self._texts(env_ids)
-        scale = self.options.render_scale  # type: ignore[attr-defined]
+        scale = self.options.render_scale
         return self.observer.frames(self.grids(env_ids), mode, scale)
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Box, Dict, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
@@ -20,18 +20,13 @@ from roll_vec.kernels.families import Family, make_family
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
     MAX_INT,
-    check_bool,
-    check_choice,
     check_int,
     check_levels,
     check_number,
     check_optional_text,
 )
-from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.options import METADATA
+from roll_vec.stacked.options import METADATA, ArrayOptions
 from roll_vec.stacked.rules import digest_rules, names_of
-from roll_vec.stacked.text_actions import describe_actions
-from roll_vec.text.options import ACTION_MODES, TextOptions
 
 __all__ = ["ArrayEnv"]
 
@@ -44,38 +39,25 @@ _BASES = (__name__, "roll_vec.stacked.grid_env")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ArrayEnv(TextOptions):
+class ArrayEnv(ArrayOptions):
     """Base class of environments whose state is stacked in arrays.
 
     A subclass writes the rules of one environment.  Batches, single environments and
     all that works with them are derived.  An instance holds the options: every
-    annotated name of the class is a keyword of `gymnasium.make` and `make_vec`.
+    annotated name of the class is a keyword of `gymnasium.make` and `make_vec`, beside
+    those of `roll_vec.stacked.options.ArrayOptions`.
 
     Parameters
     ----------
     obs_mode : str
         ``array``: what the rule ``observe`` writes; ``text``: what the method ``text``
         returns.
-    action_mode : str
-        ``discrete``, or ``text`` for names of actions in the answer of a model.
-    env_instruction : str or None
-        A description of the game that replaces its own in the instructions.
-    action_mask : bool
-        True: infos have ``action_mask``, (A,) int8: what the rule ``legal`` writes.
     render_mode : str or None
         ``ansi``: what the method ``text`` returns.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
-    start_level : int
-        The first level of the set.  An episode of seed s plays the level ``start_level
-        + s mod num_levels``.
-    seed_info : bool
-        True: infos of resets have ``seed``, which opens the episode again.
-    level_info : bool
-        True: infos of resets have ``level``, the number of the level.
-    action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn, max_answer_chars
-        See `roll_vec.text.options.TextOptions`; only with ``text``.
+    start_level, seed_info, level_info
+        See `roll_vec.stacked.options.LevelOptions`.
 
     Attributes
     ----------
@@ -106,7 +88,6 @@ max_actions_per_turn, max_answer_chars
     actions: ClassVar[Any] = ()
     infos: ClassVar[tuple[str, ...]] = ()
     observation: ClassVar[str | None] = None
-    action_start: ClassVar[int] = 0
     invalid_reward: ClassVar[float] = 0.0
     takes_invalid_actions: ClassVar[bool] = False
     seeding: ClassVar[str] = "level"
@@ -115,13 +96,11 @@ max_actions_per_turn, max_answer_chars
         "text": "what the method `text` returns",
     }
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+    # Keywords of boards.
+    text_format: ClassVar[Any] = "grid"  # type: ignore[misc]
+    render_scale: ClassVar[Any] = 1  # type: ignore[misc]
 
     obs_mode: str = "array"
-    action_mode: str = "discrete"
-    env_instruction: str | None = None
-    action_mask: bool = False
-    render_mode: str | None = None
     num_levels: int = 0
     start_level: int = 0
     seed_info: bool = False
@@ -144,11 +123,6 @@ max_actions_per_turn, max_answer_chars
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
-        check_choice("action_mode", self.action_mode, ACTION_MODES)
-        check_optional_text("env_instruction", self.env_instruction)
-        for name in ("action_mask", "seed_info", "level_info"):
-            check_bool(name, getattr(self, name))
         if self.action_mask and not hasattr(self, "legal"):
             message = f"action_mask: {type(self).__name__} has no rule `legal`"
             raise InvalidOptionError(message)
@@ -161,16 +135,12 @@ max_actions_per_turn, max_answer_chars
                 "random numbers are one stream"
             )
             raise InvalidOptionError(message)
-        modes = None, *self.metadata["render_modes"]
-        check_choice("render_mode", self.render_mode, modes)
-        levels = check_levels(self.num_levels, self.start_level)
-        for name, value in zip(self.LEVEL_OPTIONS, levels, strict=True):
-            object.__setattr__(self, name, value)
+        num_levels, start_level = check_levels(self.num_levels, self.start_level)
+        self._set(num_levels=num_levels, start_level=start_level)
         for field in dataclasses.fields(self):
-            default = type(getattr(type(self), field.name, None))
-            if field.name not in self.common_names() and default in _CHECKS:
-                value = _CHECKS[default](field.name, getattr(self, field.name))
-                object.__setattr__(self, field.name, value)
+            name, check = field.name, _CHECKS.get(type(field.default))
+            if check is not None and name not in self.common_names():
+                self._set(**{name: check(name, getattr(self, name))})
         self.check_options()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -276,12 +246,11 @@ max_actions_per_turn, max_answer_chars
         accepted = "a Box or Discrete, or a Dict or Tuple of these"
         raise InvalidOptionError.expected(name, accepted, None)
 
-    @functools.cached_property
+    @property
     def single_action_space(self) -> Space[Any]:
         """The space of an action that is no text."""
-        if isinstance(self.actions, Box):
-            return self.actions
-        return Discrete(len(self.action_names), start=self.action_start)
+        is_box = isinstance(self.actions, Box)
+        return self.actions if is_box else super().single_action_space
 
     @functools.cached_property
     def action_names(self) -> tuple[str, ...]:
@@ -291,30 +260,6 @@ max_actions_per_turn, max_answer_chars
         if isinstance(self.actions, int):
             return tuple(map(str, range(self.actions)))
         return tuple(self.actions)
-
-    @functools.cached_property
-    def action_lookup(self) -> dict[int, str]:
-        """The names of the actions by number."""
-        return dict(enumerate(self.action_names, self.action_start))
-
-    @property
-    def first_action(self) -> int:
-        """The lowest action; the others follow."""
-        return self.action_start
-
-    @property
-    def lowest_action(self) -> int:
-        """The lowest integer that is accepted: no action means "none"."""
-        return self.action_start
-
-    @property
-    def last_action(self) -> int:
-        """The highest action."""
-        return self.action_start + len(self.action_names) - 1
-
-    def make_observer(self, num_threads: int) -> GridObserver | None:
-        """Return what turns boards into observations; None without a board."""
-        return None
 
     @property
     def writes_own_text(self) -> bool:
@@ -383,21 +328,8 @@ max_actions_per_turn, max_answer_chars
         """Return a description of the game, for the instructions."""
         return inspect.cleandoc(type(self).__doc__ or type(self).__name__)
 
-    def instructions(self, parser: Any) -> str:
-        """Return the game, the actions and the form of an answer.
-
-        Parameters
-        ----------
-        parser : roll_vec.text.action_parser.ActionParser, or None
-            None: actions are integers.
-        """
-        game = self.env_instruction
-        lines = [self.describe() if game is None else game]
-        return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
-
 
 _CHECKS: dict[type, Callable[[str, Any], Any]] = {
-    bool: check_bool,
     int: lambda name, value: check_int(name, value, -MAX_INT),
     str: check_optional_text,
     float: lambda name, value: check_number(name, value, -math.inf, math.inf),

@@ -12,22 +12,20 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Items, Row
-from roll_vec.options import check_int, check_lookup
 from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.grid_family import Cell, GridFamily
-from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
-from roll_vec.stacked.options import MAX_SCALE, METADATA, check_vocab
-from roll_vec.stacked.text_actions import describe_game, symbol_meanings
+from roll_vec.stacked.options import GridOptions
 
 __all__ = ["GridEnv"]
 
 
-class GridEnv(ArrayEnv):
+class GridEnv(ArrayEnv, GridOptions):
     """Base class of array environments that are played on a board.
 
     The board is a variable of cell codes; a table says what each code looks like.
     Observations in all modes, pictures, texts and instructions follow from these.
+    ``render_scale`` is that of `roll_vec.stacked.options.ArrayOptions`.
 
     Parameters
     ----------
@@ -41,12 +39,6 @@ class GridEnv(ArrayEnv):
     render_mode : str or None
         Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
         coloured text, ``human`` a window (extra ``render``).
-    render_scale : int
-        Scale of frames, from 1 to 64: a cell has 16 n times 16 n pixels.
-    action_mode, env_instruction, action_mask, num_levels, start_level, seed_info, \
-level_info, action_pattern, special_token_list, format_penalty, match, \
-action_separator, max_actions_per_turn, max_answer_chars
-        See `ArrayEnv`.
 
     Attributes
     ----------
@@ -67,17 +59,13 @@ action_separator, max_actions_per_turn, max_answer_chars
     cells: ClassVar[Any] = ()
     tiles: ClassVar[NDArray[np.uint8] | None] = None
     observation: ClassVar[str | None] = "board"
-    OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
-    metadata: ClassVar[dict[str, Any]] = METADATA
-    # Of texts: coordinates are what Sokoban and FrozenLake alone have.
-    text_format: ClassVar[str] = "grid"
-    own_space: ClassVar[None] = None
-    FAMILY: ClassVar[GridFamily]
+    OBS_MODES: ClassVar[Mapping[str, str]] = GridOptions.OBS_MODES
+    metadata: ClassVar[dict[str, Any]] = GridOptions.metadata
 
     obs_mode: str = "grid"
     grid_lookup: Any = None
     grid_vocab: Any = None
-    render_scale: int = 1
+    render_scale: int = 1  # type: ignore[misc]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -89,14 +77,8 @@ action_separator, max_actions_per_turn, max_answer_chars
             owner = f"{type(self).__name__}.cells"
             raise InvalidOptionError.expected(owner, accepted, self.cells)
         super().__post_init__()
-        scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
-        family = self.FAMILY
-        lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
-        lookup = {**family.glyphs, **lookup}
-        vocab = check_vocab(self.grid_vocab, family)
-        values = {"render_scale": scale, "grid_lookup": lookup, "grid_vocab": vocab}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self._check_symbols()
+        self._set(grid_lookup={**self.FAMILY.glyphs, **self.grid_lookup})
 
     @cached_property
     def grid_shape(self) -> tuple[int, int]:
@@ -114,15 +96,6 @@ action_separator, max_actions_per_turn, max_answer_chars
         """The space of the codes, which observations in all modes are made of."""
         return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
 
-    def make_observer(self, num_threads: int) -> GridObserver:
-        """Return what turns boards into observations and frames."""
-        return GridObserver(self, num_threads)
-
-    @property
-    def symbol_meanings(self) -> list[tuple[str, str]]:
-        """Characters of a board, each with its meaning."""
-        return symbol_meanings(self)
-
     @property
     def writes_own_text(self) -> bool:
         """Whether the method ``text`` is a subclass's own."""
@@ -138,10 +111,6 @@ action_separator, max_actions_per_turn, max_answer_chars
             observe(env, Items(codes, "out"))
         texts: tuple[str, ...] = self.make_observer(1).frames(codes[None], "text")
         return texts[0]
-
-    def instructions(self, parser: Any) -> str:
-        """Return the game, the symbols, the actions and the form of an answer."""
-        return describe_game(self, parser)
 
 
 def _make_family(cls: type[GridEnv]) -> GridFamily:

@@ -1,9 +1,12 @@
-"""The keywords that stacked environments share, each with its only default."""
+"""The keywords of environments in stacked arrays, each with its only default and check.
+
+`ArrayOptions` has those of all of them.  `ArrayEnv` and `GridEnv` of users extend it,
+and so do `GridOptions` and `LevelOptions`, of which the built-in games are made.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -22,7 +25,7 @@ from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
 from roll_vec.stacked.level_sets import LevelSet, check_given_levels
-from roll_vec.stacked.text_actions import describe_game
+from roll_vec.stacked.text_actions import describe_actions
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
@@ -30,10 +33,10 @@ __all__ = [
     "MAX_CELLS",
     "METADATA",
     "RENDER_MODES",
+    "ArrayOptions",
     "GridOptions",
     "LevelOptions",
     "check_cells",
-    "check_vocab",
 ]
 
 # Of a generated grid.
@@ -46,13 +49,20 @@ METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GridOptions(TextOptions):
-    """The keywords of every stacked environment.
+class ArrayOptions(TextOptions):
+    """The keywords of every environment in stacked arrays.
 
-    A subclass sets `FAMILY` and gives `grid_shape` and `describe`.
+    Those of `roll_vec.text.options.TextOptions` need ``action_mode="text"``.  A
+    subclass gives `action_names` and `describe`; it needs no checks of keywords whose
+    defaults are True or False.
 
     Parameters
     ----------
+    action_mode : str
+        ``discrete``, or ``text`` for names of actions in the answer of a model.
+    env_instruction : str or None
+        A description of the game that replaces ours in the instructions.  The symbols
+        and the actions follow it.
     obs_mode : str
         Form of observations: ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
         `roll_vec.stacked.grid_observations.OBS_MODES` describes them.
@@ -65,18 +75,10 @@ class GridOptions(TextOptions):
         coloured text, ``human`` a window (extra ``render``).
     render_scale : int
         Scale of frames, from 1 to 64: a cell has 16 n times 16 n pixels.
-    action_mode : str
-        ``discrete``, or ``text`` for names of actions in the answer of a model.
-    env_instruction : str or None
-        A description of the game that replaces ours in the instructions.  The symbols
-        and the actions follow it.
     action_mask : bool
         True: infos have ``action_mask``, 1 for actions that can change something.
         Those of resets and steps have it, (A,) int8; column j stands for the action
         ``action_space.start + j``, as ``action_space.sample(mask)`` takes it.
-    action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn, max_answer_chars
-        See `roll_vec.text.options.TextOptions`; only with ``text``.
 
     Raises
     ------
@@ -84,9 +86,13 @@ max_actions_per_turn, max_answer_chars
     """
 
     metadata: ClassVar[dict[str, Any]] = METADATA
-    FAMILY: ClassVar[GridFamily]
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     """The observation modes that ``obs_mode`` accepts, with what an observation has."""
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+    """The keywords that `set_level_options` takes, where levels can change."""
+    # Not annotated: an annotation here would decide where the keyword stands.
+    action_start = 0
+    """The first action; None: 1, with a warning of the first action 0."""
 
     action_mode: str = "discrete"
     env_instruction: str | None = None
@@ -100,77 +106,135 @@ max_actions_per_turn, max_answer_chars
         super().__post_init__()
         check_choice("action_mode", self.action_mode, ACTION_MODES)
         check_optional_text("env_instruction", self.env_instruction)
+        fields = dataclasses.fields(self)
         if self.action_mode == "discrete":
+            names = TextOptions.__dataclass_fields__
             text_keywords = [
                 field.name
-                for field in dataclasses.fields(TextOptions)
-                if getattr(self, field.name) != field.default
+                for field in fields
+                if field.name in names and getattr(self, field.name) != field.default
             ]
             if text_keywords:
                 message = f"{', '.join(text_keywords)}: needs action_mode='text'"
                 raise InvalidOptionError(message)
         check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
+        modes = None, *self.metadata["render_modes"]
+        check_choice("render_mode", self.render_mode, modes)
+        scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
+        flags = [field.name for field in fields if isinstance(field.default, bool)]
+        checked = {name: check_bool(name, getattr(self, name)) for name in flags}
+        self._set(render_scale=scale, **checked)
+
+    def _set(self, **values: Any) -> None:
+        """Replace fields by their validated forms, in ``__post_init__`` alone."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions, from the first one on."""
+        raise NotImplementedError
+
+    @property
+    def first_action(self) -> int:
+        """The lowest action; the others follow."""
+        return 1 if self.action_start is None else self.action_start
+
+    @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted."""
+        return self.first_action
+
+    @property
+    def last_action(self) -> int:
+        """The highest action."""
+        return self.first_action + len(self.action_names) - 1
+
+    @property
+    def single_action_space(self) -> Space[Any]:
+        """The space of an action that is no text."""
+        return Discrete(len(self.action_names), start=self.first_action)
+
+    @property
+    def action_lookup(self) -> Mapping[int, str]:
+        """The names of the actions by number."""
+        return dict(enumerate(self.action_names, self.first_action))
+
+    def make_observer(self, num_threads: int) -> GridObserver | None:
+        """Return what turns grids into observations and frames; None without a grid."""
+        return None
+
+    def describe(self) -> str:
+        """Return a description of the game, for the instructions."""
+        raise NotImplementedError
+
+    def instructions(self, parser: ActionParser | None) -> str:
+        """Return the game, the symbols, the actions and the form of an answer.
+
+        Parameters
+        ----------
+        parser : ActionParser or None
+            None: actions are integers, and the form of an answer is left out.
+        """
+        game = self.env_instruction
+        lines = [self.describe() if game is None else game, *self._describe_grid()]
+        return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
+
+    def _describe_grid(self) -> list[str]:
+        """Return the lines of instructions about a grid."""
+        return []
+
+
+class GridOptions(ArrayOptions):
+    """The keywords of environments on a grid of cell codes: those of `ArrayOptions`.
+
+    A subclass gives `FAMILY`, `grid_shape` and `describe`.
+    """
+
+    FAMILY: ClassVar[GridFamily]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         formats = TEXT_FORMATS if self.FAMILY.coordinate_labels else TEXT_FORMATS[:1]
         check_choice("text_format", self.text_format, formats)
         if self.text_format != "grid" and self.obs_mode != "text":
             accepted = "grid without obs_mode='text'"
             raise InvalidOptionError.expected("text_format", accepted, self.text_format)
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
-        scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
-        self._set("render_scale", scale)
-        self._set("action_mask", check_bool("action_mask", self.action_mask))
 
-    def _set(self, name: str, value: Any) -> None:
-        """Replace a field by its validated form, in ``__post_init__`` alone."""
-        object.__setattr__(self, name, value)
-
-    @property
-    def has_state_infos(self) -> bool:
-        """Whether the infos of resets and steps say something of the present state."""
-        return self.action_mask
+    def _check_symbols(self) -> None:
+        """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
+        family, vocab = self.FAMILY, self.grid_vocab
+        lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
+        vocab = family.meanings if vocab is None else vocab
+        if not isinstance(vocab, Mapping):
+            accepted = "a dict from str to str"
+            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
+        self._set(grid_lookup=lookup, grid_vocab=dict(vocab))
 
     @property
-    def first_action(self) -> int:
-        """The lowest action; the others follow."""
-        return 0
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions, from the first one on."""
+        return self.FAMILY.action_names
 
     @property
-    def lowest_action(self) -> int:
-        """The lowest integer that is accepted: 0 may be "no valid action"."""
-        return 0
-
-    @property
-    def single_action_space(self) -> Discrete[Any]:
-        """The space of an action that is no text."""
-        return Discrete(self.FAMILY.num_actions, start=self.first_action)
-
-    def make_observer(self, num_threads: int) -> GridObserver:
-        """Return what turns grids into observations and frames."""
-        return GridObserver(self, num_threads)
-
-    def instructions(self, parser: ActionParser | None) -> str:
-        """Return the game, the symbols, the actions and the form of an answer."""
-        return describe_game(self, parser)
-
-    @property
-    def last_action(self) -> int:
-        """The highest action."""
-        return self.first_action + self.FAMILY.num_actions - 1
-
-    @property
-    def action_lookup(self) -> Mapping[int, str]:
-        """Names of the actions."""
-        return self.FAMILY.action_lookup(self.first_action)
-
-    @property
-    def grid_lookup(self) -> Mapping[int, str]:
-        """Glyphs of the cell codes."""
+    def grid_lookup(self) -> Any:
+        """The glyphs of the cell codes, a dict from int to str."""
         return self.FAMILY.glyphs
 
     @property
-    def grid_vocab(self) -> Mapping[str, str]:
-        """Meanings of the glyphs."""
+    def grid_vocab(self) -> Any:
+        """The meanings of the glyphs, a dict from str to str."""
         return self.FAMILY.meanings
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Each symbol of a grid as text and its meaning, in the order of codes."""
+        # A user's symbol has the meaning of the default symbol of its code.
+        cells, vocab = self.FAMILY.cells, self.grid_vocab
+        return [
+            (symbol, vocab.get(symbol, cells[code].meaning))
+            for code, symbol in self.grid_lookup.items()
+        ]
 
     @property
     def grid_shape(self) -> tuple[int, int]:
@@ -182,14 +246,27 @@ max_actions_per_turn, max_answer_chars
         """The space of an observation in a mode that only this game has."""
         return None
 
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        raise NotImplementedError
+    def make_observer(self, num_threads: int) -> GridObserver:
+        """Return what turns grids into observations and frames."""
+        return GridObserver(self, num_threads)
+
+    def _describe_grid(self) -> list[str]:
+        lines = []
+        if self.text_format != "coord":
+            symbols = ", ".join(
+                f"{one} is {text}" for one, text in self.symbol_meanings
+            )
+            lines.append(f"Symbols of the board: {symbols}.")
+        if self.text_format != "grid":
+            lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
+        return lines
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LevelOptions(GridOptions):
     """The keywords of ROLL's environments, which play a new level in each episode.
+
+    They have those of `ArrayOptions`, too.
 
     Parameters
     ----------
@@ -227,10 +304,6 @@ class LevelOptions(GridOptions):
     oracle_return_info : bool
         True: infos of resets have ``oracle_return``, the return of a best solution.  It
         is a float; NaN without a solution.
-    obs_mode, text_format, render_mode, render_scale, action_mode, action_mask, \
-env_instruction, action_pattern, special_token_list, format_penalty, match, \
-action_separator, max_actions_per_turn, max_answer_chars
-        See `GridOptions`.
 
     Raises
     ------
@@ -239,8 +312,6 @@ action_separator, max_actions_per_turn, max_answer_chars
 
     LEVEL_SET: ClassVar[type[LevelSet]]
     """The levels of users."""
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
-    """The keywords that `set_level_options` takes."""
     DIFFICULTY: ClassVar[tuple[str, ...]] = ()
     """The measures of a level's difficulty.  An option of this name is a band."""
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
@@ -255,9 +326,9 @@ action_separator, max_actions_per_turn, max_answer_chars
     """Keywords of which the spaces are made."""
 
     max_steps: int | None = None
-    grid_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
-    grid_vocab: Mapping[str, str] | None = None  # type: ignore[assignment]
-    action_start: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_start: int | None = None  # type: ignore[assignment]
     action_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
     levels: Any = None
     num_levels: int = 0
@@ -270,25 +341,36 @@ action_separator, max_actions_per_turn, max_answer_chars
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_steps is not None:
-            self._set("max_steps", check_int("max_steps", self.max_steps, 1))
-        self._set("action_start", self._check_action_start())
-        defaults = {
-            "grid_lookup": self.FAMILY.glyphs,
-            "action_lookup": self.FAMILY.action_lookup(self.first_action),
-        }
-        for name, default in defaults.items():
-            self._set(name, check_lookup(name, getattr(self, name), default))
-        self._set("grid_vocab", check_vocab(self.grid_vocab, self.FAMILY))
+            self._set(max_steps=check_int("max_steps", self.max_steps, 1))
+        self._set(action_start=self._check_action_start())
+        self._check_symbols()
+        names = self.FAMILY.action_lookup(self.first_action)
+        lookup = check_lookup("action_lookup", self.action_lookup, names)
         numbers = self.num_levels, self.start_level
         if self.levels is None:
-            numbers = check_levels(*numbers)
+            num_levels, start_level = check_levels(*numbers)
         else:
-            self._set("levels", self.LEVEL_SET.load(self.levels))
-            numbers = check_given_levels(self.levels, *numbers)
-        self._set("num_levels", numbers[0])
-        self._set("start_level", numbers[1])
-        for name in LEVEL_INFOS:
-            self._set(name, check_bool(name, getattr(self, name)))
+            self._set(levels=self.LEVEL_SET.load(self.levels))
+            num_levels, start_level = check_given_levels(self.levels, *numbers)
+        self._set(action_lookup=lookup, num_levels=num_levels, start_level=start_level)
+
+    def _check_action_start(self) -> int | None:
+        value = self.action_start
+        try:
+            return None if value is None else check_int("action_start", value, 0, 1)
+        except InvalidOptionError:
+            count = self.FAMILY.num_actions
+            accepted = (
+                f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
+                "action) or None (1, with a warning)"
+            )
+            error = InvalidOptionError.expected("action_start", accepted, value)
+            raise error from None
+
+    @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted: 0 may be "no valid action"."""
+        return 0
 
     @property
     def needs_level_numbers(self) -> bool:
@@ -317,42 +399,6 @@ action_separator, max_actions_per_turn, max_answer_chars
     def needs_measures(self) -> bool:
         """Whether levels are measured."""
         return bool(self.difficulty_info or self.oracle_return_info or self.bands)
-
-    @property
-    def first_action(self) -> int:
-        """The lowest action; the others follow."""
-        return 1 if self.action_start is None else self.action_start
-
-    def _check_action_start(self) -> int | None:
-        value = self.action_start
-        if value is None:
-            return None
-        try:
-            start = -1 if isinstance(value, bool) else operator.index(value)
-        except TypeError:
-            start = -1
-        if start not in (0, 1):
-            count = self.FAMILY.num_actions
-            accepted = (
-                f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
-                "action) or None (1, with a warning)"
-            )
-            raise InvalidOptionError.expected("action_start", accepted, value)
-        return start
-
-
-def check_vocab(value: Any, family: GridFamily) -> dict[str, str]:
-    """Return the keyword ``grid_vocab``; None stands for a family's meanings.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it is no dict.
-    """
-    vocab = family.meanings if value is None else value
-    if not isinstance(vocab, Mapping):
-        raise InvalidOptionError.expected("grid_vocab", "a dict from str to str", vocab)
-    return dict(vocab)
 
 
 def check_cells(name: str, shape: tuple[int, int]) -> None:

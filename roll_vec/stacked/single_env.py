@@ -13,7 +13,6 @@ from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_w
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rendered_env import RenderedEnv
-from roll_vec.stacked.text_actions import symbol_meanings
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.state import fit_value
@@ -92,7 +91,7 @@ class SingleEnv(RenderedEnv):
     @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
         """Symbols of a grid as text, each with its meaning."""
-        return symbol_meanings(self.options)
+        return self.options.symbol_meanings  # type: ignore[no-any-return]
 
     def get_all_actions(self) -> list[int]:
         """Return all valid actions."""

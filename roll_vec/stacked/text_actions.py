@@ -10,9 +10,7 @@ from roll_vec.text.action_parser import ActionParser
 
 __all__ = [
     "describe_actions",
-    "describe_game",
     "make_action_parser",
-    "symbol_meanings",
     "text_action_space",
 ]
 
@@ -31,26 +29,6 @@ def text_action_space(parser: ActionParser) -> UnicodeText:
     return UnicodeText(MAX_TEXT, examples=[text for text in examples if text])
 
 
-def describe_game(options: Any, parser: ActionParser | None) -> str:
-    """Return the instructions: the game, the board, the actions, the answer.
-
-    Parameters
-    ----------
-    options
-        ``env_instruction`` replaces the description of the game.
-    parser : ActionParser or None
-        None: actions are integers, and the form of an answer is left out.
-    """
-    game = options.env_instruction
-    symbols = [f"{symbol} is {meaning}" for symbol, meaning in symbol_meanings(options)]
-    lines = [options.describe() if game is None else game]
-    if options.text_format != "coord":
-        lines.append(f"Symbols of the board: {', '.join(symbols)}.")
-    if options.text_format != "grid":
-        lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
-    return "\n".join([*lines, *describe_actions(options.action_lookup, parser)])
-
-
 def describe_actions(
     lookup: Mapping[int, str], parser: ActionParser | None
 ) -> list[str]:
@@ -60,16 +38,6 @@ def describe_actions(
         return [f"Actions: {codes}."]
     names = list(lookup.values())
     return [f"Actions: {', '.join(names)}.", _describe_answer(parser, names)]
-
-
-def symbol_meanings(options: Any) -> list[tuple[str, str]]:
-    """Return each symbol of a grid as text and its meaning, in the order of codes."""
-    # A user's symbol has the meaning of the default symbol of its code.
-    cells = options.FAMILY.cells
-    return [
-        (symbol, options.grid_vocab.get(symbol, cells[code].meaning))
-        for code, symbol in options.grid_lookup.items()
-    ]
 
 
 def _describe_answer(parser: ActionParser, names: list[str]) -> str:

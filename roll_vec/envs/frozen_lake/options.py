@@ -17,7 +17,6 @@ from roll_vec.envs.frozen_lake.solver import MAX_LINKS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_band,
-    check_bool,
     check_choice,
     check_int,
     check_number,
@@ -47,6 +46,8 @@ def describe_lake(is_slippery: bool) -> str:
 class FrozenLakeOptions(GridOptions):
     """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's and ours.
 
+    They have those of `roll_vec.stacked.options.ArrayOptions`, too.
+
     Parameters
     ----------
     desc : list of str, or None
@@ -62,10 +63,6 @@ class FrozenLakeOptions(GridOptions):
     obs_mode : str
         Form of observations: ``position``, Gymnasium's, or a mode of the grid.  The
         modes of the grid are ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` and ``text``.
-    text_format, render_mode, render_scale, action_mode, env_instruction, \
-action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn, max_answer_chars
-        See `GridOptions`.
 
     Raises
     ------
@@ -90,7 +87,7 @@ max_actions_per_turn, max_answer_chars
         # Copies: the caller may change arrays and lists later.
         if self.desc is not None:
             rows = parse_map(self.desc)
-            self._set("desc", tuple(b"".join(row).decode() for row in rows.tolist()))
+            self._set(desc=tuple(b"".join(row).decode() for row in rows.tolist()))
         elif self.map_name is None:
             message = (
                 "desc and map_name: both are None, which would be a random map; "
@@ -99,10 +96,7 @@ max_actions_per_turn, max_answer_chars
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
-        self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
-        self._set(
-            "success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0)
-        )
+        chance = check_number("success_rate", self.success_rate, 0.0, 1.0)
         try:
             rewards = tuple(self.reward_schedule)
             numbers = [float(reward) for reward in rewards]
@@ -114,7 +108,7 @@ max_actions_per_turn, max_answer_chars
             raise InvalidOptionError.expected(
                 "reward_schedule", accepted, self.reward_schedule
             )
-        self._set("reward_schedule", rewards)
+        self._set(success_rate=chance, reward_schedule=rewards)
 
     @property
     def map(self) -> NDArray[np.bytes_]:
@@ -148,7 +142,7 @@ max_actions_per_turn, max_answer_chars
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RandomFrozenLakeOptions(LevelOptions):
-    """The keywords of `roll_vec/RandomFrozenLake-v0`.
+    """The keywords of `roll_vec/RandomFrozenLake-v0`, beside those of `LevelOptions`.
 
     Parameters
     ----------
@@ -170,9 +164,6 @@ class RandomFrozenLakeOptions(LevelOptions):
         Both ends are inside.  Other maps are drawn again, from the seed alone.  The
         chance is rounded to 12 decimals, so that a chance of one half is inside a band
         that ends at 0.5; see `roll_vec.stacked.bands`.
-    max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-text_format, num_levels, start_level, render_mode, render_scale
-        See `LevelOptions`, which has those of text as well.
 
     Raises
     ------
@@ -201,25 +192,21 @@ text_format, num_levels, start_level, render_mode, render_scale
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("p", check_number("p", self.p, 0.0, 1.0))
-        self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
-        self._set(
-            "success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0)
-        )
         name = "success_probability"
-        band = check_band(name, self.success_probability, 0.0, 1.0, is_integer=False)
-        self._set(name, band)
+        self._set(
+            p=check_number("p", self.p, 0.0, 1.0),
+            success_rate=check_number("success_rate", self.success_rate, 0.0, 1.0),
+            success_probability=check_band(
+                name, self.success_probability, 0.0, 1.0, is_integer=False
+            ),
+        )
         if self.levels is None:
-            self._set("size", check_int("size", self.size, 2))
-            check_cells("size", (self.size, self.size))
+            size = check_int("size", self.size, 2)
+            check_cells("size", (size, size))
         else:
-            num_rows, _ = self.levels.shape
-            refuse_beside_levels(self, ("p",), "size", num_rows)
-            self._set("size", num_rows)
-        self._check_solver_limit()
-
-    def _check_solver_limit(self) -> None:
-        """Refuse measures of maps that are too large to be solved."""
+            size, _ = self.levels.shape
+            refuse_beside_levels(self, ("p",), "size", size)
+        self._set(size=size)
         height, width = self.grid_shape
         if self.needs_measures and self.is_slippery and height * width**2 > MAX_LINKS:
             message = (

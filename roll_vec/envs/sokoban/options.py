@@ -8,7 +8,7 @@ from typing import ClassVar
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import MAX_INT, check_band, check_bool, check_int
+from roll_vec.options import MAX_INT, check_band, check_int
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
@@ -22,7 +22,7 @@ _MAX_DISTANCES = 1 << 28
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SokobanOptions(LevelOptions):
-    """The keywords of `roll_vec/Sokoban-v0`.
+    """The keywords of `roll_vec/Sokoban-v0`, beside those of `LevelOptions`.
 
     Parameters
     ----------
@@ -59,9 +59,6 @@ class SokobanOptions(LevelOptions):
     terminate_on_deadlock : bool
         True: a step into a recognised dead end ends the episode.  It is terminated,
         with the same reward and no success.
-    max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-text_format, num_levels, start_level, render_mode, render_scale
-        See `LevelOptions`, which has those of text as well.
 
     Raises
     ------
@@ -101,23 +98,23 @@ text_format, num_levels, start_level, render_mode, render_scale
         super().__post_init__()
         for name in self.DIFFICULTY:
             band = check_band(name, getattr(self, name), 0, MAX_INT, is_integer=True)
-            self._set(name, band)
-        for name in ("deadlock", "terminate_on_deadlock"):
-            self._set(name, check_bool(name, getattr(self, name)))
-        self._set("dim_room", self._check_dimensions())
-        self._set("num_boxes", check_int("num_boxes", self.num_boxes, 1))
-        self._set("search_depth", check_int("search_depth", self.search_depth, 1))
+            self._set(**{name: band})
         walk = self.num_gen_steps
         if walk is not None:
             walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
-            self._set("num_gen_steps", walk)
+        self._set(
+            dim_room=self._check_dimensions(),
+            num_boxes=check_int("num_boxes", self.num_boxes, 1),
+            search_depth=check_int("search_depth", self.search_depth, 1),
+            num_gen_steps=walk,
+        )
         if self.levels is not None:
             names = ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
             refuse_beside_levels(self, names, "dim_room", self.levels.shape)
-            self._set("dim_room", self.levels.shape)
+            self._set(dim_room=self.levels.shape)
             return
         if walk is None:
-            self._set("num_gen_steps", int(1.7 * sum(self.dim_room)))
+            self._set(num_gen_steps=int(1.7 * sum(self.dim_room)))
         check_cells("dim_room", self.dim_room)
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
         if inner <= self.num_boxes + 1:
@@ -133,11 +130,6 @@ text_format, num_levels, start_level, render_mode, render_scale
                 f"{_MAX_DISTANCES // inner} boxes, got {self.num_boxes}"
             )
             raise InvalidOptionError(message)
-
-    @property
-    def has_state_infos(self) -> bool:
-        """Whether the infos of resets and steps say something of the present state."""
-        return self.action_mask or self.deadlock
 
     @property
     def grid_shape(self) -> tuple[int, int]:
@@ -156,9 +148,8 @@ text_format, num_levels, start_level, render_mode, render_scale
         try:
             height, width = room = tuple(self.dim_room)
         except (TypeError, ValueError):
-            error = InvalidOptionError.expected(
-                "dim_room", "(rows, columns)", self.dim_room
-            )
+            accepted = "(rows, columns)"
+            error = InvalidOptionError.expected("dim_room", accepted, self.dim_room)
             raise error from None
         if (self.dim_x is None) != (self.dim_y is None):
             message = (
