@@ -9,7 +9,7 @@ the first level inside is played.  Attempt 0 is the level that is played without
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +33,13 @@ _LEVELS_AT_ONCE = 16
 BELOW, INSIDE, ABOVE, UNSOLVABLE = range(4)
 
 
-class Measure(Protocol):
+class Measure(NamedTuple):
     """Measures the difficulty of levels."""
 
     names: tuple[str, ...]
     """One for each array that it returns."""
-
-    def __call__(self, levels: Levels) -> Levels:
-        """Return the measures of m levels, (m,) each; below 0: there is none."""
+    function: Callable[[Levels], Levels]
+    """Returns the measures of m levels, (m,) each; below 0: there is none."""
 
 
 class MeasuredGenerator:
@@ -74,7 +73,7 @@ class MeasuredGenerator:
 
     def _draw(self, seeds: Seeds) -> Levels:
         levels = self.generate(seeds)
-        return *levels, *self.measure(levels)
+        return *levels, *self.measure.function(levels)
 
 
 def search_bands(

@@ -145,7 +145,7 @@ class FixedLevels:
         new = np.unique(indices[~self._is_measured[indices]])
         if len(new) or self._measured is None:
             assert self._measure is not None
-            values = self._measure(tuple(array[new] for array in arrays))
+            values = self._measure.function(tuple(array[new] for array in arrays))
             if self._measured is None:
                 self._measured = tuple(
                     np.zeros(len(arrays[0]), array.dtype) for array in values
@@ -336,7 +336,7 @@ def provide_levels(
     options: Any,
     generate: Callable[[Seeds], Levels],
     level_bytes: int,
-    measure: Measure | None,
+    measure_levels: Callable[[Levels], Levels],
 ) -> LevelProvider:
     """Return the provider of the levels of some options.
 
@@ -346,10 +346,12 @@ def provide_levels(
         With ``levels`` of its own, ``generate`` is not used.
     generate, level_bytes
         See `GeneratedLevels`.
-    measure : Measure or None
-        Needed if the options have bands, or ask for infos of measures.
+    measure_levels : callable
+        Returns the options' `measures` of levels, where these are needed.
     """
     numbers, levels = (options.level_count, options.start_level), options.levels
+    names = options.measures
+    measure = Measure(names, measure_levels) if names else None
     if levels is not None:
         return FixedLevels(levels, *numbers, measure, options.bands)
     if measure is None:

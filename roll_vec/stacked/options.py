@@ -396,9 +396,11 @@ class LevelOptions(GridOptions):
         return {name: band for name, band in bands.items() if band is not None}
 
     @property
-    def needs_measures(self) -> bool:
-        """Whether levels are measured."""
-        return bool(self.difficulty_info or self.oracle_return_info or self.bands)
+    def measures(self) -> tuple[str, ...]:
+        """The measures that levels have; none, unless something needs them."""
+        if not (self.difficulty_info or self.oracle_return_info or self.bands):
+            return ()
+        return (*self.DIFFICULTY, *["oracle_return"] * self.oracle_return_info)
 
 
 def check_cells(name: str, shape: tuple[int, int]) -> None:

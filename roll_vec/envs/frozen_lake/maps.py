@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.measures import LakeMeasure
+from roll_vec.envs.frozen_lake.measures import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
@@ -185,10 +186,9 @@ class MapGenerator:
 
 def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
-    measure = LakeMeasure(options, num_threads) if options.needs_measures else None
     return provide_levels(
         options,
         MapGenerator(options.size, options.p, num_threads),
         options.size**2 + 8,
-        measure,
+        partial(measure_levels, options, num_threads),
     )

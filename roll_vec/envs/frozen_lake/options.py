@@ -208,7 +208,7 @@ class RandomFrozenLakeOptions(LevelOptions):
             refuse_beside_levels(self, ("p",), "size", size)
         self._set(size=size)
         height, width = self.grid_shape
-        if self.needs_measures and self.is_slippery and height * width**2 > MAX_LINKS:
+        if self.measures and self.is_slippery and height * width**2 > MAX_LINKS:
             message = (
                 "success_probability, difficulty_info and oracle_return_info: expected "
                 f"maps of at most rows * columns**2 = {MAX_LINKS}, such as 161 x 161, "

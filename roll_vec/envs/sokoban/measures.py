@@ -7,37 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.solver import measure_rooms, solve_rooms
 from roll_vec.kernels.sokoban import rules as kernels
 
-__all__ = ["RoomMeasure", "return_of_solutions"]
+__all__ = ["measure_levels", "return_of_solutions"]
 
 
-class RoomMeasure:
-    """Measures rooms, as a `roll_vec.stacked.bands.Measure`.
+def measure_levels(
+    options: SokobanOptions, num_threads: int, levels: tuple[NDArray[Any], ...]
+) -> tuple[NDArray[Any], ...]:
+    """Return the measures of rooms, for `roll_vec.stacked.bands.Measure`.
 
-    ``solution_steps`` and ``solution_pushes`` are those of `measure_rooms`.
-
-    Parameters
-    ----------
-    num_threads : int
-    with_return : bool
-        True: with ``oracle_return``, see `return_of_solutions`.
+    They are the two of `measure_rooms`, (m,) int32 each, and with
+    ``oracle_return_info`` that of `return_of_solutions`.
     """
-
-    def __init__(self, num_threads: int, with_return: bool) -> None:
-        self.num_threads, self.with_return = num_threads, with_return
-        self.names: tuple[str, ...] = ("solution_steps", "solution_pushes")
-        if with_return:
-            self.names += ("oracle_return",)
-
-    def __call__(self, levels: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:
-        """Return the measures of rooms, (m,) int32 each; the return is float64."""
-        grids = levels[0]
-        lengths = measure_rooms(grids, num_threads=self.num_threads)
-        if not self.with_return:
-            return lengths
-        return *lengths, return_of_solutions(grids, self.num_threads)
+    (grids,) = levels
+    lengths = measure_rooms(grids, num_threads=num_threads)
+    if not options.oracle_return_info:
+        return lengths
+    return *lengths, return_of_solutions(grids, num_threads)
 
 
 def return_of_solutions(

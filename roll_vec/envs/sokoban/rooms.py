@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.measures import RoomMeasure
+from roll_vec.envs.sokoban.measures import measure_levels
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
@@ -129,12 +130,9 @@ class RoomGenerator:
 
 def make_level_provider(options: SokobanOptions, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the levels of these options."""
-    measure = None
-    if options.needs_measures:
-        measure = RoomMeasure(num_threads, options.oracle_return_info)
     return provide_levels(
         options,
         RoomGenerator(options, num_threads),
         options.dim_room[0] * options.dim_room[1],
-        measure,
+        partial(measure_levels, options, num_threads),
     )
