@@ -9,7 +9,7 @@ the kernels and the options.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "ACTION_INFOS",
@@ -20,7 +20,7 @@ __all__ = [
     "Info",
     "Reward",
     "Source",
-    "explain_actions",
+    "describe_grid_game",
 ]
 
 
@@ -128,20 +128,26 @@ TEXT_INFOS = (
 """The infos that come with actions by text."""
 
 
-def explain_actions(
-    action_mode: str, first_action: int, effect: str = "nothing moves"
-) -> str:
-    """Return a sentence about actions of games on grids that are not valid.
+def describe_grid_game(
+    options: Any, effect: str = "nothing moves", **others: Any
+) -> GameDescription:
+    """Return the description of a built-in game on a grid.
 
     Parameters
     ----------
-    action_mode : str
-    first_action : int
+    options : GridOptions
+        Gives the cells, and the limit ``max_steps`` if it has that keyword.
     effect : str
         Of "no valid action".
+    **others
+        Those fields of `GameDescription` that the options do not give.
     """
-    if action_mode == "text":
-        return f"A text without the name of an action: {effect}, the step counts."
-    if first_action == 0:
-        return ""
-    return f'0 is "no valid action": {effect}, the step counts.'
+    actions = ""
+    if options.action_mode == "text":
+        actions = f"A text without the name of an action: {effect}, the step counts."
+    elif options.first_action > 0:
+        actions = f'0 is "no valid action": {effect}, the step counts.'
+    limit = getattr(options, "max_steps", None)
+    truncated = () if limit is None else (f"After {limit} steps (``max_steps``).",)
+    cells = tuple((cell.glyph, cell.meaning) for cell in options.FAMILY.cells)
+    return GameDescription(actions=actions, cells=cells, truncated=truncated, **others)

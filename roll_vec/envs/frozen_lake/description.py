@@ -14,7 +14,7 @@ from roll_vec.game_descriptions import (
     Info,
     Reward,
     Source,
-    explain_actions,
+    describe_grid_game,
 )
 
 __all__ = ["describe_gymnasium_lake", "describe_random_lake"]
@@ -23,12 +23,6 @@ _PAGE = "docs/games/frozen_lake.md"
 _EFFECT = "nothing moves, nothing is drawn, the reward is 0"
 _TERMINATED = ("The player is on the goal: success.", "The player is in a hole.")
 _GYMNASIUM = "https://gymnasium.farama.org/environments/toy_text/frozen_lake/"
-
-
-def _cells(
-    options: FrozenLakeOptions | RandomFrozenLakeOptions,
-) -> tuple[tuple[str, str], ...]:
-    return tuple((cell.glyph, cell.meaning) for cell in options.FAMILY.cells)
 
 
 def _rewards(schedule: Sequence[float]) -> tuple[Reward, ...]:
@@ -43,9 +37,9 @@ def _rewards(schedule: Sequence[float]) -> tuple[Reward, ...]:
 def describe_gymnasium_lake(options: FrozenLakeOptions) -> GameDescription:
     """Return the description of FrozenLake-v1 and FrozenLake8x8-v1."""
     with_text = "action_mode='text'"
-    return GameDescription(
-        actions=explain_actions(options.action_mode, options.first_action, _EFFECT),
-        cells=_cells(options),
+    return describe_grid_game(
+        options,
+        _EFFECT,
         rewards=_rewards(options.reward_schedule),
         terminated=_TERMINATED,
         infos=(
@@ -72,14 +66,11 @@ def describe_gymnasium_lake(options: FrozenLakeOptions) -> GameDescription:
 
 def describe_random_lake(options: RandomFrozenLakeOptions) -> GameDescription:
     """Return the description of RandomFrozenLake-v0."""
-    return GameDescription(
-        actions=explain_actions(options.action_mode, options.first_action, _EFFECT),
-        cells=_cells(options),
+    return describe_grid_game(
+        options,
+        _EFFECT,
         rewards=_rewards(options.reward_schedule),
         terminated=_TERMINATED,
-        truncated=()
-        if options.max_steps is None
-        else (f"After {options.max_steps} steps (``max_steps``).",),
         infos=(
             *ACTION_INFOS,
             *LEVEL_INFOS,

@@ -12,7 +12,7 @@ from roll_vec.game_descriptions import (
     Info,
     Reward,
     Source,
-    explain_actions,
+    describe_grid_game,
 )
 from roll_vec.kernels.sokoban import rules as kernels
 
@@ -24,9 +24,8 @@ def describe(options: SokobanOptions) -> GameDescription:
     terminated = ["All boxes are on targets: success."]
     if options.terminate_on_deadlock:
         terminated.append("The room is a recognised dead end.")
-    return GameDescription(
-        actions=explain_actions(options.action_mode, options.first_action),
-        cells=tuple((cell.glyph, cell.meaning) for cell in options.FAMILY.cells),
+    return describe_grid_game(
+        options,
         rewards=(
             Reward(kernels.PENALTY_STEP, "Each step."),
             Reward(kernels.REWARD_BOX_ON_TARGET, "A box is pushed onto a target."),
@@ -34,9 +33,6 @@ def describe(options: SokobanOptions) -> GameDescription:
             Reward(kernels.REWARD_FINISHED, "All boxes are on targets."),
         ),
         terminated=tuple(terminated),
-        truncated=()
-        if options.max_steps is None
-        else (f"After {options.max_steps} steps (``max_steps``).",),
         infos=(
             *ACTION_INFOS,
             *LEVEL_INFOS,
