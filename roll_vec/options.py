@@ -37,7 +37,6 @@ __all__ = [
     "describe_value",
     "did_you_mean",
     "keywords_of",
-    "level_options",
     "parse_options",
     "replace_level_options",
     "take_options",
@@ -119,11 +118,6 @@ def take_options(
     """
     names = keywords.keys() & keywords_of(options_class).keys()
     return options_class(**{name: keywords.pop(name) for name in names}, **more)
-
-
-def level_options(options: Any) -> dict[str, Any]:
-    """Return the values of options that `set_level_options` accepts, by name."""
-    return {name: getattr(options, name) for name in options.LEVEL_OPTIONS}
 
 
 def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -30,10 +31,8 @@ from roll_vec.stacked.rules import digest_rules, names_of
 
 __all__ = ["ArrayEnv"]
 
-_DTYPES = (
-    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
-    np.float32, np.float64,
-)  # fmt: skip
+_DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
+_DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.stacked.grid_env")
 
@@ -166,9 +165,8 @@ class ArrayEnv(ArrayOptions):
     @functools.cached_property
     def variables(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
         """The dtype and shape of each variable of one environment."""
-        return {
-            name: self._read_variable(name, each) for name, each in self.state.items()
-        }
+        variables = self.state.items()
+        return {name: self._read_variable(name, each) for name, each in variables}
 
     def _read_variable(
         self, name: str, declared: Any
@@ -181,8 +179,8 @@ class ArrayEnv(ArrayOptions):
             dtype = np.dtype(dtype)
         except TypeError:
             dtype = np.dtype(object)
-        if dtype not in [np.dtype(each) for each in _DTYPES]:
-            accepted = f"one of {', '.join(np.dtype(each).name for each in _DTYPES)}"
+        if dtype not in _DTYPES:
+            accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
             raise InvalidOptionError.expected(owner, accepted, declared)
         lengths = []
         for length in shape:
@@ -200,8 +198,7 @@ class ArrayEnv(ArrayOptions):
         A tuple or list of numbers is an array for them.  A property is one of these
         if a rule reads it.
         """
-        fields = [field.name for field in dataclasses.fields(self)]
-        names = list(fields)
+        names = [field.name for field in dataclasses.fields(self)]
         for owner in reversed(type(self).__mro__):
             names += [name for name in vars(owner) if not name.startswith("_")]
         result: dict[str, Any] = {}
@@ -216,17 +213,12 @@ class ArrayEnv(ArrayOptions):
             value = getattr(self, name)
             if isinstance(value, (bool, int, float)):
                 result[name] = value
-                continue
-            try:
-                array = np.array(value, order="C")
-            except ValueError:
-                continue
-            if (
-                isinstance(value, (tuple, list, np.ndarray))
-                and array.dtype.kind in "biuf"
-            ):
+            elif isinstance(value, (tuple, list, np.ndarray)):
                 # A copy: kernels are compiled anew for an array that is read-only.
-                result[name] = array
+                with contextlib.suppress(ValueError):
+                    array = np.array(value, order="C")
+                    if array.dtype.kind in "biuf":
+                        result[name] = array
         return result
 
     @functools.cached_property
@@ -284,11 +276,15 @@ class ArrayEnv(ArrayOptions):
 
     @functools.cached_property
     def types(self) -> tuple[Any, Any, Any, Any]:
-        """Named tuple classes of variables, constants, infos and observations."""
-        names = [self.variables, self.constants, self.infos]
-        made = [namedtuple("Row", each) for each in names]
-        output = None if "" in self.parts else namedtuple("Output", self.parts)
-        return made[0], made[1], made[2], output
+        """Named tuple classes of variables, constants, infos and observations.
+
+        The last one is None, if an observation is one array that a rule writes.
+        """
+        is_written = self.rules()[2] is not None
+        outputs = tuple(self.parts) if is_written else (str(self.observation),)
+        return _make_types(
+            tuple(self.variables), tuple(self.constants), tuple(self.infos), outputs
+        )
 
     def rules(self) -> list[Any]:
         """Return the rules begin, step, observe and legal; None for one that is not."""
@@ -302,12 +298,8 @@ class ArrayEnv(ArrayOptions):
     def family(self) -> Family:
         """Return the kernels of batches with these options."""
         is_discrete = not isinstance(self.actions, Box)
-        names = tuple(self.variables), tuple(self.constants), tuple(self.infos)
-        outputs = tuple(self.parts)
-        own: Any = type(self)
-        family: Family = _family(
-            self.digest, names, outputs, is_discrete, self.observation, own
-        )
+        rules, types = self.rules(), self.types
+        family: Family = _make_family(*rules, *types, is_discrete, self.digest)
         return family
 
     # ---------------------------------------------------------------- instructions
@@ -337,21 +329,12 @@ _CHECKS: dict[type, Callable[[str, Any], Any]] = {
 
 
 @functools.lru_cache(maxsize=64)
-def _family(
-    key: str,
-    names: tuple[tuple[str, ...], ...],
-    outputs: tuple[str, ...],
-    is_discrete: bool,
-    observation: str | None,
-    cls: type[ArrayEnv],
-) -> Family:
-    begin, step, observe, legal = (getattr(cls, name, None) for name in RULES)
-    variables, constants, infos = (namedtuple("Row", each) for each in names)
-    if observe is None:
-        outputs = (str(observation),)
+def _make_types(*names: tuple[str, ...]) -> tuple[Any, Any, Any, Any]:
+    variables, constants, infos = (namedtuple("Row", each) for each in names[:3])
+    outputs = names[3]
     output = None if outputs == ("",) else namedtuple("Output", outputs)
-    family: Family = make_family(
-        begin, step, observe, legal, variables, constants, infos, output, is_discrete,
-        f"{key}",
-    )  # fmt: skip
-    return family
+    return variables, constants, infos, output
+
+
+# Its kernels are compiled once for equal rules.
+_make_family = functools.lru_cache(maxsize=64)(make_family)

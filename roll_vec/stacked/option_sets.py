@@ -12,18 +12,16 @@ from roll_vec.errors import InvalidStateError, RollVecError
 from roll_vec.options import (
     check_level_option_names,
     describe_value,
-    level_options,
     replace_level_options,
 )
 
-__all__ = ["OptionSets", "change_level_options", "describe_options", "read_options"]
+__all__ = ["OptionSets", "describe_options", "read_options"]
 
 
 def describe_options(options: Any) -> dict[str, Any]:
     """Return the level options of an environment, as `json` writes them."""
-    return {
-        name: describe_value(value) for name, value in level_options(options).items()
-    }
+    names = options.LEVEL_OPTIONS
+    return {name: describe_value(getattr(options, name)) for name in names}
 
 
 def read_options(options: Any, values: Any) -> Any:
@@ -48,20 +46,6 @@ def read_options(options: Any, values: Any) -> Any:
     except RollVecError as error:
         message = f"state: level_options: {error}"
         raise InvalidStateError(message) from None
-
-
-def change_level_options(options: Any, changes: Mapping[str, Any]) -> Any:
-    """Return options with other level options, for `set_level_options`.
-
-    Raises
-    ------
-    UnknownOptionError
-        For a name that is no level option, and for no name at all.
-    InvalidOptionError
-        For a value that cannot be used.
-    """
-    check_level_option_names(options, changes)
-    return replace_level_options(options, changes)
 
 
 class OptionSets:
@@ -106,11 +90,9 @@ class OptionSets:
         UnknownOptionError, InvalidOptionError
             Nothing has changed then.
         """
-        if not len(env_ids):
-            check_level_option_names(self.options[0], changes)
-            return
+        check_level_option_names(self.options[0], changes)
         numbers = np.unique(self.indices[env_ids]).tolist()
-        new = [change_level_options(self.options[k], changes) for k in numbers]
+        new = [replace_level_options(self.options[k], changes) for k in numbers]
         indices = self.indices.copy()
         positions = np.searchsorted(numbers, indices[env_ids])
         indices[env_ids] = len(self.options) + positions
