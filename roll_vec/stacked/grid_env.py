@@ -125,12 +125,13 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
     for each in cls.cells:
         try:
             cell = Cell(*each)
-            pixel = [int(part) for part in cell.pixel]
+            is_text = isinstance(cell.glyph, str) and isinstance(cell.meaning, str)
+            pixel = [int(part) in range(256) for part in cell.pixel]
+            is_pixel = len(pixel) == 3 and all(pixel)
+            is_right = is_text and cell.glyph and is_pixel
         except (TypeError, ValueError):
-            raise InvalidOptionError.expected(owner, accepted, each) from None
-        is_text = isinstance(cell.glyph, str) and isinstance(cell.meaning, str)
-        is_pixel = len(pixel) == 3 and all(0 <= part <= 255 for part in pixel)
-        if not (is_text and cell.glyph and is_pixel):
+            is_right = False
+        if not is_right:
             raise InvalidOptionError.expected(owner, accepted, each)
         cells.append(cell)
     tiles = cls.tiles

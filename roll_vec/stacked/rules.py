@@ -77,8 +77,7 @@ def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
     for function in functions:
         for value in _globals_of(function).values():
             callee = getattr(value, "py_func", value)
-            is_new = isinstance(callee, types.FunctionType) and callee not in functions
-            if is_new and callee.__module__.partition(".")[0] not in _LIBRARIES:
+            if _is_users(callee) and callee not in functions:
                 functions.append(callee)
     return functions
 
@@ -118,6 +117,12 @@ def uses_other_generators(function: types.FunctionType) -> bool:
     return False
 
 
+def _is_users(value: Any) -> bool:
+    """Return whether a value is a function that is not of a library."""
+    is_function = isinstance(value, types.FunctionType)
+    return is_function and value.__module__.partition(".")[0] not in _LIBRARIES
+
+
 def _globals_of(function: Any) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
     module, names = function.__globals__, _global_names(function.__code__)
@@ -148,14 +153,10 @@ def _describe_function(function: Any, parts: list[str], ids: set[int]) -> None:
     for code in codes:
         constants = [each for each in code.co_consts if not hasattr(each, "co_code")]
         parts.append(f"{code.co_code.hex()} {constants!r} {code.co_names}")
-        parts.append(
-            f"{code.co_varnames} {code.co_freevars} {code.co_exceptiontable!r}"
-            if hasattr(code, "co_exceptiontable")
-            else f"{code.co_varnames}"
-        )
+        table = getattr(code, "co_exceptiontable", b"")  # Python 3.10 has none
+        parts.append(f"{code.co_varnames} {code.co_freevars} {table!r}")
     parts.append(repr((function.__defaults__, function.__kwdefaults__)))
-    values = _globals_of(function)
-    for name, value in values.items():
+    for name, value in _globals_of(function).items():
         parts.append(name)
         _describe_value(value, names, parts, ids)
 
@@ -176,12 +177,8 @@ def _describe_value(
     if isinstance(value, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         parts.append(f"{value.dtype} {value.shape} {digest}")
-    elif isinstance(function, types.FunctionType):
-        is_library = function.__module__.partition(".")[0] in _LIBRARIES
-        if is_library:
-            parts.append(f"{function.__module__}.{function.__qualname__}")
-        else:
-            _describe_function(function, parts, ids)
+    elif _is_users(function):
+        _describe_function(function, parts, ids)
     elif isinstance(value, (list, tuple)):
         parts.append(f"{type(value).__name__} {len(value)}")
         for item in value:
