@@ -14,6 +14,7 @@ from gymnasium.spaces import Discrete, Space
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
+    check_band,
     check_bool,
     check_choice,
     check_int,
@@ -312,8 +313,11 @@ class LevelOptions(GridOptions):
 
     LEVEL_SET: ClassVar[type[LevelSet]]
     """The levels of users."""
-    DIFFICULTY: ClassVar[tuple[str, ...]] = ()
-    """The measures of a level's difficulty.  An option of this name is a band."""
+    DIFFICULTY: ClassVar[Mapping[str, float]] = {}
+    """The measures of a level's difficulty, each with the highest bound of its band.
+
+    A keyword of this name is the band.  An int: the measure is an integer.
+    """
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "action_mode",
@@ -346,6 +350,10 @@ class LevelOptions(GridOptions):
         self._check_symbols()
         names = self.FAMILY.action_lookup(self.first_action)
         lookup = check_lookup("action_lookup", self.action_lookup, names)
+        for name, highest in self.DIFFICULTY.items():
+            band, is_integer = getattr(self, name), isinstance(highest, int)
+            band = check_band(name, band, 0, highest, is_integer=is_integer)
+            self._set(**{name: band})
         numbers = self.num_levels, self.start_level
         if self.levels is None:
             num_levels, start_level = check_levels(*numbers)

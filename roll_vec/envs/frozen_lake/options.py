@@ -16,7 +16,6 @@ from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
 from roll_vec.envs.frozen_lake.solver import MAX_LINKS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
-    check_band,
     check_choice,
     check_int,
     check_number,
@@ -177,7 +176,7 @@ class RandomFrozenLakeOptions(LevelOptions):
         "success_probability",
         *LevelOptions.LEVEL_OPTIONS,
     )
-    DIFFICULTY: ClassVar[tuple[str, ...]] = ("success_probability",)
+    DIFFICULTY: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
@@ -192,13 +191,9 @@ class RandomFrozenLakeOptions(LevelOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        name = "success_probability"
         self._set(
             p=check_number("p", self.p, 0.0, 1.0),
             success_rate=check_number("success_rate", self.success_rate, 0.0, 1.0),
-            success_probability=check_band(
-                name, self.success_probability, 0.0, 1.0, is_integer=False
-            ),
         )
         if self.levels is None:
             size = check_int("size", self.size, 2)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import MAX_INT, check_band, check_int
+from roll_vec.options import MAX_INT, check_int
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
@@ -67,15 +68,17 @@ class SokobanOptions(LevelOptions):
 
     FAMILY: ClassVar[GridFamily] = SOKOBAN
     LEVEL_SET: ClassVar[type[LevelSet]] = RoomSet
+    DIFFICULTY: ClassVar[Mapping[str, float]] = {
+        "solution_steps": MAX_INT,
+        "solution_pushes": MAX_INT,
+    }
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "num_boxes",
         "search_depth",
         "num_gen_steps",
-        "solution_steps",
-        "solution_pushes",
+        *DIFFICULTY,
         *LevelOptions.LEVEL_OPTIONS,
     )
-    DIFFICULTY: ClassVar[tuple[str, ...]] = ("solution_steps", "solution_pushes")
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "dim_room",
         "dim_x",
@@ -96,9 +99,6 @@ class SokobanOptions(LevelOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.DIFFICULTY:
-            band = check_band(name, getattr(self, name), 0, MAX_INT, is_integer=True)
-            self._set(**{name: band})
         walk = self.num_gen_steps
         if walk is not None:
             walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
