@@ -384,7 +384,7 @@ class ShardsEngine:
             truncations[env_id] = True
             joined[env_id] = {"error": text}
             self.stalled.pop(env_id, None)
-        return StepResult(rewards, terminations, truncations, joined)
+        return rewards, terminations, truncations, joined
 
     # ------------------------------------------------------------- observations
 

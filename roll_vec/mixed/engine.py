@@ -285,7 +285,7 @@ class MixedEngine:
                 zip(infos, self._bounds, strict=True)
             )
         ]
-        return StepResult(
+        return (
             np.concatenate(rewards),
             np.concatenate(terminations),
             np.concatenate(truncations),

@@ -213,7 +213,7 @@ class PoolEngine:
             for env_id in idle_mask.nonzero()[0].tolist():
                 step_infos[env_id] = self._step_infos[env_id]
         self._step_infos = step_infos
-        return StepResult(
+        return (
             np.array(lists.rewards, np.float64),
             np.array(lists.terminations, np.bool_),
             np.array(lists.truncations, np.bool_),

@@ -112,14 +112,12 @@ class EnvRows:
             if not calls:
                 return
             actions, skip_mask = self._check(calls)
-        result = self.engine.step(actions, skip_mask)
+        *results, infos = self.engine.step(actions, skip_mask)
         rows = _rows_of(calls)
         columns = (
             self._observe(rows),
-            result.rewards[rows].tolist(),
-            result.terminations[rows].tolist(),
-            result.truncations[rows].tolist(),
-            _split(result.infos, rows),
+            *(array[rows].tolist() for array in results),
+            _split(infos, rows),
         )
         for call, values in zip(calls, zip(*columns, strict=True), strict=True):
             call.succeed(values)

@@ -77,7 +77,9 @@ class OneStep:
     def take(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take the action; return reward, terminated, infos."""
         self._play(self._words, actions)
-        infos = {name: read() for name, read in self._infos}
+        infos = {}
+        for name, read in self._infos:
+            infos[name] = read()
         return self._reward(), self._terminated(), infos
 
 

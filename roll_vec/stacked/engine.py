@@ -222,7 +222,7 @@ class StackedEngine(StackedState):
             for k, name in enumerate(values):
                 infos[name] = values[name]
                 infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
-        return StepResult(rewards, terminations, truncations, infos)
+        return rewards, terminations, truncations, infos
 
     def _step_batch(
         self,
@@ -299,7 +299,7 @@ class StackedEngine(StackedState):
             outcome = self._make_outcome((1,))
             if "success" in outcome[3]:
                 outcome[3]["success"] = self.successes
-            names = self._visible_infos(outcome[3], 1)
+            names = self._visible_infos({**outcome[3]}, 1)
             rules, bind = self._rules(0), self._kernels.bind_play
             self._one = OneStep(bind, rules, self._state, outcome, names)
         return self._one.take(actions)
@@ -320,7 +320,10 @@ class StackedEngine(StackedState):
         return {}
 
     def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos that users get; ``ndim`` of their axes are of the batch."""
+        """Return the infos that users get; ``ndim`` of their axes are of the batch.
+
+        The dict may be changed and returned.
+        """
         return infos
 
     def reset(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -33,17 +33,18 @@ NO_IDS = np.zeros(0, np.int64)
 """No environments."""
 
 
-class StepResult(NamedTuple):
-    """The results of one step of all environments, in new arrays.
+StepResult: TypeAlias = tuple[
+    NDArray[np.float64],
+    NDArray[np.bool_],
+    NDArray[np.bool_],
+    Infos | InfoList | InfoParts,
+]
+"""Rewards, terminations, truncations and infos of one step, in new arrays.
 
-    Environments that were skipped have zeros and no infos.  The infos are in
-    Gymnasium's layout, a list with one dict per environment, or parts of these forms.
-    """
-
-    rewards: NDArray[np.float64]
-    terminations: NDArray[np.bool_]
-    truncations: NDArray[np.bool_]
-    infos: Infos | InfoList | InfoParts
+Environments that were skipped have zeros and no infos.  The infos are in Gymnasium's
+layout, a list with one dict per environment, or parts of these forms.  It is a plain
+tuple: a named one takes 3 % of a step of one environment.
+"""
 
 
 class UnrollResult(NamedTuple):

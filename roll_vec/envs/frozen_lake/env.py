@@ -292,7 +292,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         return {**limits, "maps": maps, "starts": starts}
 
     def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        return {name: infos[name] for name in infos if name != "prob"}
+        del infos["prob"]
+        return infos
 
     def _level_arrays(self) -> tuple[NDArray[Any], ...]:
         return self.variables[:2]

@@ -50,6 +50,9 @@ class SokobanEngine(LevelEngine):
         cells = np.zeros((self.num_envs, height * width), np.uint8)
         players, boxes_left = np.zeros((2, self.num_envs), np.int32)
         self.variables, self.constants = (cells, players, boxes_left), (width,)
+        self._grids_shape = -1, height, width
+        options = self.options
+        self._marks_deadlocks = options.deadlock or options.terminate_on_deadlock
 
     def _named_variables(self) -> dict[str, NDArray[Any]]:
         cells, players, boxes_left = self.variables
@@ -62,13 +65,12 @@ class SokobanEngine(LevelEngine):
         self, actions: Any, skip_mask: NDArray[np.bool_], *more: Any
     ) -> tuple[BatchStep, NDArray[np.bool_]]:
         outcome, masks = super()._step_batch(actions, skip_mask, *more)
-        options = self.options
-        if options.deadlock or options.terminate_on_deadlock:
+        if self._marks_deadlocks:
             deadlocks = mark_deadlocks(self.grids(), self.num_threads)
             deadlocks[skip_mask] = False
-            if options.terminate_on_deadlock:
+            if self.options.terminate_on_deadlock:
                 outcome[1][deadlocks] = True
-            if options.deadlock:
+            if self.options.deadlock:
                 outcome[3]["deadlock"] = deadlocks
         return outcome, masks
 
@@ -96,13 +98,14 @@ class SokobanEngine(LevelEngine):
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment; see `StackedEngine.play_one`."""
-        reward, terminated, infos = super().play_one(actions)
-        options = self.options
-        if options.deadlock or options.terminate_on_deadlock:
-            is_dead = bool(mark_deadlocks(self.grids(), self.num_threads)[0])
-            terminated = terminated or (options.terminate_on_deadlock and is_dead)
-            if options.deadlock:
-                infos["deadlock"] = is_dead
+        result = super().play_one(actions)
+        if not self._marks_deadlocks:
+            return result
+        reward, terminated, infos = result
+        is_dead = bool(mark_deadlocks(self.grids(), self.num_threads)[0])
+        terminated = terminated or (self.options.terminate_on_deadlock and is_dead)
+        if self.options.deadlock:
+            infos["deadlock"] = is_dead
         return reward, terminated, infos
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
@@ -113,9 +116,7 @@ class SokobanEngine(LevelEngine):
         return infos
 
     def _needs_single_steps(self) -> bool:
-        options = self.options
-        is_marked = options.deadlock or options.terminate_on_deadlock
-        return super()._needs_single_steps() or is_marked
+        return super()._needs_single_steps() or self._marks_deadlocks
 
     def action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return 1 for the actions that move the player, (m, 4), new."""
@@ -131,7 +132,7 @@ class SokobanEngine(LevelEngine):
         cells = self.variables[0]
         if rows is not None:
             cells = cells[rows]
-        return cells.reshape(len(cells), *self.observer.shape)
+        return cells.reshape(self._grids_shape)
 
     def solve(
         self, env_ids: NDArray[np.int64], objective: str
