@@ -75,9 +75,8 @@ def _integers_wrap_around():
         yield
 
 
-@pytest.fixture
-def forgets_ids():
-    """Forget the ids that a test registers."""
+def _forget_ids():
+    """Forget the ids that are registered from now on."""
     from roll_vec.registration import ENVIRONMENTS
 
     tables = [(table, {*table}) for table in (ENVIRONMENTS, gymnasium.registry)]
@@ -85,6 +84,10 @@ def forgets_ids():
     for table, before in tables:
         for id in {*table} - before:
             del table[id]
+
+
+forgets_ids = pytest.fixture(_forget_ids)
+module_forgets_ids = pytest.fixture(_forget_ids, scope="module")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from roll_vec import distributed
-from tests.cli.conftest import table_of
+from tests.cli.conftest import strip_colours, table_of
 from tests.distributed.local_actors import LocalActors
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
@@ -267,9 +267,7 @@ def test_a_run_over_shards_is_one_without_and_counts_restarts(run, monkeypatch):
     monkeypatch.delenv("FORCE_COLOR")
     ((sizes, options),) = calls
     assert (sizes, options.address, options.num_cpus) == ([2, 2, 2], "auto", 2)
-    out, err = (
-        re.sub(r"\x1b\[[\d;]*m", "", text) for text in (sharded.out, sharded.err)
-    )
+    out, err = map(strip_colours, (sharded.out, sharded.err))
     table = table_of(out)
     assert table["shards"] == "3 shards, 2 restarts"
     assert "stepping, 3 shards, 2 restarts " in err

@@ -136,13 +136,6 @@ def register_custom_ids() -> None:
             roll_vec.register(env_id, cls)
 
 
-def unregister_custom_ids() -> None:
-    """Take these ids back."""
-    for env_id in CUSTOM_IDS:
-        ENVIRONMENTS.pop(env_id, None)
-        gymnasium.registry.pop(env_id, None)
-
-
 def id_of(case: str) -> str:
     """Return the id that a case is made from; it is registered."""
     if _TABLE[case].id in CUSTOM_IDS:
@@ -404,3 +397,51 @@ def assert_undisturbed(env: Any, twin: Any) -> None:
     actions = draw_actions(env, 2 * LIMIT, seed=8)
     assert_same(play(env, actions), play(twin, actions))
     assert env.np_random_seed == twin.np_random_seed
+
+
+def _at(batch: Any, t: int) -> Any:
+    """Return what all batches of a rollout have at a step."""
+    if isinstance(batch, dict):
+        return {key: part[t] for key, part in batch.items()}
+    return batch[t]
+
+
+def _infos_at(infos: dict[str, Any], t: int) -> dict[str, Any]:
+    """Return the layout that one step of a rollout's infos stands for."""
+    layout = {}
+    for key, values in infos.items():
+        if not key.startswith("_"):
+            own = _infos_at(values, t) if isinstance(values, dict) else values[t]
+            mask = infos["_" + key][t]
+            if mask.any():
+                layout[key], layout["_" + key] = own, mask
+    return layout
+
+
+def assert_equal_steps(env: Any, rollout: Any, results: Sequence[Any]) -> None:
+    """Compare a rollout with what as many steps returned."""
+    observations, *numbers, infos = rollout
+    infos = dict(infos)
+    all_finals = infos.pop("final_obs", None)
+    is_pool = hasattr(env.unwrapped, "fault_counts")
+    for t, result in enumerate(results):
+        assert_same(_at(observations, t), result[0], f"observations of step {t}")
+        for values, expected in zip(numbers, result[1:4], strict=True):
+            assert_same(values[t], expected, f"step {t}")
+        own, expected = _infos_at(infos, t), dict(result[4])
+        # `final_obs` puts no dicts together.
+        if env.autoreset_mode is SAME_STEP and not isinstance(result[0], dict):
+            finals = env.unwrapped.final_obs(result[0], expected)
+            assert_same(all_finals[t], finals, f"final_obs of step {t}")
+        expected.pop("final_obs", None)
+        expected.pop("_final_obs", None)
+        if not is_pool:
+            assert_same(own, expected, f"infos of step {t}")
+            continue
+        # Dtypes may be wider where steps differ in them: what a row has is the same.
+        assert own.keys() == expected.keys()
+        for row in range(env.num_envs):
+            assert_same(
+                single_info(own, row), single_info(expected, row), f"info {t}, {row}"
+            )
+    assert len(numbers[0]) == len(results)

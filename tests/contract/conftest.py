@@ -10,7 +10,6 @@ from tests.contract.cases import (
     make_batch,
     play,
     register_custom_ids,
-    unregister_custom_ids,
 )
 
 
@@ -28,12 +27,10 @@ def _batches_are_closed():
     close_batches()
 
 
-@pytest.fixture(scope="package", autouse=True)
-def _custom_ids():
+@pytest.fixture(scope="module", autouse=True)
+def _custom_ids(module_forgets_ids):
     """Leave the ids of a user's own to no other tests."""
     register_custom_ids()
-    yield
-    unregister_custom_ids()
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import gymnasium
 
 import roll_vec
 from roll_vec import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS
 from tests.contract import cases
 from tests.contract.cases import CASES
 from tests.distributed.local_actors import make_env
@@ -64,12 +63,6 @@ class FragileWithStates(Stateful):
 def register_talkers() -> None:
     """Register the id of the talkers of mixed batches."""
     roll_vec.register(TALKER, Fragile)
-
-
-def unregister_talkers() -> None:
-    """Take it back."""
-    ENVIRONMENTS.pop(TALKER)
-    gymnasium.registry.pop(TALKER)
 
 
 class Kind(NamedTuple):

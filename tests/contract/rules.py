@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
 import roll_vec
-from roll_vec.registration import ENVIRONMENTS
 from tests.contract import random_rules
 
 
@@ -234,10 +232,3 @@ def register_families() -> None:
     """Register the ids of these classes."""
     for id, cls in {**FAMILIES, **RANDOM}.items():
         roll_vec.register(id, cls, max_episode_steps=12)
-
-
-def unregister_families() -> None:
-    """Take them back."""
-    for id in (*FAMILIES, *RANDOM):
-        ENVIRONMENTS.pop(id, None)
-        gymnasium.registry.pop(id, None)

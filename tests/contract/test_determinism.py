@@ -176,19 +176,6 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
 
 
 @pytest.mark.parametrize("case", ARRAY_AND_POOL)
-def test_forms_of_seeds(case):
-    env = make_batch(case, 3)
-    for seeds, forms in (
-        ((8, 9, 10), (8, np.int64(8), np.uint8(8))),
-        ((3, 2**40, 3), ([3, 2**40, 3], np.array([3, 2**40, 3]))),
-    ):
-        expected = env.reset(seed=seeds)
-        for form in forms:
-            assert_same(env.reset(seed=form), expected)
-            assert env.np_random_seed == seeds
-
-
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
 def test_a_first_reset_without_seeds_draws_entropy(case):
     env, again, other = (make_batch(case, 4, group_size=2) for _ in range(3))
     assert env.np_random_seed == (None,) * 4

@@ -32,7 +32,6 @@ from tests.contract.cases import (
     single_keywords,
 )
 from tests.contract.kinds import COPIES
-from tests.splits import split_all, team_threads
 
 # ------------------------------------------------------ arrays that are returned
 
@@ -223,18 +222,6 @@ def test_without_copies_each_writes_its_own_array(case):
     results = [play(twin, actions) for twin in twins]
     assert_same(observations, kept)
     assert_same(results, [play(env, actions)] * len(twins))
-
-
-@pytest.mark.skipif(JIT_OFF, reason="threads do not silence integers that wrap")
-def test_threads_are_not_pickled(monkeypatch):
-    split_all(monkeypatch, 2)
-    env = make_batch("roll_vec/FrozenLake-v1", 1000, num_threads=2)
-    env.reset(seed=0)
-    actions = draw_actions(env, 2)
-    env.step(actions[0])
-    assert team_threads()
-    twin = COPIES["pickle"](env)
-    assert_same(twin.step(actions[1]), env.step(actions[1]))
 
 
 def test_windows_are_not_pickled(monkeypatch):

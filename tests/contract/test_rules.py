@@ -1,5 +1,6 @@
 """Everything is derived from the rules of an `ArrayEnv`, compiled and as Python."""
 
+import copy
 import dataclasses
 import importlib.util
 import json
@@ -16,15 +17,13 @@ from gymnasium.vector import AutoresetMode
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.evaluation import find_split, play_split, splits_of
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_same, play, single_info
+from tests.contract.cases import assert_equal_steps, assert_same, play, single_info
 from tests.contract.rules import (
     FAMILIES,
     RANDOM,
     register_families,
-    unregister_families,
 )
 from tests.distributed.local_actors import make_env
 from tests.splits import split_all
@@ -36,17 +35,13 @@ MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLE
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _families():
+def _families(module_forgets_ids):
     register_families()
-    yield
-    unregister_families()
 
 
 @pytest.fixture(autouse=True)
-def _no_class_of_another_test():
-    yield
-    ENVIRONMENTS.pop("tests_rules/Mine-v0", None)
-    gymnasium.registry.pop("tests_rules/Mine-v0", None)
+def _no_class_of_another_test(forgets_ids):
+    """Forget what one test has registered."""
 
 
 def make(id, num_envs=4, **keywords):
@@ -75,7 +70,7 @@ def test_a_batch_equals_single_environments(id, mode):
 
 @pytest.mark.parametrize("id", FAMILIES)
 def test_a_batch_passes_the_checker(id):
-    check_vector_env(id, steps=100)
+    check_vector_env(id, steps=30)
 
 
 @pytest.mark.parametrize("mode", MODES[:2])
@@ -85,31 +80,9 @@ def test_an_unroll_equals_steps(id, mode):
     for env in (envs, twin):
         env.reset(seed=5)
     actions = draw(envs, 40)
-    rollout = envs.unroll(np.stack(actions))
-    steps = [twin.step(each) for each in actions]
-    for t, (observations, rewards, terminations, truncations, infos) in enumerate(
-        steps
-    ):
-        assert_same(_take(rollout.observations, t), observations)
-        assert_same(rollout.rewards[t], rewards)
-        assert_same(rollout.terminations[t], terminations)
-        assert_same(rollout.truncations[t], truncations)
-        finals = infos.pop("final_info", {})
-        for told, own in (
-            (rollout.infos, infos),
-            (rollout.infos.get("final_info"), finals),
-        ):
-            for key in {key.lstrip("_") for key in own} - {"final_obs", "final_info"}:
-                mask = own[f"_{key}"]
-                assert_same(told[f"_{key}"][t], mask)
-                assert_same(told[key][t][mask], own[key][mask])
+    steps = [copy.deepcopy(twin.step(each)) for each in actions]
+    assert_equal_steps(envs, envs.unroll(np.stack(actions)), steps)
     assert_same(envs.step(actions[0]), twin.step(actions[0]))
-
-
-def _take(batch, t):
-    if isinstance(batch, dict):
-        return {name: each[t] for name, each in batch.items()}
-    return batch[t]
 
 
 @pytest.mark.parametrize("id", EVERY)
@@ -396,32 +369,36 @@ def test_mistakes_are_told_at_registration(rule, code, message, tmp_path):
     assert "tests_rules/Mine-v0" not in gymnasium.registry
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"num_envs": 3, "__annotations__": {"num_envs": int}}, "no keywords of gymn"),
-        (
-            {"place": 3, "__annotations__": {"place": int}},
-            r"Mine\.state: expected names",
-        ),
-        ({"state": {"seed": np.int32, "board": np.uint8}, "infos": ("seed",)}, "Mine"),
-        ({"infos": ("success", "level")}, r"Mine\.infos: expected names"),
-        (
-            {"state": {**FAMILIES[WALK].state, "level": np.int8}, "infos": ("level",)},
-            r"Mine\.infos: expected none of the package's own",
-        ),
-        (
-            {"state": {**FAMILIES[WALK].state, "success": (np.bool_, 2)}},
-            r"Mine\.state\['success'\]: expected np\.bool_",
-        ),
-        ({"sizes": [1], "__annotations__": {"sizes": list}}, "use a tuple"),
-    ],
-)
-def test_names_and_kinds_that_clash_are_told(change, told):
+WALK_STATE = FAMILIES[WALK].state
+CLASHES = [
+    ({"num_envs": 3, "__annotations__": {"num_envs": int}}, "no keywords of gymn"),
+    ({"place": 3, "__annotations__": {"place": int}}, r"Mine\.state: expected names"),
+    ({"state": {"seed": np.int32, "board": np.uint8}, "infos": ("seed",)}, "Mine"),
+    ({"infos": ("success", "level")}, r"Mine\.infos: expected names"),
+    (
+        {"state": {**WALK_STATE, "level": np.int8}, "infos": ("level",)},
+        r"Mine\.infos: expected none of the package's own",
+    ),
+    (
+        {"state": {**WALK_STATE, "success": (np.bool_, 2)}},
+        "success'.: expected np.bool_",
+    ),
+    ({"sizes": [1], "__annotations__": {"sizes": list}}, "use a tuple"),
+    # Of boards.
+    ({"cells": ()}, r"Mine\.cells: expected what each code"),
+    ({"cells": (("", "wall", (0, 0, 0)),)}, r"Mine\.cells: expected \(glyph"),
+    ({"cells": ((".", "wall", (0, 0, 999)),)}, r"Mine\.cells: expected \(glyph"),
+    ({"tiles": np.zeros((3, 16, 16, 3))}, r"Mine\.tiles: expected an array of uint"),
+    ({"observation": "place"}, r"Mine\.state: expected the board 'place'"),
+    ({"cells": FAMILIES[WALK].cells[:2]}, r"Mine\.board: expected Box\(0, 1"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), CLASHES)
+def test_names_kinds_and_boards_that_cannot_be_are_told(change, told):
+    bases = (FAMILIES[WALK],)
     with pytest.raises(InvalidOptionError, match=told):
-        roll_vec.register(
-            "tests_rules/Mine-v0", type("Mine", (FAMILIES[WALK],), change)
-        )
+        roll_vec.register("tests_rules/Mine-v0", type("Mine", bases, change))
 
 
 @pytest.mark.parametrize(
@@ -520,24 +497,3 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"cells": ()}, r"Mine\.cells: expected what each code"),
-        ({"cells": (("", "wall", (0, 0, 0)),)}, r"Mine\.cells: expected \(glyph"),
-        ({"cells": ((".", "wall", (0, 0, 999)),)}, r"Mine\.cells: expected \(glyph"),
-        (
-            {"tiles": np.zeros((3, 16, 16, 3))},
-            r"Mine\.tiles: expected an array of uint",
-        ),
-        ({"observation": "place"}, r"Mine\.state: expected the board 'place'"),
-        ({"cells": FAMILIES[WALK].cells[:2]}, r"Mine\.board: expected Box\(0, 1"),
-    ],
-)
-def test_boards_that_cannot_be_are_told(change, told):
-    with pytest.raises(InvalidOptionError, match=told):
-        roll_vec.register(
-            "tests_rules/Mine-v0", type("Mine", (FAMILIES[WALK],), change)
-        )

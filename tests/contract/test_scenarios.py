@@ -24,7 +24,13 @@ from roll_vec.errors import (
     PendingResultsError,
     ResetNeededError,
 )
-from tests.contract.cases import CASES, DISABLED, MODES, assert_same
+from tests.contract.cases import (
+    CASES,
+    DISABLED,
+    MODES,
+    assert_equal_steps,
+    assert_same,
+)
 from tests.contract.kinds import (
     ALL,
     COPIES,
@@ -37,7 +43,6 @@ from tests.contract.kinds import (
     part_of,
     register_talkers,
     results_of,
-    unregister_talkers,
 )
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.thinning import one_in
@@ -46,10 +51,8 @@ pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _talkers():
+def _talkers(module_forgets_ids):
     register_talkers()
-    yield
-    unregister_talkers()
 
 
 def make_group(kind, mode):
@@ -141,12 +144,7 @@ def test_an_unroll_takes_the_same_steps(kind, mode):
     for batch in (env, twin):
         batch.reset(seed=5)
     expected = [copy.deepcopy(twin.step(batch)) for batch in actions]
-    rollout = env.unroll(actions)
-    arrays = (rollout.rewards, rollout.terminations, rollout.truncations)
-    for t, result in enumerate(expected):
-        assert_same(rollout.observations[t], result[0])
-        for array, other in zip(arrays, result[1:4], strict=True):
-            assert_same(array[t], other)
+    assert_equal_steps(env, env.unroll(actions), expected)
     assert_same(env.step(actions[0]), twin.step(actions[0]))
     close(env, twin)
 
@@ -561,6 +559,7 @@ def test_a_warning_that_raises_loses_no_result(kind):
         result = env.recv(None)
         with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
             twin.step(WITH_FAULT)
+    assert env.faults["exception"] == 1
     assert result[3].tolist() == [i == 4 for i in range(N)]
     for batch in draw(env, 3, seed=1):
         assert_same(env.step(batch), twin.step(batch))

@@ -28,6 +28,7 @@ from tests.contract.cases import (
     OBS_MODES,
     SAME_STEP,
     VIEWS,
+    assert_equal_steps,
     assert_same,
     assert_undisturbed,
     draw_actions,
@@ -35,7 +36,6 @@ from tests.contract.cases import (
     lowest_action,
     make_batch,
     scribble,
-    single_info,
     single_keywords,
 )
 from tests.thinning import one_in
@@ -124,45 +124,6 @@ def play_out(env, actions):
         if env.autoreset_mode is DISABLED and (results[-1][2] | results[-1][3]).any():
             break
     return results
-
-
-def infos_at(infos, t):
-    """Return the layout that one step of a rollout's infos stands for."""
-    layout = {}
-    for key, values in infos.items():
-        if not key.startswith("_"):
-            own = infos_at(values, t) if isinstance(values, dict) else values[t]
-            mask = infos["_" + key][t]
-            if mask.any():
-                layout[key], layout["_" + key] = own, mask
-    return layout
-
-
-def assert_equal_steps(env, rollout, results):
-    """Compare a rollout with what as many steps returned."""
-    observations, *numbers, infos = rollout
-    is_pool = hasattr(env.unwrapped, "fault_counts")
-    for t, result in enumerate(results):
-        assert_same(observations[t], result[0], f"observations of step {t}")
-        for values, expected in zip(numbers, result[1:4], strict=True):
-            assert_same(values[t], expected, f"step {t}")
-        own, expected = infos_at(infos, t), dict(result[4])
-        finals = env.unwrapped.final_obs(result[0], expected)
-        if env.autoreset_mode is SAME_STEP:
-            assert_same(infos["final_obs"][t], finals, f"final_obs of step {t}")
-        for layout in (own, expected):
-            layout.pop("final_obs", None)
-            layout.pop("_final_obs", None)
-        if not is_pool:
-            assert_same(own, expected, f"infos of step {t}")
-            continue
-        # Dtypes may be wider where steps differ in them: what a row has is the same.
-        assert own.keys() == expected.keys()
-        for row in range(env.num_envs):
-            assert_same(
-                single_info(own, row), single_info(expected, row), f"info {t}, {row}"
-            )
-    assert len(observations) == len(numbers[0]) == len(results)
 
 
 def check_equal(env, twin, actions, ignores_garbage=False):

@@ -1,11 +1,8 @@
-"""Ids of a user's own are taken back: other tests list all ids."""
+"""Settings for shards."""
 
 import pytest
 
-from tests.contract.cases import unregister_custom_ids
-
 
 @pytest.fixture(autouse=True, scope="module")
-def _without_custom_ids():
-    yield
-    unregister_custom_ids()
+def _without_custom_ids(module_forgets_ids):
+    """Take ids of a user's own back: other tests list all ids."""

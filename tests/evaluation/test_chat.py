@@ -7,7 +7,6 @@ import threading
 import time
 from contextlib import suppress
 
-import gymnasium
 import pytest
 
 import roll_vec
@@ -22,7 +21,6 @@ from roll_vec.evaluation import (
     play_chat_episodes,
     play_episodes,
 )
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import to_messages
 from tests.evaluation.chat_server import ChatServer, Reply
 
@@ -59,12 +57,11 @@ class Words(roll_vec.BaseLanguageBasedEnv):
 
 
 @pytest.fixture(scope="module")
-def words():
+def words(module_forgets_ids):
     """Return a split of short conversations."""
     id = "evaluation-test/Words-v0"
     roll_vec.register(id, Words, force=True)
-    yield Split(id, "test", "", lambda: range(100, 200), "")
-    del ENVIRONMENTS[id], gymnasium.registry[id]
+    return Split(id, "test", "", lambda: range(100, 200), "")
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,8 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
-from roll_vec import BaseLanguageBasedEnv, VectorState
+from roll_vec import VectorState
 from roll_vec.errors import (
-    EnvironmentFaultWarning,
     FrozenAttributeError,
     InvalidActionError,
     InvalidFileError,
@@ -29,16 +28,15 @@ from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
-    DISABLED,
     MODES,
     assert_same,
+    play,
     register_custom_ids,
     single_info,
-    unregister_custom_ids,
 )
 from tests.pool.cases import with_arrays
 
-COUNTDOWN, BRITTLE = "roll_vec/Countdown-v0", "tests_mixed/Brittle-v0"
+COUNTDOWN = "roll_vec/Countdown-v0"
 LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
 LIMIT = {"max_episode_steps": 6}
 ROOMS = {"id": "roll_vec/Sokoban-v0", "dim_room": (5, 5), "num_boxes": 1, **LIMIT}
@@ -65,28 +63,10 @@ GROUPS = [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 6]
 TEXTS = ("Up", "Left", "Down", "Right", "", "1", "2", "3", "up and away", "1+2", "9")
 
 
-class Brittle(BaseLanguageBasedEnv):
-    """Raises when it is told to."""
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return "whole", {}
-
-    def step(self, action):
-        if action == "break":
-            raise ValueError("broken")
-        return action, 1.0, False, False, {"success": action == "win"}
-
-
 @pytest.fixture(scope="module", autouse=True)
-def _ids():
+def _ids(module_forgets_ids):
     """Leave the ids of a user's own to no other tests."""
     register_custom_ids()
-    roll_vec.register(BRITTLE, Brittle)
-    yield
-    unregister_custom_ids()
-    roll_vec.registration.ENVIRONMENTS.pop(BRITTLE)
-    gymnasium.registry.pop(BRITTLE)
 
 
 def make(num_envs=NUM_ENVS, families=FAMILIES, **keywords):
@@ -185,33 +165,25 @@ def test_batch_equals_sync_vector_env(mode):
         autoreset_mode=mode,
         observation_mode="different",
     )
-    rng, ends = np.random.default_rng(0), np.zeros(NUM_ENVS, np.bool_)
+    rng, count = np.random.default_rng(0), 0
     seeds = [7 + group for group in GROUPS]
     assert_same(env.reset(seed=7), expected.reset(seed=seeds))
-    count = 0
-    for step in range(40):
-        if step % 20 == 19:
-            mask = rng.random(NUM_ENVS) < 0.5
-            mask[0] = True
-            seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
-            options = [{"reset_mask": mask.copy()} for _ in range(2)]
-            assert_same(
-                env.reset(seed=seeds, options=options[0]),
-                expected.reset(seed=seeds, options=options[1]),
-            )
-            ends &= ~mask
-        if mode is DISABLED and ends.any():
-            masks = [{"reset_mask": ends.copy()} for _ in range(2)]
-            assert_same(env.reset(options=masks[0]), expected.reset(options=masks[1]))
-        texts = draw_texts(rng)
-        if step % 5 == 0:
-            # Bad actions move nothing.
-            with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
-                env.step([*texts[:9], 3, *texts[10:]])
-        result = env.step(texts)
-        assert_same(result, expected.step(texts), f"step {step}")
-        ends = result[2] | result[3]
-        count += ends.sum()
+    for part in range(2):
+        actions = [draw_texts(rng) for _ in range(20)]
+        # Bad actions move nothing.
+        with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
+            env.step([*actions[0][:9], 3, *actions[0][10:]])
+        results = play(env, actions)
+        assert_same(results, play(expected, actions), f"part {part}")
+        count += sum((each[2] | each[3]).sum() for each in results if len(each) == 5)
+        mask = rng.random(NUM_ENVS) < 0.5
+        mask[0] = True
+        seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
+        starts = [
+            batch.reset(seed=seeds, options={"reset_mask": mask.copy()})
+            for batch in (env, expected)
+        ]
+        assert_same(*starts)
     assert count > 30
     assert env.np_random_seed == expected.np_random_seed
     env.close()
@@ -330,25 +302,6 @@ def test_sessions_of_several_families():
 # ---------------------------------------------------------- errors, faults, recv
 
 
-def test_a_fault_ends_one_episode():
-    families = {
-        "lakes": LAKES,
-        "brittle": {"id": BRITTLE, "workers": 2},
-        COUNTDOWN: {"workers": 1},
-    }
-    env = make(6, families, autoreset_mode="SameStep")
-    env.reset(seed=1)
-    with pytest.warns(EnvironmentFaultWarning, match="environment 3 failed"):
-        *_, truncations, infos = env.step(["Up", "Up", "a", "break", "1", "1"])
-    assert truncations.tolist()[2:4] == [False, True]
-    assert infos["final_info"]["error"][3] == "exception in step: ValueError: broken"
-    assert env.fault_counts.tolist() == [0, 0, 0, 1, 0, 0]
-    assert env.faults["exception"] == 1
-    assert env.step(["Up", "Up", "win", "b", "1", "1"])[0][2:4] == ("win", "b")
-    assert env.successes.tolist()[2:4] == [True, False]
-    env.close()
-
-
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
     families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
@@ -391,8 +344,8 @@ def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
 
 def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
     """A result is late by a few percent of the time waited."""
-    brittle = {"id": BRITTLE, "workers": 1}
-    env = make(2, {"one": brittle, "two": brittle})
+    tasks = {"id": COUNTDOWN, "workers": 1}
+    env = make(2, {"one": tasks, "two": tasks})
     env.reset(seed=3)
     count, now = 0, 0.0
 

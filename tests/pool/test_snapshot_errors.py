@@ -29,11 +29,12 @@ from tests.pool.cases import (
     twins,
     with_arrays,
 )
-from tests.pool.envs import Drifter, Talker, drifters, talkers
+from tests.pool.envs import Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
     Forgetful,
     HalfStateful,
     Locked,
+    Remembering,
     Stateful,
     Unpicklable,
 )
@@ -336,21 +337,8 @@ def test_the_check_of_a_users_environment(other, workers):
         env.set_state(state.replace_row(1, {**state.row(1), "turn": 1}))
 
 
-class OldApi(Drifter):
-    """No `SeededEnv`; its states are plain data beside a generator."""
-
-    def __init__(self):
-        super().__init__("discrete")
-
-    def get_state(self):
-        return {"clock": self.clock}
-
-    def set_state(self, state):
-        self.clock = state["clock"]
-
-
 @EACH_EXECUTOR
-@pytest.mark.parametrize("build", [OldApi, HalfStateful])
+@pytest.mark.parametrize("build", [Remembering, HalfStateful])
 def test_the_generator_beside_a_state(build, workers):
     with pool([build] * 2, **workers) as env:
         env.reset(seed=1)

@@ -75,10 +75,8 @@ GATE = "tests_sessions/Gate-v0"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _registered():
+def _registered(module_forgets_ids):
     roll_vec.register(GATE, Gate)
-    yield
-    del roll_vec.registration.ENVIRONMENTS[GATE], gymnasium.registry[GATE]
 
 
 def make_sessions(id=LAKE, num_envs=2, **keywords):
