@@ -44,7 +44,7 @@ ERRORS = [
     ("rollout", "required: ID"),
     ("rollout roll_vec/Sokoban --num-envs 0", "an integer from 1 up, got '0'"),
     ("rollout roll_vec/Sokoban --steps many", "--steps: expected an integer from 1 up"),
-    ("rollout roll_vec/Sokoban --boards 9999", "from 1 to 1,024, got '9999'"),
+    ("rollout roll_vec/Sokoban --boards 1025", "from 1 to 1,024, got '1025'"),
     ("rollout roll_vec/Sokoban --autoreset no", "same_step or disabled, got 'no'"),
     ("rollout roll_vec/Sokoban --num-envs 4 --policy constant:7", "--policy: constant"),
     ("rollout roll_vec/Sokoban -o num_boxes", "key=value, for example num_boxes=4"),

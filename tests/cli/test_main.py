@@ -1,9 +1,11 @@
 """The program as a whole: help, lists, `roll-vec info`, output that fails."""
 
 import argparse
+import contextlib
 import importlib
 import importlib.abc
 import io
+import itertools
 import json
 import runpy
 import subprocess
@@ -148,6 +150,26 @@ def test_progress_is_shown_to_a_terminal_only(run, monkeypatch, tmp_path):
     monkeypatch.setenv("FORCE_COLOR", "1")
     for command, text in PROGRESS:
         assert text in run(*command.split()).err
+
+
+def test_progress_of_steps_is_told_at_both_ends_and_now_and_then(works, monkeypatch):
+    # By a clock that goes on by a part of the interval whenever somebody looks.
+    clock, calls = itertools.count(0, 0.04), []
+
+    def tell(*_):
+        return contextlib.nullcontext(lambda *told: calls.append(told))
+
+    for name in ("_episodes", "replay"):
+        monkeypatch.setattr(f"roll_vec.cli.{name}.perf_counter", lambda: next(clock))
+    for name in ("rollout", "replay"):
+        monkeypatch.setattr(f"roll_vec.cli.{name}.stepping_bar", tell)
+    size = ("--num-envs=2", "--steps=8", "--no-image", "--save=run.npz")
+    table = works("rollout", LINE, *size).table
+    assert [num_steps for num_steps, *_ in calls] == [1, 4, 7, 8]
+    assert (table["first reset and step"], table["elapsed"]) == ("0.08 s", "0.28 s")
+    calls.clear()
+    works("replay", "run.npz")
+    assert [num_steps for num_steps, *_ in calls] == [0, 3, 6, 8]
 
 
 @pytest.mark.parametrize("command", ["rollout", "play"])

@@ -21,7 +21,7 @@ ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
 
 
 def test_a_rollout_saves_a_picture_and_is_quiet_on_demand(works, tmp_path):
-    outcome = works(*ROOMS, "--seed", 3)
+    outcome = works(*ROOMS, "--seed", 3, "--boards", 1024)
     assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
     assert "boards at the end: rollout.png" in outcome.out.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]

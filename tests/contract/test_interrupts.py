@@ -273,12 +273,15 @@ def test_a_call_of_another_thread_that_has_just_ended_leaves_nothing(name):
     assert env._caller == 0
 
 
+@pytest.mark.parametrize("name", ["go_back", "set_state"])
 @pytest.mark.parametrize("case", ARRAY_CASES)
-def test_a_second_interrupt_on_the_way_back_of_an_unroll(case, monkeypatch):
+def test_an_interrupt_on_the_way_back_of_an_unroll_or_to_a_state(
+    case, name, monkeypatch
+):
     env, fresh = make_batch(case, N), make_batch(case, N)
     actions = draw_actions(env, 3)
     env.reset(seed=1)
-    policy_calls = iter(actions[:2])
+    state, policy_calls = env.get_state(), iter(actions[:2])
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -288,9 +291,9 @@ def test_a_second_interrupt_on_the_way_back_of_an_unroll(case, monkeypatch):
         return interrupt() if action is None else action
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.engine, "go_back", interrupt)
+        patch.setattr(env.engine, name, interrupt)
         with pytest.raises(KeyboardInterrupt):
-            env.unroll(policy, 3)
+            env.set_state(state) if name == "set_state" else env.unroll(policy, 3)
     check_that_all_must_be_reset(env, actions)
     assert_same(env.reset(seed=2), fresh.reset(seed=2))
     assert_same(tuple(env.unroll(actions)), tuple(fresh.unroll(actions)))

@@ -239,6 +239,9 @@ def test_keys_that_differ_between_families():
     assert single_info(infos, 2)["action_content"] == "Up"
     assert infos["success"].dtype == np.bool_
     assert infos["_success"].all()
+    # Those that a mask leaves out have no name.
+    infos = env.step(["1"] * 4, mask=np.arange(4) % 2 == 0)[4]
+    assert infos["family"].tolist() == ["a", None, lakes, None]
 
 
 @pytest.mark.parametrize(
