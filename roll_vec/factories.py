@@ -85,13 +85,14 @@ def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVecto
     num_envs : int
         At least 1.
     **keywords
-        Those of `make_vector` for Sokoban and the lakes, those of `make_pool_vector`
-        for all other ids; and the environment's own.
+        Those of `make_vector` for Sokoban, the lakes and every `ArrayEnv`, those of
+        `make_pool_vector` for all other ids; and the environment's own.
 
     Returns
     -------
     RollVectorEnv
-        For Countdown, WebShop and environments of users, its subclass `PoolVectorEnv`.
+        For Countdown, WebShop and environments of users that are no `ArrayEnv`, its
+        subclass `PoolVectorEnv`.
         Its ``spec`` is set, and no wrapper is around it.
 
     Raises

@@ -209,8 +209,9 @@ def register(
     id : str
         ``namespace/Name-v0``.
     cls : class or str
-        A class that extends `BaseLanguageBasedEnv`, `BaseDiscreteActionEnv` or any
-        other `gymnasium.Env`; or its ``module:name``, imported on use.
+        A class that extends `ArrayEnv`, `GridEnv`, `BaseLanguageBasedEnv`,
+        `BaseDiscreteActionEnv` or any other `gymnasium.Env`; or its ``module:name``,
+        imported on use.
     max_episode_steps : int or None
         Steps after which an episode is truncated; None: no limit.
     force : bool

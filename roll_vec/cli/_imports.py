@@ -9,7 +9,7 @@ from types import ModuleType
 
 from roll_vec.errors import MissingExtraError
 
-__all__ = ["import_from_here", "require"]
+__all__ = ["import_from_here", "require", "search_here"]
 
 
 def require(
@@ -48,7 +48,12 @@ def import_from_here(name: str) -> ModuleType:
         module = importlib.import_module(name)
     finally:
         sys.path.remove("")
+    search_here()
+    return module
+
+
+def search_here() -> None:
+    """Let modules of the working directory be imported, after all others."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
-    return module

@@ -2,7 +2,8 @@
 
 An environment knows the right action if its class has the attribute or property
 ``oracle_action``: the right next action, or None where there is none.  It may also have
-``oracle_note``: why the best return is out of reach in this episode, or None.
+``oracle_note``: why the best return is out of reach in this episode, or None.  A class
+of array environments knows it if it has the method ``solve``.
 
 Batches of stacked arrays are solved once an episode, see `SolverPolicy`.
 """
@@ -38,9 +39,16 @@ def _has(spec: EnvSpec | None, attribute: str) -> bool:
     return spec is not None and hasattr(load_class(spec), attribute)
 
 
+def _is_solved(spec: EnvSpec | None) -> bool:
+    """Return whether the class of a registered id knows the right action."""
+    entry = None if spec is None else ENVIRONMENTS.get(spec.id)
+    is_rule = entry is not None and entry.is_rule
+    return _has(spec, "solve" if is_rule else _ACTION)
+
+
 def has_oracle(env: Any) -> bool:
     """Return whether an environment, or those of a batch, know the right action."""
-    return _has(env.spec, _ACTION)
+    return _is_solved(env.spec)
 
 
 def hint(env: Any) -> str | None:
@@ -64,11 +72,11 @@ def make_oracle(env: VectorEnv[Any, Any, Any]) -> Callable[[Any], Any]:
     """
     if not has_oracle(env):
         name = "this environment" if env.spec is None else env.spec.id
-        ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
+        ids = [id for id in ENVIRONMENTS if _is_solved(gymnasium.spec(id))]
         text = (
             f"there is no oracle of {name}; a class of your own needs the property "
-            "oracle_action, the right next action (solve is not enough); those that "
-            f"have one: {', '.join(ids)}"
+            "oracle_action, the right next action (solve is not enough), and an "
+            f"ArrayEnv the method solve; those that have one: {', '.join(ids)}"
         )
         raise argument_error("--policy", text)
     # Engines of stacked arrays, here or in shards, have one; pools do not.
@@ -182,9 +190,9 @@ class SolverPolicy:
         """Return the actions of a solution, by step or by cell."""
         if solution is None:
             return np.zeros(0, np.int64)
-        self._is_by_cell = not isinstance(solution, np.ndarray)
-        actions: NDArray[np.int64] = solution.policy if self._is_by_cell else solution
-        return actions
+        self._is_by_cell = hasattr(solution, "policy")
+        actions = solution.policy if self._is_by_cell else solution
+        return np.asarray(actions, np.int64)
 
 
 def _default_action(space: Space[Any], write: Callable[[Any], Any]) -> Any:

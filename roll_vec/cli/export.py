@@ -22,7 +22,7 @@ from roll_vec.cli._errors import (
 )
 from roll_vec.cli._export_sources import make_source
 from roll_vec.cli._files import write_errors
-from roll_vec.cli._imports import require
+from roll_vec.cli._imports import require, search_here
 from roll_vec.cli._policies import ENDPOINT_FORM, FORMS
 from roll_vec.cli._progress import progress_bars, waiting
 from roll_vec.cli._signals import ending_signals
@@ -246,6 +246,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _verify(arguments: argparse.Namespace, path: Path) -> int:
     """Play the rows again, and write a line about them."""
+    # The ids of the file may name modules.
+    search_here()
     try:
         with _bar("playing the rows again", None, arguments.quiet) as show:
             rows, without_seed = verify(

@@ -131,9 +131,11 @@ class ArrayEngine(StackedEngine):
         except NumbaError as error:
             options = self.options
             raise explain(error, type(options).__name__, options.rules()) from error
-        except (ArithmeticError, IndexError, ValueError) as error:
+        except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+            # Of a tuple that is None.
+            hint = " (a path has no return)" if "got None" in str(error) else ""
             message = (
-                f"{type(self.options).__name__}: a rule failed: {error}; with "
+                f"{type(self.options).__name__}: a rule failed: {error}{hint}; with "
                 "NUMBA_DISABLE_JIT=1 the traceback has its line"
             )
             raise type(error)(message) from error

@@ -38,6 +38,24 @@ class SingleArrayEnv(SingleEnv):
             message = f"{type(self.options).__name__} has no attribute {name!r}"
             raise AttributeError(message) from None
 
+    def solve(self, objective: str = "moves") -> Any:
+        """Return what the method ``solve`` of the class returns, from here.
+
+        Raises
+        ------
+        UnsupportedError
+            If the class has no such method.
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        return self._engine.solve(np.zeros(1, np.int64), objective)[0]
+
+    @property
+    def oracle_action(self) -> int | None:
+        """The first action of `solve`; None if there is none."""
+        solution = self.solve()
+        return None if solution is None or not len(solution) else int(solution[0])
+
     def set_level_options(self, **level_options: Any) -> None:
         """Change the levels from the next episode on; the present one goes on.
 

@@ -197,6 +197,25 @@ def _describe_value(
         parts.append(f"{type(value).__name__} {value!r}")
 
 
+# What numba says of mistakes that people make in rules, and what we say instead.
+_ADVICE = (
+    (
+        r"NRT required|Function\(<(?:built-in function zeros|built-in function empty|"
+        r"class '(?:list|dict|set|hash|str)')|no conversion from \S+ to unicode",
+        "rules make no arrays, lists, dicts or texts: use a variable of the state",
+    ),
+    (
+        r"Cannot determine Numba type of <class 'function'>",
+        "a function that a rule calls needs the decorator roll_vec.rule",
+    ),
+    (
+        r"getiter",
+        "rules do not loop over the items of an array: for i in range(len(a))",
+    ),
+    (r"unsupported operand .*Items", "rules compute with numbers: write a loop"),
+)
+
+
 def explain(
     error: Exception, name: str, rules: list[Rule | None]
 ) -> InvalidOptionError:
@@ -214,6 +233,10 @@ def explain(
     text = _COLOURS.sub("", str(error))
     lines = [line for line in text.splitlines() if not _NOISE.match(line)]
     message = lines[0].strip() if lines else type(error).__name__
+    for pattern, advice in _ADVICE:
+        if re.search(pattern, text):
+            message = f"{advice} ({message.rstrip(':')})"
+            break
     files = {
         Path(each.__code__.co_filename).name: each.__code__.co_filename
         for each in (rule.py_func for rule in rules if rule is not None)

@@ -226,3 +226,10 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module):
     assert outcome.table["episodes"] == "16"
     reason = "out of the oracle's reach, for 1 reason:\nalways to the right\n"
     assert reason in outcome.out
+
+
+def test_the_oracle_of_array_environments_is_the_method_solve(run, user_module):
+    flags = ("--num-envs", 3, "--steps", 12, "--no-image", "--policy", "oracle")
+    outcome = run("rollout", f"{user_module}:mine/Walker-v0", *flags)
+    # An episode takes three steps, and one that begins the next.
+    assert outcome.table["episodes"] == "9"

@@ -425,8 +425,25 @@ def test_an_array_of_actions_is_read_alone_and_has_no_names():
         short.step([-1, 0])
 
 
+LOOP = "\n            for value in env.b:\n                env.p = value"
+COMPILED = [
+    ("begin", "env.p = [1, 2][env.p]", "no arrays, lists, dicts or texts"),
+    ("begin", LOOP, r"in range\(len"),
+]
+
+
+def test_a_path_without_a_return_is_told(tmp_path):
+    step = "if env.p < 90: return 0.0, False\n        env.p = 0"
+    roll_vec.register("tests_rules/Mine-v0", load(tmp_path / "mine.py", step=step))
+    env = gymnasium.make("tests_rules/Mine-v0").unwrapped
+    env.reset(seed=0)
+    env.set_state({**env.get_state(), "p": 95})
+    with pytest.raises(TypeError, match="Mine: a rule failed"):
+        env.step(0)
+
+
 @pytest.mark.skipif(JIT_OFF, reason="about the compiler")
-@pytest.mark.parametrize(("rule", "code", "message"), MISTAKES)
+@pytest.mark.parametrize(("rule", "code", "message"), [*MISTAKES, *COMPILED])
 def test_mistakes_that_did_not_run_are_told_by_the_compiler(
     rule, code, message, tmp_path
 ):
@@ -497,3 +514,15 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
+
+
+def test_a_way_to_the_end_makes_an_oracle():
+    env = gymnasium.make("tests_rules/Corridor-v0").unwrapped
+    env.reset(seed=3)
+    way = env.solve()
+    assert 0 < len(way) == abs(env.door - env.position)
+    for action in way:
+        assert env.oracle_action == action
+        result = env.step(action)
+    assert result[2]
+    assert env.oracle_action is None
