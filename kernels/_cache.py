@@ -349,7 +349,7 @@ class KernelCache(_Cache):
     """
 
     def __init__(self, function, folder, key=""):
-        self._folder = folder
+        self._folder, self.key = folder, key
         module = function.__module__.removeprefix(f"{__package__}.")
         self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_") + key
         self._enabled = True

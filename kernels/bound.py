@@ -108,8 +108,9 @@ def _type_of(values):
 def _make_step(step_rows, begin_next, num_flags, key, fixed_type):
     load, load_episodes = _make_loaders(fixed_type)
     all_infos = _join_flags if num_flags else _no_flags
+    compiled = _kernel_for(key, fixed_type)
 
-    @kernel(key=f"{key}-{_digest(fixed_type)}")
+    @compiled
     def step(
         start,
         stop,
@@ -180,9 +181,9 @@ def _no_flags(flags, infos):
 
 @functools.cache
 def _make_play(play_row, key, fixed_type):
-    load = _make_loader(fixed_type)
+    load, compiled = _make_loader(fixed_type), _kernel_for(key, fixed_type)
 
-    @kernel(key=f"{key}-{_digest(fixed_type)}")
+    @compiled
     def play(words, actions):
         rules, state, results, infos = load(words)
         play_row(_0, _0, actions, rules, state, results, infos)
@@ -190,8 +191,10 @@ def _make_play(play_row, key, fixed_type):
     return play
 
 
-def _digest(value_type):
-    return hashlib.sha256(str(value_type).encode()).hexdigest()[:16]
+def _kernel_for(key, fixed_type):
+    """Return the decorator of the kernels of a game for one type of fixed arguments."""
+    digest = hashlib.sha256(str(fixed_type).encode()).hexdigest()[:16]
+    return functools.partial(kernel, key=f"{key}-{digest}")
 
 
 def _make_loaders(tuple_type):

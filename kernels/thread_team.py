@@ -253,5 +253,6 @@ def make_runner(function):
     run.__module__, run.__name__ = original.__module__, original.__name__
     run.__qualname__ = f"run_{original.__qualname__}"
     # The cache tells edits of the files of this layer alone.
-    is_cached = isinstance(function._cache, KernelCache)
-    return kernel(run) if is_cached else numba.njit(nogil=True)(run)
+    if not isinstance(function._cache, KernelCache):
+        return numba.njit(nogil=True)(run)
+    return kernel(run, key=function._cache.key)

@@ -13,7 +13,9 @@ from numba.core import event
 
 import roll_vec
 from roll_vec.kernels import _cache, _jit, _notice
+from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.signals import CriticalSection, signal_delay
+from roll_vec.kernels.thread_team import make_runner
 from tests.conftest import JIT_OFF, ROOT
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
@@ -314,6 +316,13 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
         "write_planes",
     }
     assert signatures == dict.fromkeys(signatures, 1)
+
+
+@needs_jit
+def test_two_games_have_two_files_for_several_threads():
+    games = rules.LAKE, rules.RANDOM_LAKE
+    own, other = [make_runner(game.unroll)._cache.key for game in games]
+    assert own != other
 
 
 FOLD_IN = """
