@@ -215,7 +215,7 @@ class ArrayEnv(ArrayOptions):
                 result[name] = value
             elif isinstance(value, (tuple, list, np.ndarray)):
                 # A copy: kernels are compiled anew for an array that is read-only.
-                with contextlib.suppress(ValueError):
+                with contextlib.suppress(ValueError):  # of rows of several lengths
                     array = np.array(value, order="C")
                     if array.dtype.kind in "biuf":
                         result[name] = array

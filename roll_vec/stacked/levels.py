@@ -197,7 +197,8 @@ class LevelEngine(GridEngine):
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
-        if self._begin_in_memory(rows):
+        if self._begins_inside():
+            self._begin_in_memory(rows)
             return
         self._begin(rows, self.episodes.next_seeds(rows))
         self.episodes.numbers[rows] += np.uint64(1)
@@ -333,18 +334,12 @@ class LevelEngine(GridEngine):
 
     # ---------------------------------------------------------------- levels
 
-    def _begin_in_memory(self, rows: NDArray[np.int64]) -> bool:
-        """Start next episodes in compiled code alone; False: nothing has moved.
-
-        It takes a set of levels that are all in memory.
-        """
-        if not self._begins_inside():
-            return False
+    def _begin_in_memory(self, rows: NDArray[np.int64]) -> None:
+        """Start next episodes in compiled code alone, from levels in memory."""
         self.kernel_threads.run(
             self._kernels.advance_rows, len(rows), rows, self._episodes(), self._state
         )
         self._number_levels(rows)
-        return True
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
