@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.stacked.bands import Band, Measure, MeasuredGenerator, search_bands
+from roll_vec.stacked.prefetch import LevelSource
 
 __all__ = [
     "NO_LEVELS",
@@ -32,25 +33,33 @@ NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)
 # A finite set of levels that takes more memory than this is not cached.
 CACHE_BYTES = 1 << 30
 
-# From positions (None: all) and level seeds to levels; see `GeneratedLevels.get`.
-GenerateRows = Callable[
-    [NDArray[np.int64] | None, Seeds], tuple[Levels, NDArray[np.int64]]
-]
 
+class LevelProvider:
+    """Returns the levels of episodes.
 
-class LevelProvider(Protocol):
-    """Returns the levels of episodes."""
+    Attributes
+    ----------
+    measures : tuple of str
+        Names of the last arrays of each level, which say how difficult it is.
+    source : LevelSource or None
+        Draws levels ahead of time.
+    """
 
     measures: tuple[str, ...]
-    """Names of the last arrays of each level, which say how difficult it is."""
+    source: LevelSource | None = None
 
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels, and the index of the level that each episode plays.
 
         Parameters
         ----------
         seeds : (m,) uint64
             Seeds of episodes.
+        env_ids : (m,) int64 or None
+            The environments that begin them, which may have ordered them; None: all
+            levels are drawn now.
 
         Returns
         -------
@@ -63,6 +72,10 @@ class LevelProvider(Protocol):
         ------
         LevelGenerationError
         """
+        raise NotImplementedError
+
+    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
+        """Have the levels of some episodes drawn ahead of time."""
 
     def level_numbers(
         self, seeds: Seeds, level_indices: NDArray[np.int64]
@@ -71,6 +84,7 @@ class LevelProvider(Protocol):
 
         They may be views, which are not to be written.
         """
+        raise NotImplementedError
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return the levels that are in memory, for kernels that begin episodes.
@@ -81,22 +95,16 @@ class LevelProvider(Protocol):
             Levels as `get` returns them, and the level of each seed; None if `get`
             alone knows it.
         """
+        raise NotImplementedError
 
 
-class StoredLevels(Protocol):
-    """Levels that exist before they are played."""
-
-    @property
-    def arrays(self) -> Levels:
-        """All levels; the arrays are not to be written."""
-
-
-class FixedLevels:
-    """Some of the levels of a set, as a `LevelProvider`.
+class FixedLevels(LevelProvider):
+    """Some of the levels of a set.
 
     Parameters
     ----------
-    levels : StoredLevels
+    levels : LevelSet
+        Its ``arrays`` are all levels, not to be written.
     num_levels, start_level : int
         An episode of seed e plays the level ``start_level + e mod num_levels``.
     measure : Measure or None
@@ -108,7 +116,7 @@ class FixedLevels:
 
     def __init__(
         self,
-        levels: StoredLevels,
+        levels: Any,
         num_levels: int,
         start_level: int,
         measure: Measure | None = None,
@@ -126,7 +134,9 @@ class FixedLevels:
         caches = dict.fromkeys(("_measured", "_is_measured", "_table"))
         return {**self.__dict__, **caches}
 
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
         if self._measure is None:
             return self.levels.arrays, self._indices(seeds)
@@ -174,7 +184,7 @@ class FixedLevels:
         return self._table
 
 
-class GeneratedLevels:
+class GeneratedLevels(LevelProvider):
     """Levels that are generated from seeds when an episode needs them.
 
     Parameters
@@ -204,42 +214,44 @@ class GeneratedLevels:
         self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
         self._cache: Levels | None = None
         self._is_cached: NDArray[np.bool_] | None = None
-        self._is_ordered: NDArray[np.bool_] | None = None
         self._table: tuple[Levels, LevelTable] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached levels can be generated again: they are no state.
-        caches = dict.fromkeys(("_cache", "_is_cached", "_is_ordered", "_table"))
+        caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
         return {**self.__dict__, **caches}
 
     def get(
-        self, seeds: Seeds, generate: GenerateRows | None = None
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
     ) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and their indices by episode; see `LevelProvider.get`.
-
-        Parameters
-        ----------
-        seeds : (m,) uint64
-        generate : callable or None
-            Gets positions of episodes and the seeds of their levels, both (m,), and
-            returns levels as `generate_rows`, which it replaces.
-        """
+        """Return levels and their indices by episode; see `LevelProvider.get`."""
         if not (self.num_levels and self._uses_cache):
-            level_seeds = self.level_seeds(seeds)
-            if generate is None:
-                return self.generate_rows(level_seeds)
-            return generate(None, level_seeds)
+            return self._draw(self.level_seeds(seeds), env_ids)
         numbers = seeds % np.uint64(self.num_levels)
         new = self.uncached(numbers)
         if len(new):
-            numbers_new = numbers[new]
-            level_seeds = numbers_new + np.uint64(self.start_level)
-            if generate is None:
-                levels, indices = self.generate_rows(level_seeds)
-            else:
-                levels, indices = generate(new, level_seeds)
-            self.store(numbers_new, levels, indices)
+            new_ids = None if env_ids is None else env_ids[new]
+            levels, indices = self._draw(self.level_seeds(seeds[new]), new_ids)
+            self._store(numbers[new], levels, indices)
         return self._cache or (), numbers.astype(np.int64)
+
+    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
+        """Have levels drawn that are not in the cache; see `LevelProvider.order`."""
+        assert self.source is not None
+        if self.num_levels and self._uses_cache:
+            numbers = seeds % np.uint64(self.num_levels)
+            # Each level once.
+            _, firsts = np.unique(numbers, return_index=True)
+            new = firsts[self.uncached(numbers[firsts])]
+            seeds, env_ids = seeds[new], env_ids[new]
+        self.source.order(env_ids, self.level_seeds(seeds))
+
+    def _draw(
+        self, level_seeds: Seeds, env_ids: NDArray[np.int64] | None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        if self.source is None or env_ids is None:
+            return self.generate_rows(level_seeds)
+        return self.source.get(env_ids, level_seeds, self.generate_rows)
 
     def level_seeds(self, seeds: Seeds) -> Seeds:
         """Return the seeds of the levels that episodes play."""
@@ -254,24 +266,6 @@ class GeneratedLevels:
             return self.generate(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
-
-    def new_levels(self, seeds: Seeds) -> NDArray[np.int64] | None:
-        """Return positions of episodes whose level is to be drawn ahead of time.
-
-        None: all.  With a cache each level is to be drawn once, and is never again
-        among those that this method returns.
-        """
-        if not (self.num_levels and self._uses_cache):
-            return None
-        numbers = seeds % np.uint64(self.num_levels)
-        if self._is_ordered is None:
-            self._is_ordered = np.zeros(self.num_levels, np.bool_)
-        new = self.uncached(numbers)
-        new = new[~self._is_ordered[numbers[new]]]
-        _, firsts = np.unique(numbers[new], return_index=True)
-        rows: NDArray[np.int64] = new[firsts]
-        self._is_ordered[numbers[rows]] = True
-        return rows
 
     def level_numbers(
         self,
@@ -297,27 +291,9 @@ class GeneratedLevels:
             return np.zeros(0, np.int64)
         return np.flatnonzero(~is_cached)
 
-    def store_ahead(
-        self, pop_ready: Callable[[], tuple[Seeds, Levels]], seeds: Seeds
+    def _store(
+        self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]
     ) -> None:
-        """Put the levels drawn ahead of time into the cache, if one is needed now.
-
-        Parameters
-        ----------
-        pop_ready : callable
-            Returns the seeds of such levels, and the levels.
-        seeds : (m,) uint64
-            Of episodes that begin.
-        """
-        if not (self.num_levels and self._uses_cache):
-            return
-        if len(self.uncached(seeds % np.uint64(self.num_levels))):
-            level_seeds, levels = pop_ready()
-            if len(level_seeds):
-                numbers = level_seeds - np.uint64(self.start_level)
-                self.store(numbers, levels, np.arange(len(numbers)))
-
-    def store(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
         """Put levels into the cache."""
         if self._is_cached is None or self._cache is None:
             self._cache = tuple(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -140,15 +139,20 @@ class LevelEngine(GridEngine):
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
         self.level_numbers = np.zeros(self.num_envs, np.int64)
-        make_provider = partial(self.make_level_provider, num_threads=self.num_threads)
-        self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         self.prefetcher = make_prefetcher(
             self.prefetch, self.num_envs, self.num_threads
         )
+        self.option_sets = OptionSets(self.options, self.num_envs, self._make_provider)
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
         self._has_level_infos = self.options.has_level_infos
         self._needs_level_numbers = self.options.needs_level_numbers
+
+    def _make_provider(self, options: Any) -> LevelProvider:
+        provider: LevelProvider = self.make_level_provider(options, self.num_threads)
+        if self.prefetcher is not None and isinstance(provider, GeneratedLevels):
+            provider.source = LevelSource(self.prefetcher, provider.generate)
+        return provider
 
     def _needs_single_steps(self) -> bool:
         return super()._needs_single_steps() or self._has_level_infos
@@ -167,15 +171,10 @@ class LevelEngine(GridEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
-        is_seeded = any(seed is not None for seed in seeds)
-        self.begin_episodes(rows, *self.episodes.plan(rows, seeds), is_seeded)
+        self.begin_episodes(rows, *self.episodes.plan(rows, seeds))
 
     def begin_episodes(
-        self,
-        rows: NDArray[np.int64],
-        first_seeds: Seeds,
-        numbers: Seeds,
-        is_seeded: bool = False,
+        self, rows: NDArray[np.int64], first_seeds: Seeds, numbers: Seeds
     ) -> None:
         """Start certain episodes.
 
@@ -184,14 +183,8 @@ class LevelEngine(GridEngine):
         rows : (m,) int64
         first_seeds, numbers : (m,) uint64
             See `EpisodeSeeds`.
-        is_seeded : bool
-            Whether some have new seeds, whose levels nobody could draw ahead of time.
         """
-        level_seeds = episode_seeds(first_seeds, numbers)
-        if is_seeded:
-            self._begin_seeded(rows, level_seeds)
-        else:
-            self._begin(rows, level_seeds)
+        self._begin(rows, episode_seeds(first_seeds, numbers))
         self.episodes.commit(rows, first_seeds, numbers)
         self._order(rows)
 
@@ -368,11 +361,8 @@ class LevelEngine(GridEngine):
         """Return the levels of some rows, together for those with equal options."""
         starts = []
         for k, own_rows, own_seeds in self._by_options(rows, seeds):
-            provider, source = self.option_sets.providers[k], self._source(k)
-            if source is None:
-                levels = provider.get(own_seeds)
-            else:
-                levels = self._take(provider, source, own_rows, own_seeds)
+            provider = self.option_sets.providers[k]
+            levels = provider.get(own_seeds, own_rows)
             starts.append(_Start(own_rows, provider, own_seeds, *levels))
         return starts
 
@@ -388,70 +378,17 @@ class LevelEngine(GridEngine):
             mask = indices == k
             yield k, rows[mask], seeds[mask]
 
-    # ---------------------------------------------------------------- ahead of time
-
-    def _source(self, k: int) -> LevelSource | None:
-        """Return the open source of levels of a set of level options, if any."""
-        provider = self.option_sets.providers[k]
-        if self.prefetcher is None or not isinstance(provider, GeneratedLevels):
-            return None
-        options = self.option_sets.options[k]
-        source = self.prefetcher.source_of(
-            provider, lambda: self.make_level_provider(options).generate
-        )
-        return source if source.is_open else None
-
     def _order(self, rows: NDArray[np.int64]) -> None:
         """Have the levels of the next episodes of some environments drawn."""
-        if self.prefetcher is None:
-            return
         providers = self.option_sets.providers
-        sources = [self._source(k) for k in range(len(providers))]
-        if self.prefetcher.num_sources > len(providers):
-            self.prefetcher.forget_others(providers)
-        if all(source is None for source in sources):
-            return
-        seeds = self.episodes.next_seeds(rows)
-        for k, own_rows, own_seeds in self._by_options(rows, seeds):
-            provider, source = providers[k], sources[k]
-            if source is None:
-                continue
-            new = provider.new_levels(own_seeds)
-            if new is not None:
-                own_rows, own_seeds = own_rows[new], own_seeds[new]
-            self.prefetcher.order(source, own_rows, provider.level_seeds(own_seeds))
-
-    def _take(
-        self,
-        provider: GeneratedLevels,
-        source: LevelSource,
-        rows: NDArray[np.int64],
-        seeds: Seeds,
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        """Return the levels of some episodes, drawn ahead of time or now."""
-        prefetcher = self.prefetcher
-        assert prefetcher is not None
-        provider.store_ahead(lambda: prefetcher.pop_ready(source), seeds)
-        return provider.get(
-            seeds,
-            lambda new, level_seeds: prefetcher.get(
-                source,
-                rows if new is None else rows[new],
-                level_seeds,
-                provider.generate_rows,
-            ),
-        )
-
-    def _begin_seeded(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
-        """Begin episodes of new seeds, whose levels nobody could draw ahead."""
-        if self.prefetcher is None:
-            self._begin(rows, seeds)
-            return
-        self.prefetcher.hold()
-        try:
-            self._begin(rows, seeds)
-        finally:
-            self.prefetcher.release()
+        is_ahead = [
+            each.source is not None and each.source.is_open for each in providers
+        ]
+        if any(is_ahead):
+            seeds = self.episodes.next_seeds(rows)
+            for k, own_rows, own_seeds in self._by_options(rows, seeds):
+                if is_ahead[k]:
+                    providers[k].order(own_seeds, own_rows)
 
     def close(self) -> None:
         """End the threads; see `Engine.close`."""

@@ -205,7 +205,8 @@ def for_row_ranges(
     """
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
-        num_parts = min(num_parts, count_cores())
+        is_background = threading.get_ident() in background_threads
+        num_parts = 1 if is_background else min(num_parts, count_cores())
     if num_parts <= 1 and slices is None:
         work(0, num_rows, *args)
         return

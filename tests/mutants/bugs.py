@@ -209,10 +209,10 @@ BUGS = [
     Bug(
         "a level drawn ahead is played whatever its seed is",
         "roll_vec.stacked.prefetch",
-        "Prefetcher.get",
+        "LevelSource.get",
         change(
-            "is_ready = background.ready[rows] == keys",
-            "is_ready = background.ready[rows] != 0",
+            "missing = np.flatnonzero(slots.ready[rows] != keys)",
+            "missing = np.flatnonzero(slots.ready[rows] == 0)",
         ),
         "tests/stacked/test_prefetch.py",
     ),

@@ -50,7 +50,7 @@ def wait_until(condition):
     raise AssertionError("the threads did not do it")
 
 
-# ------------------------------------------------------------------ one prefetcher
+# ------------------------------------------------------------------ one source
 
 # What no results show: races, errors and interrupts within a thread.
 ROWS = np.arange(40)
@@ -74,7 +74,7 @@ def seeds_from(start, count=40):
 
 
 def check_levels(result, seeds):
-    """Check the levels that a prefetcher returned."""
+    """Check the levels that a source returned."""
     levels, indices = result
     assert_same([array[indices] for array in levels], list(levels_of(seeds)))
 
@@ -86,53 +86,87 @@ def prefetcher():
     prefetcher.close()
 
 
-def order(prefetcher, source, seeds, rows=ROWS):
+def are_idle(prefetcher):
+    """Return whether threads have drawn, or left out, what was ordered."""
+    slots = prefetcher._slots
+    return not slots.work and not slots.claims.any()
+
+
+def order(source, seeds, rows=ROWS):
     """Order levels, and wait until the slots of the rows have them."""
-    prefetcher.order(source, rows, seeds)
-    background = prefetcher._background
-    wait_until(lambda: (background.ready[rows] == background.orders[rows]).all())
+    source.order(rows, seeds)
+    slots = source.prefetcher._slots
+    wait_until(lambda: (slots.ready[rows] == slots.orders[rows]).all())
 
 
 def test_levels_of_slots_are_those_of_their_seeds(prefetcher):
-    source = LevelSource(levels_of, 1)
-    order(prefetcher, source, seeds_from(100))
-    # Of rows in any order, of a group, whose seeds are equal, and of other seeds.
+    source = LevelSource(prefetcher, levels_of)
+    order(source, seeds_from(100))
+    # Of rows in any order, and of other rows and seeds, some of which are there.
     for rows, seeds in (
         (ROWS[5:9], seeds_from(105, 4)),
         (ROWS[3::-1], seeds_from(100)[3::-1]),
-        (ROWS, seeds_from(100) // np.uint64(4) * np.uint64(4)),
-        (ROWS, seeds_from(101)),
     ):
-        check_levels(prefetcher.get(source, rows, seeds, no_draw), seeds)
+        check_levels(source.get(rows, seeds, no_draw), seeds)
+    for seeds in (seeds_from(100) // np.uint64(4) * np.uint64(4), seeds_from(101)):
+        check_levels(source.get(ROWS, seeds, draw_now), seeds)
     # The level of the same seed with other options is not used.
-    other = LevelSource(lambda seeds: levels_of(seeds + np.uint64(1000)), 2)
-    order(prefetcher, other, seeds_from(0, 4), ROWS[:4])
-    result = prefetcher.get(other, ROWS, seeds_from(100), no_draw)
-    check_levels(result, seeds_from(1100))
+    other = LevelSource(prefetcher, lambda seeds: levels_of(seeds + np.uint64(1000)))
+    order(other, seeds_from(0, 8), ROWS[:8])
+    order(source, seeds_from(0, 8), ROWS[:8])
+    result = other.get(
+        ROWS, seeds_from(0), lambda seeds: draw_now(seeds + np.uint64(1000))
+    )
+    check_levels(result, seeds_from(1000))
 
 
-def test_only_levels_that_are_still_ordered_go_into_a_cache(prefetcher):
-    source = LevelSource(levels_of, 1)
-    order(prefetcher, source, seeds_from(100))
-    # So it is after an order while a thread writes the level of the one before.
-    prefetcher._background.orders[:5] += np.uint64(1000)
-    seeds, levels = prefetcher.pop_ready(source)
-    assert_same(seeds, seeds_from(105, 35))
-    assert_same(list(levels), list(levels_of(seeds)))
-    assert len(prefetcher.pop_ready(source)[0]) == 0
-
-
-def test_orders_never_overflow_the_queue(prefetcher):
-    source = LevelSource(levels_of, 1)
+def test_an_order_empties_the_slot_of_another_seed(prefetcher):
+    source = LevelSource(prefetcher, levels_of)
     random = np.random.default_rng(0)
     for start in range(0, 20_000, 100):
         rows = np.flatnonzero(random.random(len(ROWS)) < random.random())
-        prefetcher.order(source, rows, seeds_from(start)[rows])
-    # An order empties the slot of another seed.
+        source.order(rows, seeds_from(start)[rows])
     for start in (3, 100, 0):
-        order(prefetcher, source, seeds_from(start))
+        order(source, seeds_from(start))
         assert (source.slots[1] == seeds_from(start)).all()
-        assert (prefetcher._background.claims == 0).all()
+        wait_until(lambda: are_idle(prefetcher))
+
+
+def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
+    # The order changes while a thread draws the level of the one before.
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def draw(seeds):
+        if (seeds == 5).any():
+            begun.set()
+            goes_on.wait(10)
+        return levels_of(seeds)
+
+    source = LevelSource(prefetcher, draw)
+    order(source, seeds_from(100))
+    source.order(ROWS[:8], seeds_from(5, 8))
+    assert begun.wait(10)
+    source.order(ROWS[:8], seeds_from(300, 8))
+    goes_on.set()
+    wait_until(lambda: are_idle(prefetcher))
+    check_levels(source.get(ROWS[:8], seeds_from(300, 8), draw_now), seeds_from(300, 8))
+
+
+def test_a_level_that_is_being_drawn_is_waited_for(prefetcher):
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def draw(seeds):
+        if (seeds == 5).any():
+            begun.set()
+            goes_on.wait(10)
+        return levels_of(seeds)
+
+    source = LevelSource(prefetcher, draw)
+    order(source, seeds_from(100))
+    source.order(ROWS[:8], seeds_from(5, 8))
+    assert begun.wait(10)
+    threading.Timer(0.05, goes_on.set).start()
+    check_levels(source.get(ROWS[:8], seeds_from(5, 8), no_draw), seeds_from(5, 8))
 
 
 def test_an_error_is_raised_where_the_level_is_needed(prefetcher):
@@ -144,72 +178,42 @@ def test_an_error_is_raised_where_the_level_is_needed(prefetcher):
             raise LevelGenerationError("no level")
         return levels_of(seeds)
 
-    source = LevelSource(draw, 1)
-    order(prefetcher, source, seeds_from(50, 4), ROWS[:4])
-    prefetcher.order(source, ROWS, seeds_from(0))
-    background = prefetcher._background
-    wait_until(lambda: not source.is_open)
-    wait_until(lambda: len(background.idle) == len(background.threads))
+    def generate(seeds):
+        return draw(seeds), np.arange(len(seeds))
+
+    source = LevelSource(prefetcher, draw)
+    order(source, seeds_from(50, 8), ROWS[:8])
+    source.order(ROWS, seeds_from(0))
+    wait_until(lambda: not source.is_open and are_idle(prefetcher))
     number = len(calls)
-    # Nothing is drawn ahead any more, and no claim is left.
-    prefetcher.order(source, ROWS, seeds_from(200))
+    # Nothing is drawn ahead any more.
+    source.order(ROWS, seeds_from(200))
     assert len(calls) == number
-    assert not background.claims.any()
     for is_open in (False, True):  # as if a thread had not met the seed yet
         source.is_open = is_open
         with pytest.raises(LevelGenerationError, match="no level"):
-            prefetcher.get(source, ROWS, seeds_from(0), draw)
-    source.is_open = False
-    result = prefetcher.get(source, ROWS, seeds_from(14), draw_now)
-    check_levels(result, seeds_from(14))
+            source.get(ROWS, seeds_from(0), generate)
+    check_levels(source.get(ROWS, seeds_from(14), generate), seeds_from(14))
 
 
 def test_an_interrupt_leaves_levels_to_be_drawn(prefetcher):
-    main = threading.current_thread()
-    interrupts = iter([True])
+    def interrupt(seeds):
+        raise KeyboardInterrupt
 
-    def draw(seeds):
-        if threading.current_thread() is main and next(interrupts, False):
-            raise KeyboardInterrupt
-        return levels_of(seeds)
-
-    source = LevelSource(draw, 1)
-    order(prefetcher, source, seeds_from(0, 4), ROWS[:4])
+    source = LevelSource(prefetcher, levels_of)
+    order(source, seeds_from(0, 8), ROWS[:8])
     with pytest.raises(KeyboardInterrupt):
-        prefetcher.get(source, ROWS, seeds_from(0), no_draw)
-    assert prefetcher._background.job is None
-    result = prefetcher.get(source, ROWS, seeds_from(0), no_draw)
-    check_levels(result, seeds_from(0))
-
-
-def test_nothing_is_drawn_while_it_is_held(prefetcher):
-    source = LevelSource(levels_of, 1)
-    order(prefetcher, source, seeds_from(0, 4), ROWS[:4])
-    prefetcher.hold()
-    prefetcher.order(source, ROWS, seeds_from(100))
-    check_levels(prefetcher.get(source, ROWS, seeds_from(0), draw_now), seeds_from(0))
-    assert (prefetcher._background.ready[4:] == 0).all()
-    prefetcher.release()
-    background = prefetcher._background
-    wait_until(lambda: (background.ready == background.orders).all())
-
-
-def test_all_threads_end_although_one_took_the_calls_for_others():
-    prefetcher = Prefetcher(500, 5)
-    prefetcher.order(LevelSource(levels_of, 1), np.arange(500), seeds_from(0, 500))
-    background = prefetcher._background
-    background.is_stopped = True
-    background.wake(1)
-    for thread in background.threads:
-        thread.join(10)
-        assert not thread.is_alive()
+        source.get(ROWS, seeds_from(0), interrupt)
+    check_levels(source.get(ROWS, seeds_from(0), draw_now), seeds_from(0))
+    order(source, seeds_from(60))
+    check_levels(source.get(ROWS, seeds_from(60), no_draw), seeds_from(60))
 
 
 def test_few_environments_have_few_threads():
     for num_envs, num_threads, expected in ((1, 9, 1), (64, 9, 2), (999, 4, 3)):
         prefetcher = Prefetcher(num_envs, num_threads)
-        prefetcher.order(LevelSource(levels_of, 1), ROWS[:1], seeds_from(0, 1))
-        assert len(prefetcher._background.threads) == expected
+        LevelSource(prefetcher, levels_of).order(ROWS[:1], seeds_from(0, 1))
+        assert len(prefetcher._slots.threads) == expected
         prefetcher.close()
 
 
@@ -218,20 +222,18 @@ def test_cheap_levels_are_not_drawn_ahead_unless_this_is_asked_for(monkeypatch):
         monkeypatch.setattr(prefetch, "_CHEAP_LEVEL", level)
         monkeypatch.setattr(prefetch, "_CHEAP_CHUNK", chunk)
         prefetcher = Prefetcher(len(ROWS), 2, bool(is_forced))
-        source = LevelSource(levels_of, 1)
+        source = LevelSource(prefetcher, levels_of)
         start = 0
         while source.is_open and start < 20:
             start += 1
-            prefetcher.order(source, ROWS, seeds_from(start))
-            background = prefetcher._background
+            source.order(ROWS, seeds_from(start))
             wait_until(
-                lambda source=source, background=background: (
-                    not source.is_open or (background.ready == background.orders).all()
+                lambda source=source, prefetcher=prefetcher: (
+                    not source.is_open or are_idle(prefetcher)
                 )
             )
         assert source.is_open == (is_forced or level == chunk == 0)
-        result = prefetcher.get(source, ROWS, seeds_from(7), draw_now)
-        check_levels(result, seeds_from(7))
+        check_levels(source.get(ROWS, seeds_from(7), draw_now), seeds_from(7))
         prefetcher.close()
 
 
@@ -242,33 +244,33 @@ def test_threads_end_with_close_and_with_garbage_collection():
     for end in (gymnasium.vector.VectorEnv.close, lambda env: None):
         env = roll_vec.make_vec(LAKE, 40, prefetch=True, action_start=1)
         env.reset(seed=0)
-        background = env.engine.prefetcher._background
+        slots = env.engine.prefetcher._slots
         alive = weakref.ref(env.engine)
-        assert any(thread.is_alive() for thread in background.threads)
+        assert any(thread.is_alive() for thread in slots.threads)
         end(env)
         del env
         gc.collect()
         assert alive() is None
-        background.join()
-        assert background.is_stopped
-        assert not any(thread.is_alive() for thread in background.threads)
+        slots.join()
+        assert slots.is_stopped
+        assert not any(thread.is_alive() for thread in slots.threads)
 
 
 def test_copies_and_children_begin_with_empty_slots():
     env = roll_vec.make_vec(LAKE, 40, prefetch=True, action_start=1)
     env.reset(seed=0)
     for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        assert twin.engine.prefetcher._background is None
+        assert twin.engine.prefetcher._slots is None
         twin.close()
     if hasattr(os, "fork"):
-        background = env.engine.prefetcher._background
-        background.process_id = -1  # as in a child
+        slots = env.engine.prefetcher._slots
+        slots.process_id = -1  # as in a child
         env.reset()
-        assert env.engine.prefetcher._background is not background
-        background.stop()
+        assert env.engine.prefetcher._slots is not slots
+        slots.stop()
     env.close()
     # A closed environment draws nothing.
-    assert env.engine.prefetcher._background.is_stopped
+    assert env.engine.prefetcher._slots.is_stopped
 
 
 # ------------------------------------------------------------------ the keyword
@@ -397,9 +399,9 @@ class TwoBatches(RuleBasedStateMachine):
 
     def wait_until_idle(self):
         """Let the threads draw all levels that were ordered."""
-        background = self.pair[0].engine.prefetcher._background
-        if background is not None:
-            wait_until(lambda: len(background.idle) == len(background.threads))
+        prefetcher = self.pair[0].engine.prefetcher
+        if prefetcher.is_running:
+            wait_until(lambda: are_idle(prefetcher))
 
     @rule(number=NUMBERS, count=st.integers(1, 9))
     def step(self, number, count):
