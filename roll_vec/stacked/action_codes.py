@@ -29,8 +29,6 @@ from roll_vec.errors import (
 from roll_vec.kernels.validation import any_outside
 from roll_vec.text.validation import text_hint
 
-__all__ = ["ActionCodes"]
-
 _INT64 = np.dtype(np.int64)
 
 

@@ -23,8 +23,6 @@ from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.rules import arrays_of, functions_of, uses_other_generators
 from roll_vec.vector.env import BatchOptions
 
-__all__ = ["check_rules"]
-
 _ARGUMENTS = {
     "begin": ("env", "rng"),
     "step": ("env", "action", "rng"),

@@ -27,8 +27,6 @@ from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.rollout import observation_at
 
-__all__ = ["ArrayEngine"]
-
 _NOTHING = nullcontext()
 
 

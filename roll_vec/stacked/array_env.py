@@ -29,8 +29,6 @@ from roll_vec.options import (
 from roll_vec.stacked.options import METADATA, ArrayOptions
 from roll_vec.stacked.rules import digest_rules, names_of
 
-__all__ = ["ArrayEnv"]
-
 _DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
 _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 RULES = ("begin", "step", "observe", "legal")

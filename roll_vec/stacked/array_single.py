@@ -11,8 +11,6 @@ from roll_vec.stacked.array_engine import ArrayEngine
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.single_env import SingleEnv
 
-__all__ = ["SingleArrayEnv"]
-
 
 class SingleArrayEnv(SingleEnv):
     """One environment: `gymnasium.make` of a registered `ArrayEnv`.

@@ -18,8 +18,6 @@ from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.rng.pcg64 import BAND, fold_in_rows
 from roll_vec.seeding import MAX_BAND_ATTEMPTS
 
-__all__ = ["Band", "Measure", "MeasuredGenerator", "search_bands"]
-
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 Band = tuple[float | None, float | None]

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from roll_vec.kernels.bound import pack
 from roll_vec.text.turn import BatchStep
 
-__all__ = ["BoundStep", "OneStep"]
-
 
 class BoundStep:
     """The kernel of a step of a batch, and its first arguments.

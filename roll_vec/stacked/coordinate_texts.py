@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from roll_vec.stacked.grid_family import GridFamily
 
-__all__ = ["START_MARK", "TEXT_FORMATS", "CoordinateWriter"]
-
 TEXT_FORMATS = ("grid", "coord", "grid_coord")
 # Added to the code of a cell where the player starts, which no code tells.
 START_MARK = 1 << 7

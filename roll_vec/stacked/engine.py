@@ -34,8 +34,6 @@ from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["StackedEngine"]
-
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.

@@ -14,8 +14,6 @@ from roll_vec.kernels.grids import copy_grids
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.grid_observations import GridObserver
 
-__all__ = ["GridEngine"]
-
 
 class GridEngine(StackedEngine):
     """An engine whose environments are grids of codes.

@@ -17,8 +17,6 @@ from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.grid_family import Cell, GridFamily
 from roll_vec.stacked.options import GridOptions
 
-__all__ = ["GridEnv"]
-
 
 class GridEnv(ArrayEnv, GridOptions):
     """Base class of array environments that are played on a board.

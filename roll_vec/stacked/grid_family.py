@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from roll_vec.render.tiles import TILE_SIZE
 
-__all__ = ["Cell", "GridFamily"]
-
 
 class Cell(NamedTuple):
     """The looks of one cell code."""

@@ -24,8 +24,6 @@ from roll_vec.stacked.coordinate_texts import START_MARK, CoordinateWriter
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.kernel_threads import KernelThreads
 
-__all__ = ["ARRAY_MODES", "OBS_MODES", "GridObserver"]
-
 Grids = NDArray[np.uint8]
 
 _NEWLINE = np.uint32(ord("\n"))

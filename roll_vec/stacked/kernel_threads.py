@@ -22,8 +22,6 @@ from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
 from roll_vec.stacked.row_threads import background_threads, count_cores
 from roll_vec.stacked.thread_team import SPIN_SECONDS, process_team
 
-__all__ = ["HAND_OVERS", "MIN_ROWS", "KernelThreads", "chunks_per_thread"]
-
 # A batch of fewer rows is not even timed.
 MIN_ROWS = 64
 # Work of a thread that is worth a hand-over to one that looks for it: the call of a

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.npz_files import open_archive, read_array
 
-__all__ = ["SUFFIX", "read_archive", "write_archive"]
-
 SUFFIX = ".npz"
 _LEVELS, _ID = "levels", "id"
 

@@ -11,17 +11,6 @@ from numpy.typing import NDArray
 from roll_vec.stacked.bands import Band, Measure, MeasuredGenerator, search_bands
 from roll_vec.stacked.prefetch import LevelSource
 
-__all__ = [
-    "NO_LEVELS",
-    "FixedLevels",
-    "GeneratedLevels",
-    "LevelProvider",
-    "LevelTable",
-    "Levels",
-    "describe_levels",
-    "provide_levels",
-]
-
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 

@@ -21,17 +21,6 @@ from roll_vec.options import check_int, describe_value
 from roll_vec.process_cache import ProcessCache
 from roll_vec.stacked.level_archives import SUFFIX, read_archive
 
-__all__ = [
-    "Grids",
-    "LevelSet",
-    "check_given_levels",
-    "flood_fill",
-    "format_grids",
-    "refuse",
-    "refuse_beside_levels",
-    "split_text",
-]
-
 Grids = NDArray[np.uint8]
 Set = TypeVar("Set", bound="LevelSet")
 

@@ -24,8 +24,6 @@ from roll_vec.stacked.prefetch import LevelSource, make_prefetcher
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.vector.engine import EngineState
 
-__all__ = ["EpisodeSeeds", "LevelEngine"]
-
 Seeds = NDArray[np.uint64]
 
 

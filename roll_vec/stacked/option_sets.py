@@ -15,8 +15,6 @@ from roll_vec.options import (
     replace_level_options,
 )
 
-__all__ = ["OptionSets", "describe_options", "read_options"]
-
 
 def describe_options(options: Any) -> dict[str, Any]:
     """Return the level options of an environment, as `json` writes them."""

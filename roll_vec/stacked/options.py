@@ -30,16 +30,6 @@ from roll_vec.stacked.text_actions import describe_actions
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
-__all__ = [
-    "MAX_CELLS",
-    "METADATA",
-    "RENDER_MODES",
-    "ArrayOptions",
-    "GridOptions",
-    "LevelOptions",
-    "check_cells",
-]
-
 # Of a generated grid.
 MAX_CELLS = 1 << 20
 # At this scale the picture of a 6x6 room has 6144 x 6144 pixels.

@@ -8,8 +8,6 @@ import gymnasium
 
 from roll_vec.base_envs import ClosableEnv
 
-__all__ = ["RenderedEnv"]
-
 
 class RenderedEnv(ClosableEnv):
     """An environment that returns frames, or shows them in a window.

@@ -13,8 +13,6 @@ from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["RolloutBuffer"]
-
 _MODES = {
     AutoresetMode.DISABLED: DISABLED,
     AutoresetMode.NEXT_STEP: NEXT_STEP,

@@ -25,15 +25,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.signals import signal_delay
 from roll_vec.progress import report
 
-__all__ = [
-    "SliceSizer",
-    "background_threads",
-    "count_cores",
-    "for_row_ranges",
-    "resolve_num_threads",
-    "start_thread",
-]
-
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
 
 # Ctrl-C is noticed after each slice.  A slice of Sokoban rooms costs some 0.1 ms more

@@ -22,16 +22,6 @@ import numpy as np
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 
-__all__ = [
-    "arrays_of",
-    "digest_rules",
-    "explain",
-    "functions_of",
-    "names_of",
-    "rule",
-    "uses_other_generators",
-]
-
 _LIBRARIES = ("math", "numba", "numpy")
 
 # Lines of numba's errors that say nothing of the fault.

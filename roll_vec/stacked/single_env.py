@@ -17,8 +17,6 @@ from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.state import fit_value
 
-__all__ = ["LevelEnv", "SingleEnv"]
-
 _ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
 

@@ -11,8 +11,6 @@ from roll_vec.errors import InvalidStateError
 from roll_vec.options import MAX_INT
 from roll_vec.vector.engine import EngineState
 
-__all__ = ["StackedState"]
-
 
 class StackedState:
     """The arrays of N environments, as snapshots have them.

@@ -8,12 +8,6 @@ from typing import Any
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 
-__all__ = [
-    "describe_actions",
-    "make_action_parser",
-    "text_action_space",
-]
-
 
 def make_action_parser(options: Any) -> ActionParser | None:
     """Return the parser for an environment's options; None with integer actions."""

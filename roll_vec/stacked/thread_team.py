@@ -21,8 +21,6 @@ from roll_vec.kernels import thread_team as kernels
 from roll_vec.kernels._atomics import FUTEX_NUMBER
 from roll_vec.stacked.row_threads import start_thread
 
-__all__ = ["SPIN_SECONDS", "ThreadTeam", "process_team"]
-
 # A worker looks so long for the next job before it sleeps: the time between two kernels
 # of a loop of steps.  An idle process uses no core for longer.
 SPIN_SECONDS = 200e-6

@@ -17,8 +17,6 @@ from roll_vec.game_descriptions import (
     describe_grid_game,
 )
 
-__all__ = ["describe_gymnasium_lake", "describe_random_lake"]
-
 _PAGE = "docs/games/frozen_lake.md"
 _EFFECT = "nothing moves, nothing is drawn, the reward is 0"
 _TERMINATED = ("The player is on the goal: success.", "The player is in a hole.")

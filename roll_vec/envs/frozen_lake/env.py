@@ -31,14 +31,6 @@ from roll_vec.stacked.grid_engine import GridEngine
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.single_env import LevelEnv, SingleEnv
 
-__all__ = [
-    "FrozenLake",
-    "FrozenLakeEngine",
-    "LakeEngine",
-    "RandomFrozenLake",
-    "RandomFrozenLakeEngine",
-]
-
 
 class LakeEngine(GridEngine):
     """N lakes: the step and the grids of both families.

@@ -17,17 +17,6 @@ from roll_vec.stacked.level_providers import LevelProvider, Levels, provide_leve
 from roll_vec.stacked.level_sets import flood_fill
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
-__all__ = [
-    "MAPS",
-    "MapGenerator",
-    "can_reach_goal",
-    "make_level_provider",
-    "parse_letters",
-    "parse_map",
-    "start_distribution",
-    "tile_codes",
-]
-
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": (

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.solver import measure_maps
 
-__all__ = ["measure_levels"]
-
 # The solver's last digits are not exact: a chance of one half can be above 0.5.
 _DECIMALS = 12
 

@@ -24,8 +24,6 @@ from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
 
-__all__ = ["FrozenLakeOptions", "RandomFrozenLakeOptions"]
-
 
 def describe_lake(is_slippery: bool) -> str:
     """Return a description of the game, for the instructions."""

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from roll_vec.kernels.sokoban import deadlocks as kernels
 from roll_vec.stacked.row_threads import for_row_ranges
 
-__all__ = ["mark_deadlocks"]
-
 # A room takes about 100 ns, and handing work to a thread 20 to 130 us.
 _ROOMS_PER_THREAD = 1 << 11
 

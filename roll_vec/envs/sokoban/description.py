@@ -16,8 +16,6 @@ from roll_vec.game_descriptions import (
 )
 from roll_vec.kernels.sokoban import rules as kernels
 
-__all__ = ["describe"]
-
 
 def describe(options: SokobanOptions) -> GameDescription:
     """Return the description of Sokoban with these options."""

@@ -20,8 +20,6 @@ from roll_vec.stacked.single_env import LevelEnv
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
 
-__all__ = ["Sokoban", "SokobanEngine"]
-
 
 class SokobanEngine(LevelEngine):
     """N rooms in stacked arrays; see `roll_vec.vector.engine.Engine`.

@@ -11,8 +11,6 @@ from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.solver import measure_rooms, solve_rooms
 from roll_vec.kernels.sokoban import rules as kernels
 
-__all__ = ["measure_levels", "return_of_solutions"]
-
 
 def measure_levels(
     options: SokobanOptions, num_threads: int, levels: tuple[NDArray[Any], ...]

@@ -14,8 +14,6 @@ from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
-__all__ = ["SokobanOptions"]
-
 # The room generator keeps the distance from each target to each cell: this many take
 # 2 GB.
 _MAX_DISTANCES = 1 << 28

@@ -17,8 +17,6 @@ from roll_vec.kernels.sokoban.search import ArrayWorkspace
 from roll_vec.stacked.level_providers import LevelProvider, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
-__all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]
-
 # A room of 6x6 takes some 15 us, and handing work to a thread 20 to 130.
 _ROOMS_PER_THREAD = 4
 
