@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import EpisodeSeeds
+from roll_vec.stacked.prefetch import Levels, LevelSource, Seeds, make_prefetcher
 from roll_vec.stacked.rules import explain
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
@@ -57,6 +59,11 @@ class ArrayEngine(StackedEngine):
         self.start_levels = np.full(n, options.start_level, np.uint64)
         # Of the last step, until something else moves an environment.
         self._observations: tuple[NDArray[Any], ...] | None = None
+        self._source: LevelSource | None = None
+        if options.seeding != "stream":
+            self.prefetcher = make_prefetcher(self.prefetch, n, self.num_threads)
+            if self.prefetcher is not None:
+                self._source = LevelSource(self.prefetcher, partial(_draw, options))
         self._derive()
 
     def _derive(self) -> None:
@@ -147,6 +154,9 @@ class ArrayEngine(StackedEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        if not self._begins_inside() and all(seed is None for seed in seeds):
+            self.advance(env_ids)
+            return
         if self.options.seeding == "stream":
             for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
                 if seed is None and not self.rng_states[2:, env_id].any():
@@ -156,6 +166,7 @@ class ArrayEngine(StackedEngine):
         first_seeds, numbers = self.episodes.plan(env_ids, seeds)
         self.episodes.commit(env_ids, first_seeds, numbers)
         self._begin(self._kernels.begin_rows, env_ids)
+        self._order(env_ids)
 
     def _seed_stream(self, env_id: int, seed: int) -> None:
         generator = np.random.Generator(np.random.PCG64(seed))
@@ -163,7 +174,39 @@ class ArrayEngine(StackedEngine):
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
-        self._begin(self._kernels.advance_rows, env_ids)
+        if self._begins_inside():
+            self._begin(self._kernels.advance_rows, env_ids)
+            return
+        assert self._source is not None
+        self._observations = None
+        seeds = self._level_seeds(env_ids, self.episodes.next_seeds(env_ids))
+        levels, rows = self._source.get(env_ids, seeds, self._draw_now)
+        arrays = *self.variables, self.rng_states.T
+        for array, level in zip(arrays, levels, strict=True):
+            array[env_ids] = level[rows]
+        self.elapsed_steps[env_ids] = 0
+        self.episodes.numbers[env_ids] += np.uint64(1)
+        self._order(env_ids)
+
+    def _begins_inside(self) -> bool:
+        # What has been drawn ahead of time is where no kernel looks for it.
+        return self._source is None or not self._source.is_open
+
+    def _draw_now(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        return _draw(self.options, seeds, self._run), np.arange(len(seeds))
+
+    def _order(self, env_ids: NDArray[np.int64]) -> None:
+        """Have the next episodes of some environments begun ahead of time."""
+        if not self._begins_inside():
+            assert self._source is not None
+            seeds = self._level_seeds(env_ids, self.episodes.next_seeds(env_ids))
+            self._source.order(env_ids, seeds)
+
+    def _level_seeds(self, env_ids: NDArray[np.int64], seeds: Seeds) -> Seeds:
+        """Return the levels that episodes of these seeds play."""
+        count, start = self.num_levels[env_ids], self.start_levels[env_ids]
+        levels = start + seeds % np.maximum(count, np.uint64(1))
+        return np.where(count > 0, levels, seeds)
 
     def _begin(self, kernel: Any, env_ids: NDArray[np.int64]) -> None:
         self._observations = None
@@ -202,9 +245,8 @@ class ArrayEngine(StackedEngine):
             if options.seed_info:
                 infos["seed"] = seeds.astype(np.int64)
             if options.level_info:
-                count, start = self.num_levels[env_ids], self.start_levels[env_ids]
-                levels = start + seeds % np.maximum(count, np.uint64(1))
-                infos["level"] = np.where(count > 0, levels, seeds).astype(np.int64)
+                levels = self._level_seeds(env_ids, seeds)
+                infos["level"] = levels.astype(np.int64)
         return {**infos, **super().reset_infos(env_ids)}
 
     # ---------------------------------------------------------------- one step
@@ -377,6 +419,7 @@ class ArrayEngine(StackedEngine):
         """Copy rows of a state; see `Engine.set_state`."""
         self._observations = None
         super().set_state(state, rows, env_ids)
+        self._order(env_ids)
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return what the method ``solve`` of the class returns, for each environment.
@@ -409,6 +452,37 @@ class ArrayEngine(StackedEngine):
 
     def _attribute_names(self) -> set[str]:
         return super()._attribute_names() | set(self.options.variables)
+
+
+def _draw(
+    options: ArrayEnv, seeds: Seeds, run: Callable[..., Any] | None = None
+) -> Levels:
+    """Begin episodes in arrays of their own.
+
+    Parameters
+    ----------
+    options : ArrayEnv
+    seeds : (m,) uint64
+        Of the episodes' levels.
+    run : callable or None
+        Runs a kernel on a range of rows; None: on this thread.
+
+    Returns
+    -------
+    tuple of arrays
+        The variables, and the states of the generators, (m, ...) each.
+    """
+    m, zeros = len(seeds), np.zeros(len(seeds), np.uint64)
+    variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
+    constants = tuple(options.constants.values())
+    state = variables, constants, rng_states, np.zeros(m, np.int32)
+    seeding = False, zeros, zeros, seeds, zeros
+    begin_rows, rows = options.family().begin_rows, np.arange(m)
+    if run is None:
+        begin_rows(0, m, rows, seeding, state)
+    else:
+        run(begin_rows, m, rows, seeding, state)
+    return (*variables, rng_states.T)
 
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.

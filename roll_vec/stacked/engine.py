@@ -23,6 +23,7 @@ from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.bound_steps import BoundStep, OneStep
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
+from roll_vec.stacked.prefetch import Prefetcher
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 from roll_vec.stacked.stacked_state import StackedState
@@ -59,8 +60,8 @@ class StackedEngine(StackedState):
         None: no limit beside the options' own.
     num_threads : int
     prefetch : bool or None
-        Whether levels are drawn ahead of time, in games that generate levels; None:
-        where that saves time.
+        Whether levels are drawn ahead of time, where they are generated; None: where
+        that saves time.
 
     Attributes
     ----------
@@ -87,6 +88,7 @@ class StackedEngine(StackedState):
     action_parser: ActionParser | None
     variables: tuple[NDArray[Any], ...]
     constants: tuple[Any, ...]
+    prefetcher: Prefetcher | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
     # Of the infos of the last step.
@@ -572,4 +574,6 @@ class StackedEngine(StackedState):
         return {field.name for field in dataclasses.fields(self.options)}
 
     def close(self) -> None:
-        """Release what the engine holds beside memory; see `Engine.close`."""
+        """End threads that draw levels ahead of time; see `Engine.close`."""
+        if self.prefetcher is not None:
+            self.prefetcher.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from roll_vec.stacked.level_providers import (
     describe_levels,
 )
 from roll_vec.stacked.option_sets import OptionSets
-from roll_vec.stacked.prefetch import LevelSource, make_prefetcher
+from roll_vec.stacked.prefetch import LevelSource, Prefetcher, make_prefetcher
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.vector.engine import EngineState
 
@@ -104,6 +105,19 @@ def _take_infos(infos: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any
     }
 
 
+def _make_provider(
+    make: Callable[..., LevelProvider],
+    options: Any,
+    num_threads: int,
+    prefetcher: Prefetcher | None,
+) -> LevelProvider:
+    """Return the provider of some options, which may draw levels ahead of time."""
+    provider = make(options, num_threads)
+    if prefetcher is not None and isinstance(provider, GeneratedLevels):
+        provider.source = LevelSource(prefetcher, provider.generate)
+    return provider
+
+
 class _Start(NamedTuple):
     """The levels that some environments begin."""
 
@@ -140,17 +154,17 @@ class LevelEngine(GridEngine):
         self.prefetcher = make_prefetcher(
             self.prefetch, self.num_envs, self.num_threads
         )
-        self.option_sets = OptionSets(self.options, self.num_envs, self._make_provider)
+        make_provider = partial(
+            _make_provider,
+            self.make_level_provider,
+            num_threads=self.num_threads,
+            prefetcher=self.prefetcher,
+        )
+        self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
         self._has_level_infos = self.options.has_level_infos
         self._needs_level_numbers = self.options.needs_level_numbers
-
-    def _make_provider(self, options: Any) -> LevelProvider:
-        provider: LevelProvider = self.make_level_provider(options, self.num_threads)
-        if self.prefetcher is not None and isinstance(provider, GeneratedLevels):
-            provider.source = LevelSource(self.prefetcher, provider.generate)
-        return provider
 
     def _needs_single_steps(self) -> bool:
         return super()._needs_single_steps() or self._has_level_infos
@@ -387,9 +401,3 @@ class LevelEngine(GridEngine):
             for k, own_rows, own_seeds in self._by_options(rows, seeds):
                 if is_ahead[k]:
                     providers[k].order(own_seeds, own_rows)
-
-    def close(self) -> None:
-        """End the threads; see `Engine.close`."""
-        super().close()
-        if self.prefetcher is not None:
-            self.prefetcher.close()

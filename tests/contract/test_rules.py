@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 
 import gymnasium
 import numpy as np
@@ -76,13 +77,33 @@ def test_a_batch_passes_the_checker(id):
 @pytest.mark.parametrize("mode", MODES[:2])
 @pytest.mark.parametrize("id", EVERY)
 def test_an_unroll_equals_steps(id, mode):
-    envs, twin = (make(id, autoreset_mode=mode, num_threads=1 + k) for k in range(2))
+    envs, twin = (
+        make(id, autoreset_mode=mode, num_threads=1 + k, prefetch=bool(k))
+        for k in range(2)
+    )
     for env in (envs, twin):
         env.reset(seed=5)
     actions = draw(envs, 40)
     steps = [copy.deepcopy(twin.step(each)) for each in actions]
     assert_equal_steps(envs, envs.unroll(np.stack(actions)), steps)
     assert_same(envs.step(actions[0]), twin.step(actions[0]))
+
+
+def test_next_episodes_are_begun_ahead_of_time(monkeypatch):
+    envs, twin = (make(MERGE, 40, prefetch=k, num_threads=2) for k in (True, False))
+    envs.reset(seed=3, options=None)
+    twin.reset(seed=3)
+    slots = envs.engine.prefetcher._slots
+    for _ in range(2000):
+        if (slots.ready == slots.orders).all():
+            break
+        time.sleep(0.005)
+    draw_now = []
+    monkeypatch.setattr(envs.engine, "_draw_now", draw_now.append)
+    assert_same(*(env.reset() for env in (envs, twin)))
+    assert envs.get_state() == twin.get_state()
+    envs.close()
+    assert slots.is_stopped
 
 
 @pytest.mark.parametrize("id", EVERY)
