@@ -7,6 +7,7 @@ characters.
 import numpy as np
 
 from ._jit import kernel
+from .views import flat
 
 _U = np.uint64
 _1, _3 = _U(1), _U(3)
@@ -26,7 +27,7 @@ def copy_grids(start, stop, grids, out):
     grids : (n, H, W) uint8, C order, read
     out : (n, H, W) uint8, C order, written
     """
-    source, target = grids.reshape(grids.size), out.reshape(out.size)
+    source, target = flat(grids), flat(out)
     cells = _U(grids.shape[1] * grids.shape[2])
     for i in range(_U(start) * cells, _U(stop) * cells):
         target[i] = source[i]
@@ -49,7 +50,7 @@ def write_planes(start, stop, grids, out):
     # blocks would leave the range, are written cell by cell.  6x6: 13 ns a room; 23
     # with blocks that end with the plane, 125 cell by cell.
     size = grids.shape[1] * grids.shape[2]
-    cells, planes = grids.reshape(grids.size), out.reshape(out.size)
+    cells, planes = flat(grids), flat(out)
     num_cells, num_codes = _U(size), _U(out.shape[1])
     num_blocks = _U((size + _LANES - 1) // _LANES)
     last_rows = max(stop - 1 - (_LANES - 1) // size, start)
@@ -82,7 +83,7 @@ def write_pixels(start, stop, grids, colours, out):
         Red, green, blue of each code.
     out : (n, H, W, 3) uint8, written
     """
-    codes, pixels = grids.reshape(grids.size), out.reshape(out.size)
+    codes, pixels = flat(grids), flat(out)
     cells = _U(grids.shape[1] * grids.shape[2])
     for i in range(_U(start) * cells, _U(stop) * cells):
         for channel in range(_3):
@@ -105,7 +106,7 @@ def write_tiles(start, stop, grids, tiles, out):
     # tiles of 16 pixels, 6.3 us pixel by pixel.
     height, width, size = _U(grids.shape[1]), _U(grids.shape[2]), _U(tiles.shape[1])
     line = size * _3
-    lines, pixels = tiles.reshape(tiles.size), out.reshape(out.size)
+    lines, pixels = flat(tiles), flat(out)
     for i in range(_U(start), _U(stop)):
         for r in range(height):
             for y in range(size):

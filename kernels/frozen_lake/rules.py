@@ -21,6 +21,7 @@ from .._jit import kernel
 from ..outcomes import reaches_limit
 from ..rng.pcg64 import pcg_random, pcg_random_rows, pcg_seed
 from ..unroll import copy_range, make_level_kernels, make_unroll
+from ..views import as_uint8, flat
 
 PLAYER, ICE, HOLE, GOAL, PLAYER_IN_HOLE, PLAYER_ON_GOAL = range(6)
 NUM_CODES = 6
@@ -280,7 +281,7 @@ def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
     has_probs = np.uint64(probs.shape[0] == rewards.shape[0])
     prob_at = at * has_probs
     # Passes leave their results where the last one writes.
-    uniforms, codes = rewards, successes.view(np.uint8)
+    uniforms, codes = rewards, as_uint8(successes)
     # Passes without branches, see `kernels`: the draws, the table look-ups and the
     # results.  LLVM vectorises all but the look-ups: more than twice as fast as
     # `step_row` row by row.  The look-ups are a function of their own, or LLVM would
@@ -401,8 +402,8 @@ def write_grids(start, stop, at, maps, positions, out):
     num_cells, at = maps.shape[1], np.uint64(at)
     if maps.shape[0] == positions.shape[0]:
         copy_range(
-            maps.reshape(-1),
-            out.reshape(-1),
+            flat(maps),
+            flat(out),
             start * num_cells,
             stop * num_cells,
             at * np.uint64(num_cells),

@@ -31,6 +31,7 @@ import numpy as np
 from .._jit import kernel
 from ..outcomes import reaches_limit
 from ..unroll import copy_range, make_level_kernels, make_unroll
+from ..views import as_int8, flat
 
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
 NUM_CODES = 7
@@ -197,7 +198,7 @@ def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
     # All players move, then all results are written: 5.4 ns a row in two passes, 6.7 in
     # one, see `kernels`.
     # The first pass leaves its results where the second one writes.
-    target_deltas, shift = successes.view(np.int8), UP - first_action
+    target_deltas, shift = as_int8(successes), UP - first_action
     for i in range(np.uint64(start), np.uint64(stop)):
         action = NO_ACTION if skip_mask[i] else actions[at + i] + shift
         before = np.int64(players[i])
@@ -256,9 +257,7 @@ def _observe_rows(start, stop, at, state, out):
     """Write the grids of rows to ``out[0]``, (T * n, H * W) uint8."""
     grids = state[0][0]
     size = grids.shape[1]
-    copy_range(
-        grids.reshape(-1), out[0].reshape(-1), start * size, stop * size, at * size
-    )
+    copy_range(flat(grids), flat(out[0]), start * size, stop * size, at * size)
 
 
 @kernel
