@@ -82,13 +82,12 @@ bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
 	$(PYTHON) -m roll_vec.cli bench
 
-pages:  ## write the pages of docs/ that are generated, after a change of docstrings or help
-	$(PYTHON) -m website.api_pages
-	$(PYTHON) -m website.commands
-	$(PYTHON) -m website.game_pages
+pages:  ## write the figures of the pages, from the files in benchmarks/results
+	$(PYTHON) -m benchmarks.pages
 
 docs:  ## the documentation as a site, in build/site, with the extra docs; strict
-	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=docs \
+	    $(PYTHON) -m mkdocs build
 
 clean:  ## caches and builds
 	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \

@@ -15,10 +15,11 @@ from typing import Any
 from benchmarks.comparisons import RATIO
 from benchmarks.processes import ROOT
 from benchmarks.result import read_result
-from benchmarks.table import amounts, cells, description, setting, sides, skipped
+from benchmarks.table import amounts, cells, description, skipped
 
 README = "README.md"
 PERFORMANCE = "docs/performance.md"
+IMAGE = "performance.png"
 # The first marker names the result.
 BEGIN, END = "<!-- figures of ", "<!-- end of figures -->"
 
@@ -67,13 +68,11 @@ def report(result: Mapping[str, Any], path: str) -> str:
         Of the result, in the repository; the plot lies beside it.
     """
     link = posixpath.relpath(path, posixpath.dirname(PERFORMANCE))
-    image = posixpath.splitext(link)[0] + ".png"
     name = posixpath.basename(path)
     paragraphs = [
         f"{BEGIN}{path} -->",
-        f"![Environment steps a second against the number of environments]({image})",
+        f"![Environment steps a second against the number of environments]({IMAGE})",
         "\n".join(_table(result)),
-        "\n".join(_settings(result)),
         "  \n".join(description(result)),
         f"Command: `{result['machine']['command']}`. Every figure: [{name}]({link}).",
     ]
@@ -101,20 +100,6 @@ def _table(result: Mapping[str, Any]) -> list[str]:
         both = " | ".join(amounts(result, row))
         lines.append(f"| {title} | {median} | {spread} | {both} |")
     return lines
-
-
-def _settings(result: Mapping[str, Any]) -> list[str]:
-    """Return a table of the settings of both sides of each row."""
-    lines = ["<details><summary>Cores, batches, levels, observations</summary>", ""]
-    lines += ["| | ours | theirs |", "|---|---|---|"]
-    for row in result["rows"]:
-        if row["values"]:
-            both = [
-                "" if side is None else f"{side['engine']}: {setting(side)}"
-                for side in sides(result, row)
-            ]
-            lines.append(f"| {row['title']} | {' | '.join(both)} |")
-    return [*lines, "", "</details>"]
 
 
 def replace(page: str, text: str, new: str) -> str:
@@ -150,9 +135,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
     except ValueError as error:
         parser.error(str(error))
-    image = path.with_suffix(".png")
-    if not image.is_file():
-        parser.error(f"{image}: expected the plot, as python -m benchmarks.plot draws")
     for page, text in texts.items():
         (ROOT / page).write_text(text, "utf-8")
         print(f"written: {page}")

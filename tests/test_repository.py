@@ -94,5 +94,6 @@ def imports(file):
 
 def is_module(dotted):
     """Return whether a dotted name is a file or a folder of this repository."""
-    path = ROOT.joinpath(*dotted.split("."))
+    folder = ROOT / "docs" if dotted.startswith("website") else ROOT
+    path = folder.joinpath(*dotted.split("."))
     return path.with_suffix(".py").is_file() or path.is_dir()

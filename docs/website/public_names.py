@@ -10,7 +10,7 @@ from pathlib import Path
 
 import roll_vec
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Of a game, besides its package.
 _GAME_MODULES = ("level_files", "solver")
 # Adapters share these; users do not need them.
@@ -45,11 +45,6 @@ def public_names(module: str) -> list[str]:
 def first_line(module: str) -> str:
     """Return the first line of a module's docstring."""
     return (ast.get_docstring(_tree(module)) or "").partition("\n")[0]
-
-
-def repository_path(module: str) -> str:
-    """Return the path of a module's file in the repository."""
-    return _file_of(module).relative_to(ROOT).as_posix()
 
 
 def _file_of(module: str) -> Path:
