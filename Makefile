@@ -80,7 +80,7 @@ release:  ## everything of a release but the upload
 
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
-	$(PYTHON) -m roll_vec.cli bench
+	$(PYTHON) -m benchmarks
 
 pages:  ## write the pages of docs/ that are generated, after a change of docstrings or help
 	$(PYTHON) -m website.api_pages
