@@ -80,7 +80,7 @@ release:  ## everything of a release but the upload
 
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
-	$(PYTHON) -m roll_vec.cli bench
+	$(PYTHON) -m benchmarks
 
 pages:  ## write the figures of the pages, from the files in benchmarks/results
 	$(PYTHON) -m benchmarks.pages

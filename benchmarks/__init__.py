@@ -2,8 +2,8 @@
 
 ::
 
-    roll-vec bench --quick    # compare with other packages, within a minute
-    roll-vec bench --out benchmarks/results/NAME.json    # all cases, ten minutes
+    python -m benchmarks --quick    # compare with other packages, within a minute
+    python -m benchmarks --out benchmarks/results/NAME.json    # all cases, ten minutes
     python -m benchmarks.report benchmarks/results/NAME.json    # the published figures
     python -m benchmarks.custom_env module:id    # your environment's batch
     python -m benchmarks.goals    # goals of latency and threads: two runs

@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Draw the plot of a result beside it."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.plot",
-        description="Draw the plot of a result of roll-vec bench, a PNG beside it.",
+        description="Draw the plot of a result of `python -m benchmarks`.",
     )
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     path = parser.parse_args(arguments).result

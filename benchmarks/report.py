@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.report",
         description=f"Write the figures of {README} and {PERFORMANCE} from a result "
-        "of roll-vec bench.",
+        "of python -m benchmarks.",
     )
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     path = parser.parse_args(arguments).result.resolve()

@@ -56,7 +56,7 @@ def read_result(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON: {error}") from None
     for error in _errors(result):
-        raise ValueError(f"{path}: expected a result of roll-vec bench: {error}")
+        raise ValueError(f"{path}: expected a result of python -m benchmarks: {error}")
     return result
 
 

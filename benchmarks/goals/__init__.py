@@ -1,4 +1,4 @@
-"""Goals of speed and latency: the case `goals` of ``roll-vec bench``, and its page.
+"""Goals of speed and latency: the case `goals` of ``python -m benchmarks``, its page.
 
 ::
 

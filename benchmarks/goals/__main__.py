@@ -5,7 +5,7 @@ of docs/performance.md.  It takes some four minutes a run, and nothing is writte
 the last run has ended.  A machine that is busy is refused.
 
 ``python -m benchmarks.goals A.json B.json`` writes the same from files, of
-``roll-vec bench --cases goals --out A.json``.
+``python -m benchmarks --cases goals --out A.json``.
 """
 
 from __future__ import annotations

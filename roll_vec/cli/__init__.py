@@ -161,7 +161,6 @@ def make_parser() -> Parser:
     """Return the parser of all commands."""
     # Here, where `main` catches Ctrl-C: these imports take a third of a second.
     from roll_vec.cli import (
-        bench,
         completion,
         doctor,
         envs,
@@ -186,7 +185,7 @@ def make_parser() -> Parser:
     )
     commands = parser.add_commands()
     order = rollout, replay, eval, watch, export, play, envs, info, levels
-    for command in (*order, webshop, bench, doctor):
+    for command in (*order, webshop, doctor):
         command.add_parser(commands)
     completion.add_parser(commands, parser)
     return parser

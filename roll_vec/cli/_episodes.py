@@ -16,7 +16,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.cli._environments import mode_of
-from roll_vec.cli._transcript import Transcript
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
 from roll_vec.vector.successes import episode_successes
@@ -108,7 +107,6 @@ def roll_out(
     seed: int,
     on_progress: Callable[[int, int, float], None] | None = None,
     interval: float = 0.1,
-    transcript: Transcript | None = None,
     recorder: Recorder | None = None,
 ) -> RolloutSummary:
     """Reset with a seed, step `steps` times and account for the episodes that end.
@@ -128,8 +126,6 @@ def roll_out(
         `interval` seconds.
     interval : float, default 0.1
         Seconds between two calls of `on_progress`.
-    transcript : Transcript, optional
-        Receives the observations, actions and rewards of every step.
     recorder : Recorder, optional
         Receives the actions and all results.
 
@@ -156,7 +152,6 @@ def roll_out(
         first_end = now = perf_counter()
         while num_steps < steps:
             actions = policy(observations)
-            previous, resetting = observations, tracker.resetting
             try:
                 results = env.step(actions)
             except Exception as error:
@@ -168,8 +163,6 @@ def roll_out(
             observations, rewards, terminations, truncations, infos = results
             # The account and the record have the same steps.
             with section:
-                if transcript is not None:
-                    transcript.add(previous, actions, rewards, resetting)
                 if recorder is not None:
                     recorder.add_step(actions, *results)
                 dones = tracker.add(rewards, terminations, truncations, infos)

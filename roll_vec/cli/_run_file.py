@@ -6,6 +6,7 @@ actions, a digest a frame, and the columns of all results; see `RunRecorder`.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import zlib
@@ -40,14 +41,13 @@ __all__ = [
 ]
 
 KIND = "run"
-# A block has a bit for each byte, and zlib never makes more than `MAX_RATIO` bytes of
-# one.  In a file of a stranger the block may be compressed once more, without a limit.
-_MAX_ENTRY, _MAX_ENTRY_RATIO = 1 << 27, 8 * MAX_RATIO
 # The version of the format: a file of another version is refused by name.
-FORMAT = 1
+FORMAT = 2
+_OTHER_FORMATS = " (roll_vec 0.2.0 reads version 1)"
 
 _DAMAGE = (
-    *(LookupError, ValueError, TypeError, AttributeError, zlib.error),
+    *(LookupError, ValueError, TypeError, AttributeError, EOFError),
+    *(zlib.error, gzip.BadGzipFile),
     *(MemoryError, OverflowError, RecursionError),
 )
 
@@ -267,7 +267,7 @@ def load_run(path: Path) -> Run:
     OSError
         If it cannot be read.
     """
-    header, arrays = read_npz(path, KIND, FORMAT)
+    header, arrays = read_npz(path, KIND, FORMAT, _OTHER_FORMATS)
     with refuse_damage(path):
         is_reset, exception = arrays["is_reset"], header["exception"]
         # Files of earlier versions do not have them.
@@ -282,5 +282,6 @@ def load_run(path: Path) -> Run:
             fault_counts=None if faults is None else [int(each) for each in faults],
             _header=header,
             _arrays=arrays,
-            _max_entry=max(_MAX_ENTRY, _MAX_ENTRY_RATIO * path.stat().st_size),
+            # An entry is compressed: in an honest file it is no larger.
+            _max_entry=MAX_RATIO * path.stat().st_size,
         )

@@ -129,15 +129,15 @@ def _make_env(arguments: argparse.Namespace, env_id: str, num_envs: int) -> Any:
             render_mode=render_mode,
         )
 
-    return _with_render_mode(make, arguments.terminal)
+    return _with_render_mode(make, arguments.text)
 
 
-def _with_render_mode(make: Callable[[str | None], Any], is_terminal: bool) -> Any:
+def _with_render_mode(make: Callable[[str | None], Any], is_text: bool) -> Any:
     """Return a batch with pictures, else with drawings in text, if it needs them.
 
-    A terminal shows no pictures.
+    A text shows no pictures.
     """
-    first, *others = ("ansi", "text") if is_terminal else ("rgb_array", "ansi", "text")
+    first, *others = ("ansi", "text") if is_text else ("rgb_array", "ansi", "text")
     env = make(first)
     if isinstance(env.single_observation_space, Text):
         return env
@@ -219,7 +219,7 @@ def _replay(
             message = f"{run.path} cannot be played here: {one_line(error)}"
             raise UsageError(message) from error
 
-    env = _with_render_mode(make, arguments.terminal)
+    env = _with_render_mode(make, arguments.text)
     try:
         steps = min(run.num_steps, arguments.steps or run.num_steps)
         recorder = _BoundedRecorder(env, env_ids, steps)

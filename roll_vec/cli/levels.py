@@ -248,7 +248,7 @@ def _show(arguments: argparse.Namespace) -> int:
     env: Any = make_vector(name, count, options=source.options, render_mode="rgb_array")
     try:
         env.reset(seed=list(range(count)))
-        picture, _ = draw_boards(env, name, options=source.options, count=count, seed=0)
+        picture, _ = draw_boards(env, count, has_scale="render_scale" in source.options)
     finally:
         env.close()
     with write_errors("--out", arguments.out):

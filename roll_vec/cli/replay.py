@@ -14,7 +14,6 @@ from gymnasium.vector import VectorEnv
 
 from roll_vec.cli._arguments import add_option_argument, integer_from
 from roll_vec.cli._differences import Difference, find_difference
-from roll_vec.cli._env_view import EnvView
 from roll_vec.cli._errors import FAILURE, UsageError, argument_error, one_line
 from roll_vec.cli._frames import Frame, to_frame
 from roll_vec.cli._imports import require
@@ -49,7 +48,7 @@ digest of the recorded value is shown in its place.
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
   roll-vec replay run.npz
-  roll-vec replay run.npz --env 3
+  roll-vec watch run.npz --envs 3 --text
   roll-vec replay run.npz --threads 1
   roll-vec rollout roll_vec/Countdown-v0 --save texts.npz
   roll-vec replay texts.npz -o workers=0
@@ -78,14 +77,7 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="threads of an environment that has them (default: its own choice)",
     )
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument(
-        "--env",
-        type=integer_from(0),
-        metavar="I",
-        help="show the steps of environment I, with its boards or texts",
-    )
-    output.add_argument(
+    parser.add_argument(
         "--quiet",
         action="store_true",
         help="no progress bar and no output; the exit code says all",
@@ -103,26 +95,14 @@ def _run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
         raise argument_error("FILE.npz", text) from error
-    if arguments.env is not None and arguments.env >= run.setup.num_envs:
-        text = f"expected 0 to {run.setup.num_envs - 1}, got {arguments.env}"
-        raise argument_error("--env", text)
     try:
-        env = run.setup.make_batch(
-            arguments.options,
-            arguments.threads,
-            None if arguments.env is None else "ansi",
-        )
+        env = run.setup.make_batch(arguments.options, arguments.threads)
     except (UsageError, InvalidOptionError) as error:
         message = f"{path} cannot be played here: {one_line(error)}"
         raise UsageError(message) from error
     try:
-        view = None
-        if arguments.env is not None:
-            view = EnvView(env, arguments.env, sys.stdout)
-        # A bar would be drawn over the steps.
-        quiet = arguments.quiet or view is not None
-        with stepping_bar(run.num_steps, quiet) as on_progress:
-            result = replay(env, run, on_progress, view=view)
+        with stepping_bar(run.num_steps, arguments.quiet) as on_progress:
+            result = replay(env, run, on_progress)
     finally:
         env.close()
     if not arguments.quiet:

@@ -200,11 +200,6 @@ class FrameRecorder:
 
     # ---------------------------------------------------------------- result
 
-    @property
-    def num_frames(self) -> int:
-        """Frames so far, of all environments."""
-        return len(self._ticks) * len(self._frames)
-
     def recording(
         self,
         id: str,
@@ -227,7 +222,6 @@ class FrameRecorder:
             tiles=self._views.tiles,
             meanings=tuple(cell.meaning for cell in self._views.cells),
             glyphs=tuple(cell.glyph for cell in self._views.cells),
-            colours=tuple(cell.colour for cell in self._views.cells),
             difference=difference,
             is_replay=is_replay,
         )

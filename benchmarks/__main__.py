@@ -1,22 +1,16 @@
-"""``roll-vec bench``: compare speeds with other packages, in a checkout."""
+"""``python -m benchmarks``: compare speeds with other packages, in a checkout."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._arguments import integer_from
-from roll_vec.cli._errors import UsageError, argument_error
-from roll_vec.cli._files import check_target, new_file
-from roll_vec.cli._imports import import_from_here
-from roll_vec.cli._signals import ending_signals
-from roll_vec.errors import MissingExtraError
-
-__all__ = ["add_parser"]
+from benchmarks import peers, suite, table
+from benchmarks.progress import progress_bars
+from roll_vec.files import replace_file
 
 _DESCRIPTION = """\
 Measure roll_vec beside other packages: Gymnasium's SyncVectorEnv and
@@ -54,9 +48,9 @@ A peer may be installed in another Python environment, which does not need
 roll_vec. A whole run takes some ten minutes, a quick one less than one.
 
 examples:
-  roll-vec bench --quick
-  roll-vec bench --cases steps rooms --rounds 7 --out run.json
-  roll-vec bench --peer-python envpool=/path/to/envpool/bin/python \\
+  python -m benchmarks --quick
+  python -m benchmarks --cases steps rooms --rounds 7 --out run.json
+  python -m benchmarks --peer-python envpool=/path/to/bin/python \\
       --peer-python jumanji=/path/to/jumanji/bin/python
   python -m benchmarks.report benchmarks/results/run.json   # published figures
   python -m benchmarks.goals    # the case goals twice, and its published table
@@ -96,13 +90,20 @@ def _peer_python(text: str) -> tuple[str, str]:
     return name, path
 
 
-def add_parser(commands: Any) -> None:
-    """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "bench",
-        help="measure speeds beside others', in a checkout",
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        message = f"expected an integer from 1 up, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print a table and write a file; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
         description=_DESCRIPTION,
         epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--quick", action="store_true", help="fewer cases and sizes, shorter rounds"
@@ -116,14 +117,14 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=integer_from(1),
+        type=_positive,
         metavar="N",
         help="times that each contender is measured (default: 5, quick: 3)",
     )
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path("roll-vec-bench.json"),
+        default=Path("benchmarks.json"),
         metavar="FILE",
         help="where every figure is written, the plot beside it as .png "
         "(default: %(default)s)",
@@ -136,33 +137,18 @@ def add_parser(commands: Any) -> None:
         metavar="PEER=PYTHON",
         help="the interpreter that has a peer, if it is another one; may be repeated",
     )
-    parser.set_defaults(run=_run)
+    return _run(parser, parser.parse_args(argv))
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    if not Path("benchmarks/suite.py").is_file():
-        message = (
-            "bench: expected to be run in the root of a checkout of roll_vec, where "
-            f"the folder benchmarks is, got {Path.cwd()}"
-        )
-        raise UsageError(message)
-    if arguments.out.suffix.lower() != ".json":
-        text = f"expected a file .json, got {str(arguments.out)!r}"
-        raise argument_error("--out", text)
-    check_target("--out", arguments.out)
-    if importlib.util.find_spec("rich") is None:
-        feature = "roll-vec bench"
-        raise MissingExtraError(feature, extra="bench", package="rich")
-    peers, progress, suite, table = (
-        import_from_here(f"benchmarks.{name}")
-        for name in ("peers", "progress", "suite", "table")
-    )
+def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    out = arguments.out
+    if out.suffix.lower() != ".json" or not out.parent.is_dir():
+        parser.error(f"--out: expected a file .json in a folder, got {str(out)!r}")
     interpreters = dict(arguments.peer_python)
     for name, python in interpreters.items():
         reason = peers.interpreter_error(name, python)
         if reason is not None:
-            message = f"--peer-python {name}: {python} {reason}"
-            raise UsageError(message)
+            parser.error(f"--peer-python {name}: {python} {reason}")
     plan = suite.plan_of(
         arguments.cases,
         arguments.rounds,
@@ -171,25 +157,25 @@ def _run(arguments: argparse.Namespace) -> int:
         _command(arguments),
     )
     try:
-        with ending_signals(), progress.progress_bars() as report_progress:
+        with progress_bars() as report_progress:
             result = suite.run(plan, report_progress)
     except suite.Interrupted as stop:
         # The figures until now go into the table alone: a file has a whole run.
         table.show(stop.result)
-        raise
+        return 130
     # First: even if the file cannot be written, the figures have been shown.
     table.show(result)
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    with new_file("--out", arguments.out) as file:
+    with replace_file(out) as file:
         file.write(text.encode())
-    lines = [f"written: {arguments.out}", *_draw(result, arguments.out)]
+    lines = [f"written: {out}", *_draw(result, out)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
 def _command(arguments: argparse.Namespace) -> str:
     """Return the command that was typed, without absolute paths of this machine."""
-    words = ["roll-vec bench"]
+    words = ["python -m benchmarks"]
     words += ["--quick"] * arguments.quick
     words += ["--cases", *arguments.cases] if arguments.cases else []
     words += ["--rounds", str(arguments.rounds)] if arguments.rounds else []
@@ -202,9 +188,15 @@ def _draw(result: Any, out: Path) -> list[str]:
     """Draw the plot; return a line about it."""
     image = out.with_suffix(".png")
     try:
-        is_drawn = import_from_here("benchmarks.plot").draw(result, image)
+        from benchmarks.plot import draw
+
+        is_drawn = draw(result, image)
     except ImportError as error:
         return [f"no plot: {error}; it needs matplotlib, of the extra bench"]
     except OSError as error:
         return [f"no plot: {image} cannot be written: {error.strerror}"]
     return [f"plot: {image}"] if is_drawn else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
