@@ -79,8 +79,7 @@ release:  ## everything of a release but the upload
 	$(PYTHON) -m tests.wheels.release
 
 bench:  ## the benchmarks, measured
-	$(PYTHON) -m pytest benchmarks --benchmark-enable
-	$(PYTHON) -m benchmarks
+	$(PYTHON) -m benchmarks --out build/benchmarks.json
 
 pages:  ## write the figures of the pages, from the files in benchmarks/results
 	$(PYTHON) -m benchmarks.pages
@@ -91,5 +90,5 @@ docs:  ## the documentation as a site, in build/site, with the extra docs; stric
 
 clean:  ## caches and builds
 	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
-	    .import_linter_cache .benchmarks *.egg-info
+	    .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,6 @@
 """The programs in docs/examples that need no PyTorch."""
 
 import importlib
-import json
 import re
 import runpy
 import sys
@@ -9,7 +8,7 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.shards import page
+from benchmarks import pages
 from tests.conftest import JIT_OFF, ROOT
 
 FOLDER = ROOT / "docs" / "examples"
@@ -183,15 +182,10 @@ def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, sec
     assert simulation.local_time(costs, 8, 4) == 20.0
 
 
-@pytest.mark.parametrize(
-    "part", ["measured", pytest.param("all", marks=pytest.mark.slow)]
-)
-def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
+@pytest.mark.slow
+def test_figures_of_the_page_of_clusters_are_those_of_its_file():
     text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
-    content = json.loads(simulation.FIGURES.read_text())
-    if part == "all":
-        assert page.render(text, content) == text
-    assert "\n".join(page.measured(content)) in text
+    assert pages.fill(text) == text
 
 
 def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):

@@ -105,11 +105,18 @@ def show_terms(_: str) -> str:
 def show_splits(_: str) -> str:
     """Return the table of all evaluation splits, with the begin of their digests."""
     rows = [
-        (f"`{x.id}`", f"`{x.name}`", f"{len(x):,}", x.title, f"`{x.digest[:12]}`")
+        (
+            f"`{x.id}`",
+            f"`{x.name}`",
+            f"{len(x):,}",
+            x.title,
+            " ".join(f"`{name}={value!r}`" for name, value in x.keywords.items()),
+            f"`{x.digest[:12]}`",
+        )
         for by_name in SPLITS.values()
         for x in by_name.values()
     ]
-    return _table(("id", "split", "episodes", "of", "digest"), rows)
+    return _table(("id", "split", "episodes", "of", "keywords", "digest"), rows)
 
 
 def show_modules(_: str) -> str:

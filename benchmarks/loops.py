@@ -25,10 +25,9 @@ from benchmarks.batches import (
     make,
     settings_of,
 )
-from benchmarks.tasks import Rate, Unavailable
+from benchmarks.tasks import STATISTICS, Figure
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
-from roll_vec.errors import RollVecError
 
 # Four episodes of 100 steps, each followed by the step that resets.
 ROUND_STEPS = 404
@@ -74,10 +73,7 @@ def make_rooms(num_envs: int, **keywords: Any) -> Any:
     """Make a batch of Sokoban; with ``num_levels`` all rooms are drawn already."""
     if "num_levels" in keywords:
         return make(SOKOBAN, num_envs, **keywords)
-    try:
-        return gymnasium.make_vec(SOKOBAN, num_envs=num_envs, **keywords)
-    except (RollVecError, TypeError) as error:
-        raise Unavailable(str(error)) from None
+    return gymnasium.make_vec(SOKOBAN, num_envs=num_envs, **keywords)
 
 
 def rooms_per_step(env: Any, actions: NDArray[np.int64]) -> float:
@@ -110,89 +106,56 @@ def run_loop(
     return turns, steps
 
 
-class _Loops(Rate):
-    """Rounds of loops with a policy whose length is measured before each of them.
-
-    Its ``details`` have the policy's length, ``policy_us``.
+class Loops:
+    """Loops with a policy whose length is measured before each of them.
 
     Parameters
     ----------
-    unit : str
     num_envs, num_steps : int
     has_policy : bool
+        False: a turn is a step alone.
     keywords : dict
         Of the batch with fresh rooms.
     """
 
     def __init__(
-        self,
-        unit: str,
-        num_envs: int,
-        num_steps: int,
-        has_policy: bool,
-        keywords: dict[str, Any],
+        self, num_envs: int, num_steps: int, has_policy: bool, keywords: dict[str, Any]
     ) -> None:
         self.env = make_rooms(num_envs, **keywords)
         self.actions = draw_actions(self.env, num_steps)
         levels = "6x6, 3 boxes, a fresh room every episode"
-        super().__init__(lambda: 0, unit, settings_of(self.env, levels))
+        self.settings = settings_of(self.env, levels)
         self.has_policy = has_policy
         self._rooms = rooms_per_step(self.env, self.actions)
-        self._pause = num_envs * SECONDS_PER_LEVEL
         self._seed = 0
 
-    def _run(
-        self, env: Any, spins: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        loop = run_loop(env, self.actions, spins, self._seed)
-        # Background threads would take time from whatever is measured next.
-        time.sleep(self._pause)
-        return loop
-
-    def _count_spins(self) -> int:
+    def run(self, *envs: Any) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the seconds of turns and of steps in a loop over each batch."""
         self._seed += 1
-        if not self.has_policy:
-            return 0
-        seconds = POLICY_OVER_GENERATION * self._rooms * seconds_per_room()
-        self.details = {"policy_us": round(seconds * 1e6)}
-        return max(round(seconds * spins_per_second()), 1)
-
-
-class LoopRatio(_Loops):
-    """Seconds of the loop with fresh rooms over those of the loop with kept rooms."""
-
-    def __init__(self, num_envs: int, num_steps: int, keywords: dict[str, Any]) -> None:
-        super().__init__("× as long", num_envs, num_steps, True, keywords)
-        self.kept_rooms = make_rooms(num_envs, num_levels=num_envs)
-
-    def measure(self, seconds: float) -> float:
-        """Run both loops once, whatever ``seconds``; return the ratio."""
-        spins = self._count_spins()
-        fresh, _ = self._run(self.env, spins)
-        kept_rooms, _ = self._run(self.kept_rooms, spins)
-        return float(fresh.sum() / kept_rooms.sum())
-
-
-class SlowestTurn(_Loops):
-    """The time of a round's slowest turn over that of its median turn.
-
-    Its ``details`` have ``step_us`` as well: the times of all steps, as one text.
-    """
-
-    def measure(self, seconds: float) -> float:
-        """Run a loop once, whatever ``seconds``; return the ratio."""
-        spins = self._count_spins()
-        turns, steps = self._run(self.env, spins)
-        texts = " ".join(f"{1e6 * step:.0f}" for step in steps)
-        self.details = {"policy_us": 0, **self.details, "step_us": texts}
-        return float(turns.max() / np.median(turns))
+        spins = 0
+        if self.has_policy:
+            seconds = POLICY_OVER_GENERATION * self._rooms * seconds_per_room()
+            spins = max(round(seconds * spins_per_second()), 1)
+        loops = []
+        for env in envs:
+            loops.append(run_loop(env, self.actions, spins, self._seed))
+            # Background threads would take time from whatever is measured next.
+            time.sleep(env.num_envs * SECONDS_PER_LEVEL)
+        return loops
 
 
 def loop_ratio(
     num_envs: int = 4096, num_steps: int = ROUND_STEPS, **keywords: Any
-) -> Rate:
+) -> Figure:
     """Compare a loop with fresh rooms with one whose rooms were drawn before."""
-    return LoopRatio(num_envs, num_steps, keywords)
+    loops = Loops(num_envs, num_steps, True, keywords)
+    kept_rooms = make_rooms(num_envs, num_levels=num_envs)
+
+    def measure(_: float) -> float:
+        (fresh, _), (kept, _) = loops.run(loops.env, kept_rooms)
+        return float(fresh.sum() / kept.sum())
+
+    return Figure(measure, "× as long", loops.settings)
 
 
 def slowest_turn(
@@ -200,6 +163,29 @@ def slowest_turn(
     num_steps: int = ROUND_STEPS,
     has_policy: bool = True,
     **keywords: Any,
-) -> Rate:
+) -> Figure:
     """Compare the slowest turn with the median turn, with or without a policy."""
-    return SlowestTurn("× the median", num_envs, num_steps, has_policy, keywords)
+    loops = Loops(num_envs, num_steps, has_policy, keywords)
+
+    def measure(_: float) -> float:
+        ((turns, _),) = loops.run(loops.env)
+        return float(turns.max() / np.median(turns))
+
+    return Figure(measure, "× the median", loops.settings)
+
+
+def step_time(
+    statistic: str,
+    num_envs: int = 4096,
+    num_steps: int = ROUND_STEPS,
+    has_policy: bool = True,
+    **keywords: Any,
+) -> Figure:
+    """Return a statistic of the times of a loop's steps in ms."""
+    loops = Loops(num_envs, num_steps, has_policy, keywords)
+
+    def measure(_: float) -> float:
+        ((_, steps),) = loops.run(loops.env)
+        return STATISTICS[statistic](steps.tolist()) * 1e3
+
+    return Figure(measure, "ms", loops.settings)

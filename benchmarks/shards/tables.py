@@ -1,59 +1,32 @@
-"""The figures of docs/cluster.md, from docs/cluster.json alone."""
+"""The figures of docs/cluster.md, from the file of results alone."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import sys
+import functools
+import json
 from collections.abc import Mapping
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from benchmarks.shards.rates import SHARDS
+from benchmarks.baselines.examples import import_example
+from benchmarks.result import RESULTS as FOLDER
 
-__all__ = ["render", "write"]
-
-ROOT = Path(__file__).resolve().parents[2]
-MEASURED = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.DOTALL)
-SIMULATED = re.compile(r"(<!-- simulated -->\n).*?(<!-- end -->)", re.DOTALL)
+SHARDS = (1, 2, 4)
+RESULTS = FOLDER / "cluster.json"
 # Of which the page has a table of the simulation.
-SHOWN = ("Sokoban, grids", "Countdown", "WebShop")
+SHOWN = ("Sokoban, grids", "WebShop")
 
 
-def load_simulation() -> ModuleType:
-    """Return the program docs/examples/cluster_simulation.py as a module."""
-    path = ROOT / "docs" / "examples" / "cluster_simulation.py"
-    spec = importlib.util.spec_from_file_location("cluster_simulation", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # A dataclass looks for its module by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+@functools.cache
+def content() -> dict[str, Any]:
+    """Return the file of results."""
+    parsed: dict[str, Any] = json.loads(RESULTS.read_text("utf-8"))
+    return parsed
 
 
-def render(text: str, content: Mapping[str, Any]) -> str:
-    """Return the page with the figures of a file's content."""
-    for pattern, lines in (
-        (MEASURED, measured(content)),
-        (SIMULATED, simulated(content)),
-    ):
-        block = "\n" + "\n".join(lines) + "\n\n"
-        text, count = pattern.subn(lambda m, b=block: m[1] + b + m[2], text)
-        assert count == 1, pattern.pattern
-    return text
-
-
-def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write figures into the page, and draw its picture."""
-    path.write_text(render(path.read_text("utf-8"), content), "utf-8")
-    simulation = load_simulation()
-    options = simulation.make_parser([]).parse_args([])
-    costs = simulation.costs_of(content, simulation.SLOW, options)
-    title = simulation.SLOW
-    simulation.draw(path.with_suffix(".png"), costs, title, options.cores)
+def show_table(words: str) -> str:
+    """Return the figures ``measured`` or ``simulated``."""
+    show = {"measured": measured, "simulated": simulated}[words]
+    return "\n".join(show(content()))
 
 
 def measured(content: Mapping[str, Any]) -> list[str]:
@@ -96,15 +69,14 @@ def measured(content: Mapping[str, Any]) -> list[str]:
     versions = ", ".join(f"{n} {v}" for n, v in machine["versions"].items())
     lines.append(
         f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, "
-        f"{versions}; revision {machine['revision']}. Command: `{machine['command']}`; "
-        "every figure: [cluster.json](cluster.json)."
+        f"{versions}; revision {machine['revision']}. Command: `{machine['command']}`."
     )
     return lines
 
 
 def simulated(content: Mapping[str, Any]) -> list[str]:
     """Return the lines of the simulation."""
-    simulation = load_simulation()
+    simulation = import_example("cluster_simulation")
     options = simulation.make_parser([]).parse_args([])
     lines: list[str] = []
     for name in (*SHOWN, simulation.SLOW):
