@@ -1,8 +1,8 @@
 """The results of frameworks, their figures in pages, and the tables of their index.
 
 benchmarks/results/frameworks.json has the last result of each framework, by name:
-``status`` (``passed``, ``failed`` or ``not run``) and ``reason``, which is empty where it passed; and if it
-could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
+``status`` (``passed``, ``failed`` or ``not run``) and ``reason``, which is empty where
+it passed; and if it could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
 (``cpu``, ``cores``), ``python``, ``versions`` of the packages, and ``rows``:
 
 ``what``, ``result``
