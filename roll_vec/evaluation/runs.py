@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.result_files import ResultHeader, ResultLog
+from roll_vec.evaluation.results import ResultHeader, ResultLog
 from roll_vec.evaluation.split import Split
 
 __all__ = ["Play", "evaluate"]
