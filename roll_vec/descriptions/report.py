@@ -10,8 +10,6 @@ from roll_vec.descriptions.environments import EnvDescription
 from roll_vec.descriptions.keywords import Keyword
 from roll_vec.game_descriptions import GameDescription
 
-__all__ = ["format_description"]
-
 WIDTH = 80
 # A row's first columns have at most this width; longer ones get a line of their own.
 _MAX_COLUMN = 31

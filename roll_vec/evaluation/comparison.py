@@ -18,8 +18,6 @@ from roll_vec.evaluation.statistics import (
     paired_rate_interval,
 )
 
-__all__ = ["Comparison", "compare_results"]
-
 
 @dataclass(frozen=True)
 class Comparison:

@@ -13,8 +13,6 @@ from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.results import ResultHeader, ResultLog
 from roll_vec.evaluation.split import Split
 
-__all__ = ["Play", "evaluate"]
-
 Play: TypeAlias = Callable[[Sequence[int]], Iterator[EpisodeRecord]]
 """Plays some episodes of a split, by their numbers, and yields each at its end."""
 

@@ -18,8 +18,6 @@ from roll_vec.options import check_bool, check_int
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-__all__ = ["ExportResult", "TooFewSuccessesError", "export", "partial_folder"]
-
 # Of the journal: one of another version is refused.
 _VERSION = 2
 # Unless max_episodes says otherwise.

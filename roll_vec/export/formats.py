@@ -14,16 +14,6 @@ from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory
 
-__all__ = [
-    "FORMATS",
-    "MALFORMED",
-    "Format",
-    "Row",
-    "check_unicode",
-    "find_format",
-    "register_format",
-]
-
 MALFORMED = ValueError, TypeError, LookupError, AttributeError, RecursionError
 """What readers of rows meet in JSON that no export writes."""
 

@@ -14,8 +14,6 @@ from roll_vec.export.formats import MALFORMED, Format, Row
 from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory, to_messages
 
-__all__ = ["MessagesFormat"]
-
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _write_ascii = json.JSONEncoder(allow_nan=False).encode
 

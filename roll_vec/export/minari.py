@@ -17,8 +17,6 @@ from roll_vec.export.source import Source, encode_keywords, stack
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-__all__ = ["MinariFormat"]
-
 _NAME = re.compile(r"[-_\w]+-v\d+")
 # Episodes that are handed to Minari at once.
 _BLOCK = 1024

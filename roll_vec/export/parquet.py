@@ -17,8 +17,6 @@ from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-__all__ = ["ParquetFormat"]
-
 # Of a row group.
 _GROUP_ROWS = 512
 _METADATA = b"roll_vec"

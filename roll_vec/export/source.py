@@ -20,18 +20,6 @@ from roll_vec.options import check_int
 from roll_vec.trajectories import Policy, Trajectory, Turn, play_seeds
 from roll_vec.vector.env import BatchOptions
 
-__all__ = [
-    "MAX_SEED",
-    "NUM_ENVS",
-    "Source",
-    "encode_keywords",
-    "make_batch",
-    "player_source",
-    "policy_source",
-    "recorded_source",
-    "stack",
-]
-
 # A column of larger seeds becomes float64 in readers of JSON, which loses digits.
 MAX_SEED = (1 << 63) - 1
 NUM_ENVS = 256

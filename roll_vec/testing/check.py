@@ -11,8 +11,6 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.testing.context import Context
 from roll_vec.testing.report import Problem
 
-__all__ = ["Check", "Problems", "check"]
-
 Problems: TypeAlias = Iterator[Problem]
 CheckFunction: TypeAlias = Callable[[Context, AutoresetMode], Problems]
 Modes: TypeAlias = Literal["once", "each"] | AutoresetMode

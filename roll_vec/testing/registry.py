@@ -13,8 +13,6 @@ from roll_vec.testing import checks_results as results
 from roll_vec.testing import checks_seeds as seeds
 from roll_vec.testing.check import Check
 
-__all__ = ["GENERAL", "GROUPS"]
-
 # Codes and titles of findings that belong to no check.
 GENERAL = {
     "raises": "documented uses raise nothing",
