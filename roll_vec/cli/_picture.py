@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.cli._errors import one_line
+from roll_vec.errors import one_line
 from roll_vec.render.mosaic import mosaic
 
 __all__ = ["MAX_BOARDS", "NoPictureError", "draw_boards"]

@@ -7,8 +7,8 @@ import sys
 import textwrap
 from typing import Any
 
-from roll_vec.cli._environments import import_module
 from roll_vec.cli._screen import format_rows
+from roll_vec.recordings.environments import import_module
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["add_parser"]

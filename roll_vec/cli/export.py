@@ -17,16 +17,15 @@ from roll_vec.cli._errors import (
     INTERRUPTED,
     UsageError,
     argument_error,
-    one_line,
     say_error,
 )
 from roll_vec.cli._export_sources import make_source
 from roll_vec.cli._files import write_errors
-from roll_vec.cli._imports import require, search_here
+from roll_vec.cli._imports import require
 from roll_vec.cli._policies import ENDPOINT_FORM, FORMS
 from roll_vec.cli._progress import progress_bars, waiting
 from roll_vec.cli._signals import ending_signals
-from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
 from roll_vec.evaluation import ChatError
 from roll_vec.export import (
     FORMATS,
@@ -37,6 +36,7 @@ from roll_vec.export import (
     export,
     verify,
 )
+from roll_vec.recordings.environments import search_here
 
 __all__ = ["add_parser"]
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from roll_vec.cli._arguments import add_option_argument
-from roll_vec.cli._environments import full_id, make_or_refuse
+from roll_vec.recordings.environments import full_id, make_or_refuse
 
 __all__ = ["add_parser"]
 

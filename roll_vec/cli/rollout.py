@@ -15,25 +15,22 @@ from roll_vec.cli._arguments import (
     integer_from,
     refuse_arguments,
 )
-from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._episodes import RolloutSummary, roll_out
-from roll_vec.cli._errors import (
-    FAILURE,
-    INTERRUPTED,
-    argument_error,
-    one_line,
-    say_error,
-)
+from roll_vec.cli._errors import FAILURE, INTERRUPTED, argument_error, say_error
 from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._picture import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
 from roll_vec.cli._progress import stepping_bar
-from roll_vec.cli._recorder import RunRecorder
-from roll_vec.cli._report import RunConfig, fault_rows, result_table
-from roll_vec.cli._run_file import save_run
-from roll_vec.cli._run_setup import plan_run
-from roll_vec.errors import InvalidActionError
+from roll_vec.cli._report import fault_rows, result_table
+from roll_vec.errors import InvalidActionError, one_line
+from roll_vec.recordings import (
+    RolloutSummary,
+    RunRecorder,
+    plan_run,
+    roll_out,
+    save_run,
+)
+from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 
 __all__ = ["add_parser"]
@@ -238,21 +235,17 @@ def _run(arguments: argparse.Namespace) -> int:
             recorder = RunRecorder(env, arguments.save_values)
         summary = _roll_out(env, policy, arguments, recorder)
         more_rows = fault_rows(env, summary)
-        config = RunConfig(
-            id=arguments.id,
-            num_envs=arguments.num_envs,
-            steps=arguments.steps,
-            seed=arguments.seed,
-            policy=arguments.policy,
-            autoreset=arguments.autoreset,
-            options=arguments.options,
-        )
         notes = []
         if setup is not None and recorder is not None:
             with write_errors("--save", arguments.save):
-                faults = getattr(env.unwrapped, "fault_counts", None)
-                episodes = summary.episodes
-                save_run(arguments.save, setup, config, episodes, recorder, faults)
+                save_run(
+                    arguments.save,
+                    setup,
+                    recorder,
+                    summary.episodes,
+                    seed=arguments.seed,
+                    policy=arguments.policy,
+                )
             notes.append(f"run: {arguments.save}")
         if summary.exception is not None:
             say_error(f"a step raised an exception; run: {arguments.save}")
@@ -266,7 +259,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from rich.console import Console
 
         console = Console()
-        console.print(result_table(config, summary, more_rows))
+        console.print(result_table(arguments, summary, more_rows))
         notes += _out_of_reach(policy)
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)

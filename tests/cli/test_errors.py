@@ -95,7 +95,7 @@ ERRORS = [
     ),
     (
         f"rollout {ECHO} --num-envs 2 --policy user_envs:words --save run.npz",
-        "--save: actions are saved as plain data, and these are not",
+        "actions: expected plain data, which can be saved: ",
     ),
     # Evaluation.
     ("eval --split test", "argument ID: expected the id"),
@@ -205,7 +205,7 @@ ERRORS = [
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
     (f"{RUN_PAGE} --envs 1 --num 2", "--num: not allowed with argument --envs"),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),
-    (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: argument -o: map_"),
+    (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: map_name may n"),
     # Catalogues.
     ("webshop index items.json", "--out: expected a folder, or --check, or both"),
     ("webshop index a.json b.json --check", "FILES: a.json and b.json would both be p"),

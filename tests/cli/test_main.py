@@ -158,8 +158,9 @@ def test_progress_of_steps_is_told_at_both_ends_and_now_and_then(works, monkeypa
     def tell(*_):
         return contextlib.nullcontext(lambda *told: calls.append(told))
 
-    for name in ("_episodes", "replay"):
-        monkeypatch.setattr(f"roll_vec.cli.{name}.perf_counter", lambda: next(clock))
+    for name in ("episodes", "replays"):
+        path = f"roll_vec.recordings.{name}.perf_counter"
+        monkeypatch.setattr(path, lambda: next(clock))
     for name in ("rollout", "replay"):
         monkeypatch.setattr(f"roll_vec.cli.{name}.stepping_bar", tell)
     size = ("--num-envs=2", "--steps=8", "--no-image", "--save=run.npz")

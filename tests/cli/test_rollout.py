@@ -55,7 +55,7 @@ def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
 
 
 def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch):
-    def full(*arguments):
+    def full(*arguments, **_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     for function, name in (("save_picture", "'a.png'"), ("save_run", "'a.npz'")):

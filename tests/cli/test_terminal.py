@@ -218,7 +218,9 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
     register("Loud-v0", vector_entry_point=Loud)
     monkeypatch.setattr(Loud, "is_loud", True)
     clock = itertools.count()
-    monkeypatch.setattr("roll_vec.cli._episodes.perf_counter", lambda: next(clock))
+    monkeypatch.setattr(
+        "roll_vec.recordings.episodes.perf_counter", lambda: next(clock)
+    )
     outcome = run("rollout", "Loud-v0", *SMALL, "--no-image", *options)
     assert outcome.code == 130
     assert outcome.err == f"roll-vec: interrupted after {steps} of 12 steps\n"

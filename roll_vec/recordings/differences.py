@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._frames import FIELDS, Frame, Leaf, Path, digest_frame, with_digests
-from roll_vec.cli._run_file import RecordedFrame
 from roll_vec.plain_data import decode
+from roll_vec.recordings.files import RecordedFrame
+from roll_vec.recordings.flat_results import (
+    FIELDS,
+    FlatResults,
+    Leaf,
+    LeafPath,
+    digest_frame,
+    with_digests,
+)
 
 __all__ = ["Difference", "find_difference"]
 
@@ -43,7 +50,7 @@ class Difference:
 
 
 def find_difference(
-    recorded: RecordedFrame, present: Frame, num_envs: int
+    recorded: RecordedFrame, present: FlatResults, num_envs: int
 ) -> Difference | None:
     """Return the first difference; None if all bits are equal."""
     full = present
@@ -101,7 +108,7 @@ def _bytes_of(leaf: NDArray[Any], num_envs: int) -> NDArray[np.uint8]:
 
 
 def _describe(
-    recorded: Frame, present: Frame, path: Path, env_id: int
+    recorded: FlatResults, present: FlatResults, path: LeafPath, env_id: int
 ) -> tuple[str, str, str]:
     """Return the name of the field and both values of one environment."""
     owner = (*path[:-1], path[-1][1:])
@@ -143,13 +150,17 @@ def _describe(
     return _name(path), _show(old, env_id), _show(new, env_id)
 
 
-def _is_present(frame: Frame, mask_path: Path, env_id: int) -> bool:
+def _is_present(frame: FlatResults, mask_path: LeafPath, env_id: int) -> bool:
     mask = frame.get(mask_path)
     return not isinstance(mask, np.ndarray) or bool(mask[env_id])
 
 
 def _describe_digests(
-    recorded: Frame, present: Frame, full: Frame, path: Path, env_id: int
+    recorded: FlatResults,
+    present: FlatResults,
+    full: FlatResults,
+    path: LeafPath,
+    env_id: int,
 ) -> tuple[str, str]:
     """Return the recorded digest, and the present one with the values."""
     old, new = (
@@ -164,7 +175,7 @@ def _describe_digests(
     return f"{old}, without values", f"{new}: {values}"
 
 
-def _name(path: Path) -> str:
+def _name(path: LeafPath) -> str:
     return path[0] + "".join(f"[{key!r}]" for key in path[1:])
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,16 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._columns import read_column, read_texts
-from roll_vec.cli._episodes import Episodes
-from roll_vec.cli._errors import one_line
-from roll_vec.cli._frames import ARRAY_KINDS, FIELDS, Frame
-from roll_vec.cli._recorder import DIGESTS, KINDS, TEXTS, VALUES, RunRecorder
-from roll_vec.cli._report import RunConfig
-from roll_vec.cli._run_setup import RunSetup, current_versions
-from roll_vec.errors import InvalidFileError
+from roll_vec.errors import InvalidFileError, one_line
 from roll_vec.npz_files import MAX_RATIO, read_npz, write_npz
 from roll_vec.plain_data import decode
+from roll_vec.recordings.columns import read_column, read_texts
+from roll_vec.recordings.episodes import Episodes
+from roll_vec.recordings.flat_results import ARRAY_KINDS, FIELDS, FlatResults
+from roll_vec.recordings.recorder import DIGESTS, KINDS, TEXTS, VALUES, RunRecorder
+from roll_vec.recordings.setup import RunSetup, current_versions
 
 __all__ = [
     "FORMAT",
@@ -53,12 +52,13 @@ _DAMAGE = (
 
 
 def save_run(
-    path: Path,
+    path: str | os.PathLike[str],
     setup: RunSetup,
-    config: RunConfig,
-    episodes: Episodes,
     recorder: RunRecorder,
-    fault_counts: Sequence[int] | None = None,
+    episodes: Episodes,
+    *,
+    seed: int,
+    policy: str = "",
 ) -> None:
     """Write a run as an .npz file, replacing an older file.
 
@@ -69,32 +69,48 @@ def save_run(
     actions are ``actions`` (T, num_envs).  The other entries are for `load_run`.
     Nothing in it needs ``allow_pickle``.
 
+    Parameters
+    ----------
+    path : str or PathLike
+    setup : RunSetup
+        Of `plan_run`.
+    recorder : RunRecorder
+        Of the batch, which is still open.
+    episodes : Episodes
+        Those that ended.
+    seed : int
+        Of the first reset.
+    policy : str
+        Its name, for people.
+
     Raises
     ------
     InvalidFileError, OSError
         The file cannot be written.
     """
-    keywords = asdict(config)
-    del keywords["id"], keywords["seed"]
-    keywords["autoreset"] = config.autoreset.value
+    description, arrays = recorder.contents()
+    paths = {name: file.path for name, file in setup.data_files.items()}
+    config = {
+        "num_envs": setup.num_envs,
+        "steps": recorder.num_steps,
+        "policy": policy,
+        "autoreset": setup.autoreset.value,
+        "options": {**setup.options, **paths},
+    }
     versions = current_versions()
     packages = {name: versions[name] for name in versions if name != "platform"}
     # As text: a seed may be larger than any numpy integer.
     strings = {
-        "id": config.id,
-        "seed": str(config.seed),
-        "config": json.dumps(keywords, default=repr),
+        "id": setup.id,
+        "seed": str(seed),
+        "config": json.dumps(config, default=repr),
         "versions": json.dumps(packages),
     }
-    description, arrays = recorder.contents()
     header = {
         **description,
         "setup": setup.to_json(),
-        "seed": config.seed,
+        "seed": seed,
         "versions": versions,
-        "fault_counts": None
-        if fault_counts is None
-        else [int(count) for count in fault_counts],
     }
     arrays |= {name: np.array(text) for name, text in strings.items()}
     arrays |= asdict(episodes)
@@ -107,7 +123,7 @@ class RecordedFrame(NamedTuple):
 
     is_reset: bool
     digest: int
-    values: Frame
+    values: FlatResults
     """All leaves, with the digests of some fields in place of their values."""
     digest_fields: frozenset[str]
     """Those fields."""
@@ -202,7 +218,7 @@ class Run:
         heads = [next(entries, None) for _, _, entries in columns]
         digests, is_reset = self._arrays["digests"], self._arrays["is_reset"]
         for number in range(len(digests)):
-            values: Frame = {}
+            values: FlatResults = {}
             digest_fields = set()
             for i, (path, kind, entries) in enumerate(columns):
                 head = heads[i]
@@ -257,8 +273,8 @@ def refuse_damage(path: Path) -> Iterator[None]:
         raise InvalidFileError(message) from error
 
 
-def load_run(path: Path) -> Run:
-    """Return a run.
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """Return the run that `save_run` has written.
 
     Raises
     ------
@@ -267,6 +283,7 @@ def load_run(path: Path) -> Run:
     OSError
         If it cannot be read.
     """
+    path = Path(path)
     header, arrays = read_npz(path, KIND, FORMAT, _OTHER_FORMATS)
     with refuse_damage(path):
         is_reset, exception = arrays["is_reset"], header["exception"]

@@ -8,10 +8,11 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.cli._columns import Column, TextTable, pack_texts
-from roll_vec.cli._errors import argument_error, one_line
-from roll_vec.cli._frames import digest_frame, to_frame, with_digests
+from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.plain_data import encode
+from roll_vec.recordings.columns import Column, TextTable, pack_texts
+from roll_vec.recordings.events import BatchEvent
+from roll_vec.recordings.flat_results import digest_frame, flatten, with_digests
 
 __all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder", "describe_exception"]
 
@@ -24,7 +25,7 @@ _MEGABYTE = 1_000_000
 
 
 class RunRecorder:
-    """The frames and actions of a run, in the memory, compressed.
+    """The results and actions of a run, in the memory, compressed.
 
     Frame 0 is the first reset.  Each step is a frame, and so is each reset between
     steps, of the environments that the step before it ended.
@@ -32,12 +33,13 @@ class RunRecorder:
     Parameters
     ----------
     env : VectorEnv
-    megabytes : int
+    megabytes : int, default 256
         So many bytes of observations are stored as values, and so many of infos; of
         later ones only a digest for each environment.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], megabytes: int) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], megabytes: int = 256) -> None:
+        self._env = env
         self._space, self._num_envs = env.single_observation_space, env.num_envs
         self._room = dict.fromkeys(_LIMITED_FIELDS, megabytes * _MEGABYTE)
         self._texts = TextTable()
@@ -47,47 +49,20 @@ class RunRecorder:
         self._actions = _Actions()
         self._exception: str | None = None
 
-    def add_reset(self, observations: Any, infos: Any) -> None:
-        """Add the results of a reset."""
-        self._add(True, {"observations": observations, "infos": infos})
-
-    def add_step(
-        self,
-        actions: Any,
-        observations: Any,
-        rewards: Any,
-        terminations: Any,
-        truncations: Any,
-        infos: Any,
-    ) -> None:
-        """Add the actions and the results of a step; none of them is changed.
+    def add(self, event: BatchEvent) -> None:
+        """Add a reset, or a step with its actions; nothing of it is changed.
 
         Raises
         ------
-        UsageError
+        InvalidActionError
             If the actions are no plain data.
         """
-        self._actions.append(actions)
-        results = {
-            "observations": observations,
-            "rewards": rewards,
-            "terminations": terminations,
-            "truncations": truncations,
-            "infos": infos,
-        }
-        self._add(False, results)
-
-    def add_exception(self, actions: Any, error: Exception) -> None:
-        """Add the actions of the last step, which raised an exception."""
-        self._actions.append(actions)
-        self._exception = describe_exception(error)
-
-    def _add(self, is_reset: bool, results: dict[str, Any]) -> None:
+        if not event.is_reset:
+            self._actions.append(event.actions)
         number = len(self._digests)
         fields = [field for field, room in self._room.items() if room < 0]
-        frame = with_digests(
-            to_frame(self._space, self._num_envs, results), fields, self._num_envs
-        )
+        full = flatten(self._space, self._num_envs, event.results)
+        frame = with_digests(full, fields, self._num_envs)
         for path, leaf in frame.items():
             field = path[0]
             if field in fields:
@@ -102,7 +77,12 @@ class RunRecorder:
             if field in self._room:
                 self._room[field] -= size + rows.nbytes
         self._digests.append(digest_frame(frame))
-        self._is_reset.append(is_reset)
+        self._is_reset.append(event.is_reset)
+
+    def add_exception(self, actions: Any, error: Exception) -> None:
+        """Add the actions of the last step, which raised an exception."""
+        self._actions.append(actions)
+        self._exception = describe_exception(error)
 
     def _append(
         self, number: int, path: tuple[str, ...], kind: str, rows: NDArray[Any]
@@ -113,6 +93,11 @@ class RunRecorder:
         if column is None:
             column = self._columns[key] = Column(rows.dtype, rows.shape)
         column.append(number, rows)
+
+    @property
+    def num_steps(self) -> int:
+        """Steps so far, with the one that raised an exception."""
+        return len(self._actions)
 
     def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a header, which `json` can write, and arrays."""
@@ -127,8 +112,10 @@ class RunRecorder:
             description, data = column.finish()
             columns.append({"path": list(path), "kind": kind, **description})
             arrays[f"column_{i}"] = data
+        faults = getattr(self._env.unwrapped, "fault_counts", None)
         header = {
             "actions": actions,
+            "fault_counts": None if faults is None else [*map(int, faults)],
             "columns": columns,
             "exception": self._exception,
         }
@@ -147,6 +134,9 @@ class _Actions:
         self._steps: list[Any] = []
         self._kinds: set[Any] = set()
 
+    def __len__(self) -> int:
+        return len(self._steps)
+
     def append(self, actions: Any) -> None:
         if isinstance(actions, np.ndarray) and actions.dtype.kind in "biuf":
             self._kinds.add((actions.dtype.str, actions.shape))
@@ -158,8 +148,8 @@ class _Actions:
         try:
             self._steps.append(encode(actions))
         except TypeError as error:
-            text = f"actions are saved as plain data, and these are not: {error}"
-            raise argument_error("--save", text) from error
+            message = f"actions: expected plain data, which can be saved: {error}"
+            raise InvalidActionError(message) from error
 
     def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if len(self._kinds) == 1 and None not in self._kinds:

@@ -1,40 +1,74 @@
-"""Environments and batches of any registered id; errors are one line for the user."""
+"""Environments and batches of any registered id; each error is one line."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.cli._errors import UsageError, argument_error, one_line
-from roll_vec.cli._imports import import_from_here
 from roll_vec.errors import (
     InvalidOptionError,
     MissingExtraError,
     UnknownOptionError,
+    one_line,
 )
 from roll_vec.options import close_match
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = [
+    "SetupError",
     "find_spec",
     "full_id",
+    "import_from_here",
     "import_module",
     "is_pooled",
     "load_class",
     "make_or_refuse",
-    "make_playable",
     "make_vector",
     "mode_of",
+    "render_modes",
+    "search_here",
 ]
 
 _Env = TypeVar("_Env")
+
+
+class SetupError(InvalidOptionError):
+    """Raised when the environments of a run, or of a command, cannot be made here."""
+
+    docs = ""
+
+
+def import_from_here(name: str) -> ModuleType:
+    """Import a module, from the working directory first, as ``python -m`` does.
+
+    The directory stays at the end of the path: worker processes get the path and have
+    to find the module, too. All errors of the module are raised.
+    """
+    sys.path.insert(0, "")
+    try:
+        module = importlib.import_module(name)
+    finally:
+        sys.path.remove("")
+    search_here()
+    return module
+
+
+def search_here() -> None:
+    """Let modules of the working directory be imported, after all others."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def full_id(env_id: str) -> str:
@@ -42,7 +76,7 @@ def full_id(env_id: str) -> str:
 
     Raises
     ------
-    UsageError
+    SetupError
         Nothing is registered by that name, or the module before its colon cannot be
         imported.
     """
@@ -53,7 +87,7 @@ def full_id(env_id: str) -> str:
         return env_id
     versions = [id for id in gymnasium.registry if id == f"{name}-v{_version(id)}"]
     if not versions:
-        raise UsageError(_unknown_id(env_id, name))
+        raise SetupError(_unknown_id(env_id, name))
     return f"{module}{colon}{max(versions, key=_version)}"
 
 
@@ -94,7 +128,7 @@ def import_module(name: str) -> None:
 
     Raises
     ------
-    UsageError
+    SetupError
         It cannot be imported.
     """
     try:
@@ -102,32 +136,12 @@ def import_module(name: str) -> None:
     except Exception as error:
         # A module of the user's may raise anything while it is imported.
         message = f"cannot import {name}: {one_line(error)}"
-        raise UsageError(message) from error
+        raise SetupError(message) from error
 
 
 def is_pooled(spec: EnvSpec) -> bool:
     """Return whether a batch of an id is a pool of this package."""
     return spec.id in ENVIRONMENTS and ENVIRONMENTS[spec.id].pooled
-
-
-def make_playable(env_id: str, options: Mapping[str, Any]) -> Any:
-    """Return one environment for a person, rendering as text where it can.
-
-    Raises
-    ------
-    UsageError
-        The environment refuses a keyword, or the id is unknown.
-    """
-    spec = find_spec(env_id)
-
-    def make(**more: Any) -> Any:
-        return gymnasium.make(spec, disable_env_checker=True, **options, **more)
-
-    modes = _render_modes(spec)
-    if modes is None:
-        modes = ["ansi"]
-    mode = next((mode for mode in ("ansi", "text") if mode in modes), None)
-    return make_or_refuse(env_id, make, mode)
 
 
 def make_vector(
@@ -158,7 +172,7 @@ def make_vector(
 
     Raises
     ------
-    UsageError
+    SetupError
         The environment refuses a keyword, the id is unknown, or the batch has no
         threads.
     """
@@ -175,26 +189,26 @@ def make_vector(
         keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
     if threads is not None:
         if is_pooled(spec):
-            text = (
-                f"{env_id} is a pool of objects, whose threads are its workers: use -o "
-                f"workers={threads}"
+            message = (
+                f"num_threads: {env_id} is a pool of objects, whose threads are its "
+                f"workers: use -o workers={threads}"
             )
-            raise argument_error("--threads", text)
+            raise SetupError(message)
         if not (has_own_batch and _takes(spec, "num_threads")):
-            raise argument_error("--threads", f"{env_id} is stepped in one thread only")
+            message = f"num_threads: {env_id} is stepped in one thread only"
+            raise SetupError(message)
         keywords["num_threads"] = threads
 
     def make(**more: Any) -> VectorEnv[Any, Any, Any]:
         return gymnasium.make_vec(spec, num_envs=num_envs, **keywords, **more)
 
-    modes = _render_modes(spec)
+    modes = render_modes(spec)
     can_render = modes is None or render_mode in modes
     env = make_or_refuse(env_id, make, render_mode if can_render else None)
     if mode_of(env) is not autoreset:
         env.close()
-        raise argument_error(
-            "--autoreset", f"{env_id} can only do {mode_of(env).value}"
-        )
+        message = f"autoreset_mode: {env_id} can only do {mode_of(env).value}"
+        raise SetupError(message)
     return env
 
 
@@ -228,7 +242,7 @@ def load_class(spec: EnvSpec) -> Any:
         return None
 
 
-def _render_modes(spec: EnvSpec) -> list[str] | None:
+def render_modes(spec: EnvSpec) -> list[str] | None:
     """Return the render modes that an id's class declares; None: unknown."""
     metadata = getattr(load_class(spec), "metadata", None) or {}
     return metadata.get("render_modes")
@@ -241,7 +255,7 @@ def make_or_refuse(
 
     Raises
     ------
-    UsageError
+    SetupError
         With an exception of ``make`` as one line for the user.
     """
     if render_mode is not None:
@@ -250,11 +264,11 @@ def make_or_refuse(
             return make(render_mode=render_mode)
     try:
         return make()
-    except (UsageError, MissingExtraError):
+    except (SetupError, MissingExtraError):
         raise
     except Exception as error:
         # The keywords are the user's: the constructor's own words are the answer.
         is_option = isinstance(error, (InvalidOptionError, UnknownOptionError))
         advice = f" (see roll-vec info {env_id})" if is_option else ""
         message = f"{env_id}: {one_line(error)}{advice}"
-        raise UsageError(message) from error
+        raise SetupError(message) from error

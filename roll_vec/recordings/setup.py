@@ -14,14 +14,6 @@ from typing import Any
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-import roll_vec
-from roll_vec.cli._environments import (
-    find_spec,
-    is_pooled,
-    load_class,
-    make_vector,
-)
-from roll_vec.cli._errors import argument_error
 from roll_vec.data_files import (
     PinnedFile,
     fingerprint,
@@ -30,7 +22,15 @@ from roll_vec.data_files import (
 )
 from roll_vec.errors import InvalidOptionError
 from roll_vec.plain_data import decode, encode
+from roll_vec.recordings.environments import (
+    SetupError,
+    find_spec,
+    is_pooled,
+    load_class,
+    make_vector,
+)
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.version import __version__
 
 __all__ = ["RunSetup", "current_versions", "plan_run"]
 
@@ -116,7 +116,7 @@ class RunSetup:
 
     def make_batch(
         self,
-        overrides: Mapping[str, Any],
+        overrides: Mapping[str, Any] | None = None,
         threads: int | None = None,
         render_mode: str | None = None,
     ) -> VectorEnv[Any, Any, Any]:
@@ -124,7 +124,7 @@ class RunSetup:
 
         Parameters
         ----------
-        overrides : mapping
+        overrides : mapping, optional
             Other workers or time limits of a pool, and new paths of data files.
         threads : int or None
         render_mode : str or None
@@ -132,12 +132,13 @@ class RunSetup:
 
         Raises
         ------
-        UsageError
+        SetupError
             If the id or a keyword does not exist any more, or an override would change
             the run.
         InvalidOptionError
             If a data file is missing or has another content.
         """
+        overrides = overrides or {}
         names = {*self.data_files}
         if is_pooled(find_spec(self.id)):
             names |= _HOW_POOLS_WORK
@@ -147,7 +148,7 @@ class RunSetup:
                 if not names:
                     others = "no keyword of this run may"
                 text = f"{name} may not change in a replay; {others}"
-                raise argument_error("-o", text)
+                raise SetupError(text)
         paths = {
             name: _check_file(file, overrides.get(name, file.path))
             for name, file in self.data_files.items()
@@ -173,15 +174,28 @@ class RunSetup:
 
 
 def plan_run(
-    env_id: str, num_envs: int, autoreset: AutoresetMode, options: Mapping[str, Any]
+    env_id: str,
+    num_envs: int,
+    autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
+    options: Mapping[str, Any] | None = None,
 ) -> RunSetup:
     """Return the setup of a run that is about to begin.
 
+    Parameters
+    ----------
+    env_id : str
+        As `RunSetup.id`.
+    num_envs : int
+    autoreset : AutoresetMode
+    options : mapping, optional
+        Keywords of the environment.
+
     Raises
     ------
-    UsageError
+    SetupError
         If a keyword is no plain data.
     """
+    options = options or {}
     spec = find_spec(env_id)
     manifests = {**_DATA_FILES, **getattr(load_class(spec), "DATA_FILES", {})}
     files: dict[str, PinnedFile] = {}
@@ -195,9 +209,8 @@ def plan_run(
     try:
         encode(others)
     except TypeError as error:
-        raise argument_error(
-            "--save", f"keywords have to be plain data: {error}"
-        ) from error
+        message = f"keywords of a run have to be plain data: {error}"
+        raise SetupError(message) from error
     defaults = _defaults(spec)
     return RunSetup(
         id=env_id,
@@ -270,7 +283,7 @@ def current_versions() -> dict[str, str]:
     """Return the versions of Python, this package and those that it depends on."""
     versions = {
         "python": platform.python_version(),
-        "roll-vec": roll_vec.__version__,
+        "roll-vec": __version__,
         "platform": platform.platform(),
     }
     for package in ("gymnasium", "numpy", "numba"):

@@ -22,18 +22,18 @@ from roll_vec.plain_data import encode
 __all__ = [
     "ARRAY_KINDS",
     "FIELDS",
-    "Frame",
+    "FlatResults",
     "Leaf",
-    "Path",
+    "LeafPath",
     "digest_frame",
     "digest_rows",
-    "to_frame",
+    "flatten",
     "with_digests",
 ]
 
-Path: TypeAlias = tuple[str, ...]
+LeafPath: TypeAlias = tuple[str, ...]
 Leaf: TypeAlias = NDArray[Any] | list[bytes]
-Frame: TypeAlias = dict[Path, Leaf]
+FlatResults: TypeAlias = dict[LeafPath, Leaf]
 
 FIELDS = ("observations", "rewards", "terminations", "truncations", "infos")
 
@@ -45,10 +45,10 @@ _WEIGHTS_SEED = 0x726F77
 _BYTES_AT_ONCE = 1 << 21
 
 
-def to_frame(
+def flatten(
     space: gymnasium.Space[Any], num_envs: int, results: Mapping[str, Any]
-) -> Frame:
-    """Return the frame of the results of a step or a reset.
+) -> FlatResults:
+    """Return the leaves of the results of a step or a reset.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def to_frame(
     results : mapping
         By field; the arrays are not copied.
     """
-    frame: Frame = {}
+    frame: FlatResults = {}
     for field, value in results.items():
         if field == "observations":
             value = _split_tuples(space, value)
@@ -81,7 +81,9 @@ def _split_tuples(space: gymnasium.Space[Any], batch: Any) -> Any:
     return batch
 
 
-def _add(frame: Frame, path: Path, value: Any, num_envs: int, mask: Any) -> None:
+def _add(
+    frame: FlatResults, path: LeafPath, value: Any, num_envs: int, mask: Any
+) -> None:
     """Add the leaves of a value to a frame; the mask says which objects count."""
     if isinstance(value, dict):
         for key, part in value.items():
@@ -117,7 +119,7 @@ def _to_bytes(value: Any) -> bytes:
         return encode(f"<{kind.__module__}.{kind.__qualname__}>")
 
 
-def digest_frame(frame: Frame) -> int:
+def digest_frame(frame: FlatResults) -> int:
     """Return the CRC-32 of all leaves, in the order of their paths."""
     digest = 0
     for path in sorted(frame):
@@ -131,7 +133,9 @@ def digest_frame(frame: Frame) -> int:
     return digest
 
 
-def with_digests(frame: Frame, fields: Collection[str], num_envs: int) -> Frame:
+def with_digests(
+    frame: FlatResults, fields: Collection[str], num_envs: int
+) -> FlatResults:
     """Return a frame with `digest_rows` in place of the leaves of some fields."""
     if not fields:
         return frame
@@ -139,7 +143,7 @@ def with_digests(frame: Frame, fields: Collection[str], num_envs: int) -> Frame:
     return short | {(field,): digest_rows(frame, field, num_envs) for field in fields}
 
 
-def digest_rows(frame: Frame, field: str, num_envs: int) -> NDArray[np.uint32]:
+def digest_rows(frame: FlatResults, field: str, num_envs: int) -> NDArray[np.uint32]:
     """Return a digest of 32 bits for each environment, of the leaves of one field."""
     digests = np.zeros(num_envs, np.uint64)
     for path in sorted(path for path in frame if path[0] == field):

@@ -6,7 +6,7 @@ bookkeeping is a few array operations a step, whatever the number of environment
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
@@ -15,32 +15,22 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.cli._environments import mode_of
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
+from roll_vec.recordings.environments import mode_of
+from roll_vec.recordings.events import BatchEvent, EventStream
 from roll_vec.vector.successes import episode_successes
 
-__all__ = ["Episodes", "Recorder", "RolloutSummary", "roll_out"]
+__all__ = ["EpisodeStatistics", "Episodes", "Recorder", "RolloutSummary", "roll_out"]
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
 
 class Recorder(Protocol):
-    """Receives the results of all resets and steps of a rollout."""
+    """Receives the events of a rollout."""
 
-    def add_reset(self, observations: Any, infos: Any) -> None:
-        """Add the results of a reset."""
-
-    def add_step(
-        self,
-        actions: Any,
-        observations: Any,
-        rewards: Any,
-        terminations: Any,
-        truncations: Any,
-        infos: Any,
-    ) -> None:
-        """Add the actions and the results of a step."""
+    def add(self, event: BatchEvent) -> None:
+        """Add a reset or a step; called before the next one."""
 
     def add_exception(self, actions: Any, error: Exception) -> None:
         """Add the actions of the last step, which raised an exception."""
@@ -127,7 +117,7 @@ def roll_out(
     interval : float, default 0.1
         Seconds between two calls of `on_progress`.
     recorder : Recorder, optional
-        Receives the actions and all results.
+        Receives all events.
 
     Returns
     -------
@@ -135,8 +125,8 @@ def roll_out(
         After Ctrl-C, of the steps until then.
     """
     # In DISABLED mode the environments that ended are reset here, by mask.
-    is_disabled = mode_of(env) is AutoresetMode.DISABLED
-    tracker = EpisodeTracker(env)
+    mode = mode_of(env)
+    stream, statistics = EventStream(env.num_envs, mode), EpisodeStatistics(env)
     begin = first_end = now = perf_counter()
     num_steps = first_steps = 0
     next_report = 0.0
@@ -148,7 +138,9 @@ def roll_out(
         observations, infos = env.reset(seed=seed)
         if recorder is not None:
             with section:
-                recorder.add_reset(observations, infos)
+                recorder.add(stream.add_reset(observations, infos))
+        else:
+            stream.add_reset(observations, infos)
         first_end = now = perf_counter()
         while num_steps < steps:
             actions = policy(observations)
@@ -160,23 +152,27 @@ def roll_out(
                 recorder.add_exception(actions, error)
                 exception = error
                 break
-            observations, rewards, terminations, truncations, infos = results
             # The account and the record have the same steps.
             with section:
+                event = stream.add_step(actions, *results)
                 if recorder is not None:
-                    recorder.add_step(actions, *results)
-                dones = tracker.add(rewards, terminations, truncations, infos)
+                    recorder.add(event)
+                statistics.add(event)
                 num_steps += 1
-            if is_disabled and dones is not None and num_steps < steps:
-                observations, infos = env.reset(options={"reset_mask": dones})
+            observations = event.observations
+            is_over = mode is AutoresetMode.DISABLED and event.ends.any()
+            if is_over and num_steps < steps:
+                observations, infos = env.reset(options={"reset_mask": event.ends})
+                event = stream.add_reset(observations, infos)
                 if recorder is not None:
                     with section:
-                        recorder.add_reset(observations, infos)
+                        recorder.add(event)
             now = perf_counter()
+            env_steps = statistics.env_steps
             if num_steps == 1:
-                first_end, first_steps = now, tracker.env_steps
+                first_end, first_steps = now, env_steps
             if on_progress is not None and (now >= next_report or num_steps == steps):
-                on_progress(num_steps, tracker.env_steps - first_steps, now - first_end)
+                on_progress(num_steps, env_steps - first_steps, now - first_end)
                 next_report = now + interval
     except KeyboardInterrupt:
         is_interrupted = True
@@ -185,77 +181,63 @@ def roll_out(
     finally:
         section.close()
     return RolloutSummary(
-        episodes=tracker.episodes(),
-        env_steps=tracker.env_steps,
+        episodes=statistics.episodes(),
+        env_steps=statistics.env_steps,
         startup_seconds=first_end - begin,
-        timed_env_steps=tracker.env_steps - first_steps,
+        timed_env_steps=statistics.env_steps - first_steps,
         timed_seconds=now - first_end,
         steps=num_steps,
         is_interrupted=is_interrupted,
-        faults=tracker.faults,
-        first_error=tracker.first_error,
+        faults=statistics.faults,
+        first_error=statistics.first_error,
         exception=exception,
     )
 
 
-class EpisodeTracker:
-    """The returns and lengths of running episodes, and the episodes that ended."""
+class EpisodeStatistics:
+    """The returns and lengths of the episodes that ended, from the events of a batch.
+
+    Parameters
+    ----------
+    env : VectorEnv
+        The batch whose events are added, each before the next one.
+    """
 
     def __init__(self, env: Vector) -> None:
         self.env_steps = 0
         self._env = env
-        mode = mode_of(env)
-        self._next_step = mode is AutoresetMode.NEXT_STEP
-        self._same_step = mode is AutoresetMode.SAME_STEP
         self._returns = np.zeros(env.num_envs)
         self._lengths = np.zeros(env.num_envs, dtype=np.int64)
         self.faults = 0
         self.first_error: str | None = None
         self._is_pool = hasattr(env.unwrapped, "faults")
-        # In next-step mode: mask of the environments that the coming step only resets.
-        self.resetting: NDArray[np.bool_] | None = None
         self._chunks: list[Episodes] = []
 
-    def add(
-        self,
-        rewards: NDArray[Any],
-        terminations: NDArray[np.bool_],
-        truncations: NDArray[np.bool_],
-        infos: Mapping[str, Any],
-    ) -> NDArray[np.bool_] | None:
-        """Add one step; return the (N,) mask of the episodes that ended, or None."""
-        if self.resetting is None:
-            self._returns += rewards
-            self._lengths += 1
-            self.env_steps += self._env.num_envs
-        else:
-            is_playing = ~self.resetting
-            np.add(self._returns, rewards, out=self._returns, where=is_playing)
-            self._lengths += is_playing
-            self.env_steps += int(np.count_nonzero(is_playing))
-        dones = terminations | truncations
+    def add(self, event: BatchEvent) -> None:
+        """Add an event; resets change nothing."""
+        if event.is_reset:
+            return
+        plays, ends = event.plays, event.ends
+        np.add(self._returns, event.rewards, out=self._returns, where=plays)
+        self._lengths += plays
+        self.env_steps += int(np.count_nonzero(plays))
         if self._is_pool:
-            self._add_faults(infos, dones)
-        env_ids = np.flatnonzero(dones)
+            self._add_faults(event)
+        env_ids = np.flatnonzero(ends)
         if not env_ids.size:
-            self.resetting = None
-            return None
-        # In same-step mode the other keys are those of the reset that followed.
-        last_infos = infos.get("final_info", {}) if self._same_step else infos
+            return
         self._chunks.append(
             Episodes(
                 env_index=env_ids,
                 returns=self._returns[env_ids],
                 lengths=self._lengths[env_ids],
-                success=episode_successes(self._env, last_infos, env_ids),
-                terminated=terminations[env_ids],
-                truncated=truncations[env_ids],
+                success=episode_successes(self._env, event.last_infos, env_ids),
+                terminated=event.terminations[env_ids],
+                truncated=event.truncations[env_ids],
             )
         )
         self._returns[env_ids] = 0.0
         self._lengths[env_ids] = 0
-        self.resetting = dones if self._next_step else None
-        return dones
 
     def episodes(self) -> Episodes:
         """Return all episodes that ended so far."""
@@ -275,14 +257,16 @@ class EpisodeTracker:
         }
         return Episodes(**columns)
 
-    def _add_faults(self, infos: Mapping[str, Any], dones: NDArray[np.bool_]) -> None:
+    def _add_faults(self, event: BatchEvent) -> None:
         """Count the episodes that a fault ended, and store the first message."""
-        for layout in (infos.get("final_info", {}), infos):
-            if "_error" not in layout:
+        last = event.last_infos
+        for infos in (last, event.infos):
+            if "_error" not in infos:
                 continue
-            has_error = np.asarray(layout["_error"])
-            if layout is not infos or not self._same_step:
-                # In same-step mode the other keys are those of resets.
-                self.faults += int(np.count_nonzero(has_error & dones))
+            has_error = np.asarray(infos["_error"])
+            if infos is last:
+                self.faults += int(np.count_nonzero(has_error & event.ends))
             if self.first_error is None and has_error.any():
-                self.first_error = str(layout["error"][has_error.argmax()])
+                self.first_error = str(infos["error"][has_error.argmax()])
+            if last is event.infos:
+                return
