@@ -66,9 +66,6 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 	$(PYTHON) -m tests.frameworks $(FRAMEWORKS) \
 	    $(if $(CHECKOUTS),--checkouts $(CHECKOUTS)) $(if $(KEEP),--keep $(KEEP))
 
-test-transcripts:  ## episodes as ATIF and logs of Inspect, read by harbor and inspect_ai
-	$(PYTHON) -m tests.trajectories.transcripts $(TRANSCRIPTS)
-
 test-exports:  ## the programs that read exports by datasets, TRL and Minari; KEEP=
 	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
 
@@ -79,18 +76,16 @@ release:  ## everything of a release but the upload
 	$(PYTHON) -m tests.wheels.release
 
 bench:  ## the benchmarks, measured
-	$(PYTHON) -m pytest benchmarks --benchmark-enable
-	$(PYTHON) -m roll_vec.cli bench
+	$(PYTHON) -m benchmarks --out build/benchmarks.json
 
-pages:  ## write the pages of docs/ that are generated, after a change of docstrings or help
-	$(PYTHON) -m website.api_pages
-	$(PYTHON) -m website.commands
-	$(PYTHON) -m website.game_pages
+pages:  ## write the figures of the pages, from the files in benchmarks/results
+	$(PYTHON) -m benchmarks.pages
 
 docs:  ## the documentation as a site, in build/site, with the extra docs; strict
-	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=docs \
+	    $(PYTHON) -m mkdocs build
 
 clean:  ## caches and builds
 	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
-	    .import_linter_cache .benchmarks *.egg-info
+	    .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,25 +1,22 @@
-"""Benchmarks of roll_vec, beside other packages and beside bare memory copies.
+"""Benchmarks of roll_vec, beside other packages and beside itself.
 
 ::
 
-    roll-vec bench --quick    # compare with other packages, within a minute
-    roll-vec bench --out benchmarks/results/NAME.json    # all cases, ten minutes
-    python -m benchmarks.report benchmarks/results/NAME.json    # the published figures
-    python -m benchmarks.custom_env module:id    # your environment's batch
-    python -m benchmarks.goals    # goals of latency and threads: two runs
-    python -m benchmarks.floors    # kernels beside a copy of their bytes
-    python -m benchmarks.unroll_scale    # unrolls beside steps that are stored
-    python -m benchmarks.baselines    # success of simple policies: docs/baselines.md
-    python -m benchmarks.shards    # shards on Ray: docs/cluster.md
-    python -m pytest benchmarks --benchmark-enable    # start-up, resets, memory
+    python -m benchmarks --quick    # compare with other packages, within a minute
+    python -m benchmarks --out benchmarks/results/suite.json    # all, ten minutes
+    python -m benchmarks --cases goals --out ...    # latency and threads
+    python -m benchmarks --env module:id    # your environment's batch
+    python -m benchmarks.baselines    # success of simple policies
+    python -m benchmarks.shards    # shards on Ray
+    python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
-docs/performance.md says how to read the figures, what bounds the kernels, and which
-figures are behind past decisions.
+docs/performance.md says how to read the figures.
 
 A *contender* is one way to do a task, in a process of its own.  Its modules:
 
-- `tasks`: the work that is measured, as a rate or as the time of a call
-- `actions`, `batches`, `countdown`, `snapshots`, `texts`, `webshop`: tasks of roll_vec
+- `tasks`: the work that is measured, as a rate, the time of a call, or a figure
+- `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`, `loops`, `solver`,
+  `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec
 - `peers`: tasks of other packages, one adapter each
 - `levels`: the 10x10 levels that all contenders of Sokoban play
 - `worker`: the main program of a contender's process
@@ -28,10 +25,11 @@ A *contender* is one way to do a task, in a process of its own.  Its modules:
 
 A *case* compares contenders; a *run* of several cases makes one result:
 
-- `comparisons`, `cases`: rows of two sides; all cases
-- `suite`, `machine`, `progress`: one run, its machine, its progress bars
+- `comparisons`, `cases`, `own_cases`: rows of two sides; all cases
+- `suite`, `machine`: one run, and its machine
 - `result`: the JSON file of a run
-- `table`, `plot`, `report`: a result in the terminal, as a plot, in pages
+- `table`, `plot`: a result in the terminal, in Markdown, as a plot
+- `pages`, `quotations`: the figures of pages
 
-`custom_env`, `goals`, `floors`, `baselines` and `shards` are commands of their own.
+`baselines` and `shards` are commands of their own.
 """

@@ -1,4 +1,4 @@
-"""Tasks of roll_vec's stacked batches: steps, unrolls, rooms.
+"""Tasks of roll_vec's stacked batches: steps, resets, unrolls, rooms.
 
 All go through Gymnasium's API, as users do; rooms go through the function with which
 resets draw them.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks.levels import read_grids
-from benchmarks.tasks import Latency, Rate, Unavailable
+from benchmarks.tasks import Figure, Latency, Rate, Unavailable, in_turns
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import RollVecError
@@ -113,6 +114,52 @@ def steps(id: str, num_envs: int, levels_are: str, **keywords: Any) -> Rate:
         settings["threads"] = keywords["num_threads"]
     has_fresh_levels = id == SOKOBAN and not keywords.keys() & {"num_levels", "levels"}
     return (SteadyRate if has_fresh_levels else Rate)(work, "steps/s", settings)
+
+
+def step_time(id: str, num_envs: int, **keywords: Any) -> Latency:
+    """Step some environments in different steps of their episodes; the mean."""
+    env = make(id, num_envs, **keywords)
+    actions = draw_actions(env, 256)
+
+    def work() -> int:
+        for batch in actions:
+            env.step(batch)
+        return len(actions)
+
+    settings = settings_of(env, levels_of(id))
+    return Latency(work, "µs", settings, "mean")
+
+
+def thread_ratio(id: str, num_envs: int, **keywords: Any) -> Figure:
+    """Compare automatic threads with one thread, in turns in one process."""
+    envs = [make(id, num_envs, num_threads=n, **keywords) for n in (None, 1)]
+    actions = draw_actions(envs[0], 2)
+
+    def measure(seconds: float) -> float:
+        automatic, alone = in_turns([partial(step_twice, env) for env in envs], seconds)
+        return alone / automatic
+
+    def step_twice(env: Any) -> None:
+        for batch in actions:
+            env.step(batch)
+
+    return Figure(measure, "× as fast", settings_of(envs[0], levels_of(id)))
+
+
+def resets(id: str, num_envs: int, **keywords: Any) -> Rate:
+    """Reset a whole batch to one seed; all levels of a finite set were drawn before."""
+    env = make(id, num_envs, **keywords)
+
+    def work() -> int:
+        env.reset(seed=0)
+        return num_envs
+
+    return Rate(work, "resets/s", settings_of(env, levels_of(id)))
+
+
+def levels_of(id: str) -> str:
+    """Return a description of the levels of ids whose levels are kept."""
+    return "the 4x4 map" if id == FROZEN_LAKE else "drawn before"
 
 
 def unroll(

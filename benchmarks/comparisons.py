@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from benchmarks.interleave import Contender
 
 # The kinds of rows; ALONE has one side only.
-RATIO, NS_MORE, COST, ALONE = "ratio", "ns more", "cost", "alone"
+RATIO, EXTRA_NS, COST, ALONE = "ratio", "ns more", "cost", "alone"
 # Units of rows of `ALONE` whose target is an upper limit.
 UNITS_OF_COSTS = ("ms", "µs", "s", "× as long", "× the median")
 
 
 def is_cost(kind: str, unit: str) -> bool:
     """Return whether less is better, in a row of this kind and unit."""
-    return kind in (NS_MORE, COST) or (kind == ALONE and unit in UNITS_OF_COSTS)
+    return kind in (EXTRA_NS, COST) or (kind == ALONE and unit in UNITS_OF_COSTS)
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Row:
     target : float
         The value to reach: a lower limit, of costs and times an upper limit.
     kind : str
-        `RATIO`: subject over baseline.  `NS_MORE`: nanoseconds that a unit of the
+        `RATIO`: subject over baseline.  `EXTRA_NS`: nanoseconds that a unit of the
         subject takes more.  `COST`: time of a unit of the subject over that of the
         baseline.  `ALONE`: the subject's value.
-    most_rounds : int or None
+    max_rounds : int or None
         Fewer rounds than others, for calls of many seconds.
     """
 
@@ -45,11 +45,11 @@ class Row:
     baseline: str = ""
     target: float | None = None
     kind: str = RATIO
-    most_rounds: int | None = None
+    max_rounds: int | None = None
 
     def value(self, subject: float, baseline: float = 1.0) -> float:
         """Return the comparison of the two figures of one round."""
-        if self.kind == NS_MORE:
+        if self.kind == EXTRA_NS:
             return 1e9 / subject - 1e9 / baseline
         if self.kind == COST:
             return baseline / subject
@@ -63,12 +63,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Case:
-    """Contenders that are measured in turns, and the rows that compare them."""
+    """Contenders that are measured in turns, and the rows that compare them.
 
-    name: str
+    ``plots``: the prefixes of the contenders whose rates are plotted by batch size.
+    """
+
     title: str
     contenders: list[Contender]
     rows: list[Row]
+    plots: tuple[str, ...] = ()
 
     def names(self, prefix: str) -> list[str]:
         """Return the names of the contenders of a side."""

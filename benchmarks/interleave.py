@@ -29,29 +29,29 @@ class Contender:
     ----------
     name : str
         Unique in its case.
-    engine : str
-        The package and the way to run it: a line of the plot.
     module, task : str
         See `benchmarks.worker`.
     options : dict
+    engine : str
+        The package and the way to run it: a line of the plot.
     peer : str
         Key of `benchmarks.peers.PEERS`, or empty for roll_vec.
     cores : int or None
         1: on one core.  None: on all.
-    process_per_core : bool
+    each_core : bool
         Run once on each core; the rates are summed.
     patience : float
         Factor on the length of its rounds.
     """
 
     name: str
-    engine: str
     module: str
     task: str
     options: dict[str, Any] = field(default_factory=dict)
+    engine: str = "roll_vec"
     peer: str = ""
     cores: int | None = None
-    process_per_core: bool = False
+    each_core: bool = False
     patience: float = 1.0
 
 
@@ -71,9 +71,8 @@ class RunningContender:
 
     def __init__(self, contender: Contender, python: str) -> None:
         self.contender = contender
-        self.details: list[dict[str, Any]] = []
-        copies = usable_cores() if contender.process_per_core else 1
-        pinned = contender.process_per_core or contender.cores == 1
+        copies = usable_cores() if contender.each_core else 1
+        pinned = contender.each_core or contender.cores == 1
         peer = contender.peer
         with ExitStack() as stack:
             self.workers: list[Worker] = []
@@ -108,7 +107,6 @@ class RunningContender:
         for worker in self.workers:
             worker.ask(seconds * self.contender.patience)
         answers = [worker.wait(ROUND_SECONDS) for worker in self.workers]
-        self.details += [answer["details"] for answer in answers if answer["details"]]
         return float(sum(answer["value"] for answer in answers))
 
     def record(self) -> dict[str, Any]:
@@ -123,8 +121,6 @@ class RunningContender:
             "processes": len(self.workers),
             "unit": self.unit,
             "facts": self.settings,
-            # The list itself: later measurements add to it.
-            "details": self.details,
         }
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-import time
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -63,26 +63,6 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def busy_share(seconds: float = 2.0) -> float | None:
-    """Watch the machine for some seconds; return the share of its cores at work.
-
-    None where the system does not tell.
-    """
-
-    def times() -> list[int]:
-        line = Path("/proc/stat").read_text("utf-8").partition("\n")[0]
-        return [int(number) for number in line.split()[1:9]]
-
-    try:
-        before = times()
-        time.sleep(seconds)
-        differences = [b - a for a, b in zip(before, times(), strict=True)]
-    except (OSError, ValueError):
-        return None
-    # The fourth and the fifth are idle, and idle while a disk is read.
-    return 1 - sum(differences[3:5]) / max(sum(differences), 1)
-
-
 def load() -> list[float] | None:
     """Return the load averages over 1, 5 and 15 minutes, or None if unknown."""
     if not hasattr(os, "getloadavg"):
@@ -107,5 +87,6 @@ def describe(command: str) -> dict[str, Any]:
         "versions": {n: v for n in PACKAGES if (v := version_of(n)) is not None},
         "revision": revision(),
         "command": command,
+        "date": date.today().isoformat(),
         "threads": os.environ.get("ROLL_VEC_NUM_THREADS"),
     }

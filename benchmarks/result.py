@@ -1,44 +1,32 @@
-"""The JSON file of a run: its keys, and a reader that checks them.
+"""The JSON file of a run, a row a line, and a reader that checks it.
 
 ``machine``
     See `machine.describe`.
-``rounds``, ``seconds``
-    Number and length of a contender's measurements for a row.
-``load``
-    Load averages before and after.
-``cases``
-    By name, ``title`` and ``contenders``, each with its settings and its ``values`` in
-    the sweeps in which all sizes and modes were tried.  ``details`` has other figures
-    of its measurements, a JSON object each; older results lack it.
+``rounds``, ``seconds``, ``load``
+    Number and length of a contender's measurements for a row; load averages before and
+    after.
+``rows``
+    ``case``, ``title``, ``kind``, ``target``; of both sides, ``ours`` and ``theirs``,
+    the contender (`interleave.RunningContender.record`) and its ``values``, measured in
+    turns; ``values``, the comparison round by round; or ``skipped``, a reason.
+``curves``
+    By title of a case and engine: batch size, median, least and greatest rate.
 ``skipped``
     Contenders that were not measured: ``case``, ``contender``, ``reason``.
-``rows``
-    Lines of the table: the names of the two contenders, their values, measured in
-    turns, and the comparison of the values, round by round.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import PEERS
+from benchmarks.processes import ROOT
+from roll_vec.files import replace_file
 
-KEYS = ("machine", "rounds", "seconds", "load", "cases", "skipped", "rows")
-MACHINE_KEYS = (
-    *("cpu", "usable_cores", "system", "python", "versions", "revision", "command"),
-    "threads",
-)
-CONTENDER_KEYS = (
-    *("name", "engine", "peer", "version", "cores", "processes", "unit", "facts"),
-    "values",
-)
-ROW_KEYS = (
-    *("case", "title", "kind", "target", "ours", "theirs", "our_values"),
-    *("their_values", "values", "skipped"),
-)
+RESULTS = ROOT / "benchmarks" / "results"
+KEYS = ("machine", "rounds", "seconds", "load", "rows", "curves", "skipped")
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -55,35 +43,20 @@ def read_result(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON: {error}") from None
-    for error in _errors(result):
-        raise ValueError(f"{path}: expected a result of roll-vec bench: {error}")
+    missing = [key for key in KEYS if key not in result]
+    if missing:
+        raise ValueError(f"{path}: expected a result of a run, with {missing[0]!r}")
     return result
 
 
-def _errors(result: Any) -> Iterator[str]:
-    """Yield the errors of a result; to go on after the first may raise."""
-    yield from _lacks("it", result, KEYS)
-    yield from _lacks("machine", result["machine"], MACHINE_KEYS)
-    yield from _lacks("cases", result["cases"], ())
-    for key in ("rows", "skipped", "load"):
-        if not isinstance(result[key], list):
-            yield f"{key} is no JSON array"
-    for name, case in result["cases"].items():
-        yield from _lacks(f"case {name}", case, ("title", "contenders"))
-        for contender in case["contenders"]:
-            yield from _lacks(f"a contender of {name}", contender, CONTENDER_KEYS)
-            if contender["peer"] not in ("", *PEERS):
-                yield f"a peer {contender['peer']!r} is not known"
-    for row in result["rows"]:
-        yield from _lacks("a row", row, ROW_KEYS)
-        if row["case"] not in result["cases"]:
-            yield f"a row is of the case {row['case']!r}, which is not there"
-    for entry in result["skipped"]:
-        yield from _lacks("a skipped contender", entry, ("case", "contender", "reason"))
-
-
-def _lacks(what: str, value: Any, keys: Iterable[str]) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield f"{what} is no JSON object"
-    else:
-        yield from (f"{what} has no {key!r}" for key in keys if key not in value)
+def write_result(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file, whole or not at all; each item of a list has a line."""
+    parts = []
+    for name, value in content.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, list) and value:
+            lines = ",\n  ".join(json.dumps(x, ensure_ascii=False) for x in value)
+            text = f"[\n  {lines}\n ]"
+        parts.append(f" {json.dumps(name)}: {text}")
+    with replace_file(path) as file:
+        file.write(("{\n" + ",\n".join(parts) + "\n}\n").encode())

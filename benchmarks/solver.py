@@ -12,11 +12,11 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.tasks import Rate
+from benchmarks.tasks import Figure, Latency, Rate
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
-from roll_vec.envs.sokoban.solver import solve_rooms
-from roll_vec.kernels.sokoban import rules
+from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
+from roll_vec.kernels.sokoban import deadlocks, rules
 
 Cell = tuple[int, int]
 State = tuple[Cell, frozenset[Cell]]
@@ -102,3 +102,42 @@ def plain_solutions(num_boxes: int, size: int = 6, count: int = 2000) -> Rate:
         return 1
 
     return Rate(work, "rooms/s", _settings(1, size, num_boxes))
+
+
+def times(
+    statistic: str, num_boxes: int = 3, objective: str = "moves", count: int = 2000
+) -> Latency:
+    """Solve one room after the other; a statistic of the times of all of them."""
+    rooms = itertools.cycle(np.split(generate(6, num_boxes, count), count))
+
+    def work() -> int:
+        return len(solve_rooms(next(rooms), objective))
+
+    return Latency(work, "ms", _settings(1, 6, num_boxes), statistic)
+
+
+def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:
+    """Return the share of dead ends that `deadlocks` recognises, in random play.
+
+    Raises
+    ------
+    AssertionError
+        If a position is called dead that has a solution.
+    """
+    rng = np.random.default_rng(0)
+    cells = generate(size, num_boxes, count).reshape(count, -1)
+    for row in range(count):
+        player = int(np.flatnonzero(cells[row] >= rules.PLAYER)[0])
+        for action in rng.integers(rules.UP, rules.RIGHT + 1, 5 * size).tolist():
+            player = rules.step_row(cells, row, size, player, 0, action)[0]
+    lengths, _ = measure_rooms(cells.reshape(count, size, size))
+    is_dead = lengths == NO_SOLUTION
+    workspace = tuple(deadlocks.make_deadlock_workspace(size, size))
+    marks = np.zeros(count, np.bool_)
+
+    def measure(_: float) -> float:
+        deadlocks.mark_deadlocks(0, count, cells, size, size, workspace, marks)
+        assert not (marks & ~is_dead).any()
+        return 100 * float(marks.sum() / is_dead.sum())
+
+    return Figure(measure, "%", _settings(count, size, num_boxes))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.cases import CASES, DEFAULT, QUICK
+from benchmarks.cases import CASES
 from benchmarks.comparisons import Case, Row
 from benchmarks.interleave import ContenderPool
 from benchmarks.levels import find_levels
@@ -26,20 +26,6 @@ SWEEPS = 3
 LEVELS, QUICK_LEVELS = 1000, 100
 # Called with the title, the number of steps done, and of all steps.
 ReportProgress = Callable[[str, int, int], Any]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Raised when a run is interrupted.
-
-    Attributes
-    ----------
-    result : dict
-        The measurements until then.
-    """
-
-    def __init__(self, result: dict[str, Any]) -> None:
-        super().__init__()
-        self.result = result
 
 
 @dataclass(frozen=True)
@@ -76,34 +62,16 @@ class Plan:
 
     def rounds_of(self, row: Row) -> int:
         """Return the rounds in which the sides of a row are compared."""
-        return min(self.rounds, row.most_rounds or self.rounds)
+        return min(self.rounds, row.max_rounds or self.rounds)
 
     def python_of(self, peer: str) -> str:
         """Return a peer's interpreter; this one for the empty name."""
         return self.interpreters.get(peer, THIS_PYTHON)
 
 
-def plan_of(
-    cases: Sequence[str] | None,
-    rounds: int | None,
-    quick: bool,
-    interpreters: Mapping[str, str],
-    command: str,
-) -> Plan:
-    """Return the plan of some arguments; None means the default."""
-    return Plan(
-        cases or (QUICK if quick else DEFAULT),
-        rounds or (QUICK_ROUNDS if quick else ROUNDS),
-        quick,
-        interpreters,
-        command,
-    )
-
-
-def run(plan: Plan, report_progress: ReportProgress) -> dict[str, Any]:
-    """Run the cases of a plan one after the other; see `measure`."""
+def run(plan: Plan, result: dict[str, Any], report_progress: ReportProgress) -> None:
+    """Add the cases of a plan to a result one after the other; see `measure`."""
     with tempfile.TemporaryDirectory() as folder:
-        cases = {}
         for name in plan.cases:
             extra: tuple[str, ...] = ()
             if name == "boxoban":
@@ -111,55 +79,35 @@ def run(plan: Plan, report_progress: ReportProgress) -> dict[str, Any]:
                 count = QUICK_LEVELS if plan.quick else LEVELS
                 extra = find_levels(plan.python_of("envpool"), Path(folder), count)
                 report_progress("Levels", 1, 1)
-            cases[name] = CASES[name](plan.quick, *extra)
-        return measure(cases, plan, report_progress)
+            case = CASES[name](plan.quick, *extra)
+            measure(name, case, plan, result, report_progress)
 
 
-def measure(
-    cases: Mapping[str, Case], plan: Plan, report_progress: ReportProgress
-) -> dict[str, Any]:
-    """Return the result of some cases.
-
-    Parameters
-    ----------
-    cases : mapping of Case
-    plan : Plan
-        Its own list of cases is not used.
-    report_progress : callable
-
-    Raises
-    ------
-    Interrupted
-        In place of KeyboardInterrupt.
-    """
-    before = machine.load()
-    result: dict[str, Any] = {
+def new_result(plan: Plan) -> dict[str, Any]:
+    """Return the result of a plan before its first case."""
+    return {
         "machine": machine.describe(plan.command),
         "rounds": plan.rounds,
         "seconds": plan.seconds,
-        "load": [before, before],
-        "cases": {},
-        "skipped": [],
+        "load": [machine.load()] * 2,
         "rows": [],
+        "curves": {},
+        "skipped": [],
     }
-    try:
-        for name, case in cases.items():
-            _measure(name, case, plan, report_progress, result)
-    except KeyboardInterrupt:
-        raise Interrupted(result) from None
-    finally:
-        result["load"] = [before, machine.load()]
-    return result
 
 
-def _measure(
+def measure(
     name: str,
     case: Case,
     plan: Plan,
-    report_progress: ReportProgress,
     result: dict[str, Any],
+    report_progress: ReportProgress,
 ) -> None:
-    """Add a case to a result, row by row."""
+    """Add a case to a result, row by row.
+
+    Whatever ends it, KeyboardInterrupt too, the result has what was measured until
+    then.
+    """
     rows, sweeps = case.complete_rows, plan.sweeps(case)
     sides = sum(len(row.prefixes) * plan.rounds_of(row) for row in rows)
     total = len(case.contenders) * (1 + sweeps) + sides
@@ -174,15 +122,17 @@ def _measure(
             # First all contenders, for the plot and to find the best size of each
             # side; then the two sides of each row, one right after the other.
             values = pool.measure_interleaved([*pool.entries], sweeps)
-            records = [
-                {**pool.entries[name].record(), "values": values[name]}
-                for name in values
-            ]
-            result["cases"][name] = {"title": case.title, "contenders": records}
+            records = {
+                each: {**pool.entries[each].record(), "values": values[each]}
+                for each in values
+            }
+            if case.plots:
+                result["curves"][case.title] = curves(case, [*records.values()])
             for row in rows:
                 compared = compare(row, records, pool, plan.rounds_of(row))
                 result["rows"].append({"case": name, **compared})
         finally:
+            result["load"] = [result["load"][0], machine.load()]
             result["skipped"] += [
                 {"case": name, "contender": contender, "reason": reason}
                 for contender, reason in pool.skipped.items()
@@ -190,51 +140,60 @@ def _measure(
     report_progress(case.title, total, total)
 
 
-def best(prefix: str, records: Sequence[Mapping[str, Any]]) -> Any:
+def curves(case: Case, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return, by engine, lists of batch size and median, least, greatest rate."""
+    engines: dict[str, list[list[float]]] = {}
+    for one in records:
+        if one["name"].startswith(case.plots):
+            values = one["values"]
+            point = [statistics.median(values), min(values), max(values)]
+            point.insert(0, one["facts"]["batch"])
+            engines.setdefault(one["engine"], []).append(point)
+    return {engine: sorted(points) for engine, points in engines.items()}
+
+
+def best(prefix: str, records: Mapping[str, Mapping[str, Any]]) -> Any:
     """Return the fastest contender whose name begins with a prefix, or None."""
-    candidates = [r for r in records if prefix and r["name"].startswith(prefix)]
     return max(
-        candidates, key=lambda record: statistics.median(record["values"]), default=None
+        (one for name, one in records.items() if prefix and name.startswith(prefix)),
+        key=lambda one: statistics.median(one["values"]),
+        default=None,
     )
 
 
 def compare(
-    row: Row, records: Sequence[Mapping[str, Any]], pool: ContenderPool, rounds: int
+    row: Row,
+    records: Mapping[str, Mapping[str, Any]],
+    pool: ContenderPool,
+    rounds: int,
 ) -> dict[str, Any]:
     """Measure the two sides of a row in turns; return a row of the result.
 
     If a side cannot be measured, ``values`` is empty and ``skipped`` has the reason.
     """
     # A contender that has failed since the sweeps is replaced by the next best.
-    alive = [record for record in records if record["name"] in pool.entries]
-    subject, baseline = best(row.subject, alive), best(row.baseline, alive)
-    names = [side["name"] for side in (subject, baseline) if side]
+    alive = {name: one for name, one in records.items() if name in pool.entries}
+    sides = [best(prefix, alive) for prefix in (row.subject, row.baseline)]
+    names = [side["name"] for side in sides if side]
     values: dict[str, list[float]] = {}
     if len(names) == len(row.prefixes):
         values = pool.measure_interleaved(names, rounds)
-        measured_names = [*values]
-    else:
-        measured_names = names
-    lost_sides = tuple(
+        names = [*values]
+    lost = tuple(
         prefix
         for prefix in row.prefixes
-        if not any(name.startswith(prefix) for name in measured_names)
+        if not any(name.startswith(prefix) for name in names)
     )
-    reasons = [
-        reason for name, reason in pool.skipped.items() if name.startswith(lost_sides)
-    ]
+    reasons = [reason for name, reason in pool.skipped.items() if name.startswith(lost)]
+    compared = [row.value(*pair) for pair in zip(*values.values(), strict=True)]
     return {
         "title": row.title,
         "kind": row.kind,
         "target": row.target,
-        "ours": subject and subject["name"],
-        "theirs": baseline and baseline["name"],
-        "our_values": values.get(names[0], []) if names else [],
-        "their_values": values.get(names[1], []) if len(names) > 1 else [],
-        "values": [
-            row.value(*pair)
-            for pair in zip(*values.values(), strict=True)
-            if not lost_sides
-        ],
-        "skipped": reasons[-1] if lost_sides else None,
+        **{
+            key: side and {**side, "values": values.get(side["name"], [])}
+            for key, side in zip(("ours", "theirs"), sides, strict=True)
+        },
+        "values": [] if lost else compared,
+        "skipped": reasons[-1] if lost else None,
     }

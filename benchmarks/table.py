@@ -1,17 +1,17 @@
-"""Rows of a result as text, for the terminal and for pages."""
+"""Rows of a result as tables: for the terminal, and in Markdown."""
 
 from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, is_cost
+from benchmarks.comparisons import ALONE, COST, EXTRA_NS, RATIO, is_cost
 from benchmarks.peers import PEERS
 
 Record = Mapping[str, Any]
-HEADER = ("task", "ours", "theirs", "median", "least – greatest", "aim")
+HEADER = ("task", "median", "least – greatest", "aim", "ours", "theirs")
 
 
 def short(number: float) -> str:
@@ -23,30 +23,12 @@ def short(number: float) -> str:
     return f"{number:.3g}"
 
 
-def sides(result: Record, row: Record) -> tuple[Record | None, Record | None]:
-    """Return the records of the two contenders of a row."""
-    by_name = {
-        record["name"]: record for record in result["cases"][row["case"]]["contenders"]
-    }
-    return by_name.get(row["ours"]), by_name.get(row["theirs"])
-
-
-def amounts(result: Record, row: Record) -> list[str]:
-    """Return the median of each side's values, with its unit."""
-    return [
-        f"{short(statistics.median(values))} {side['unit']}" if side and values else ""
-        for side, values in zip(
-            sides(result, row), (row["our_values"], row["their_values"]), strict=True
-        )
-    ]
-
-
-def setting(record: Record) -> str:
+def setting(side: Record) -> str:
     """Return the settings of a contender as one line."""
-    settings = record["facts"]
-    cores = "1 core" if record["cores"] == 1 else f"{record['cores']} cores"
-    if record["processes"] > 1:
-        cores += f", {record['processes']} processes"
+    settings = side["facts"]
+    cores = "1 core" if side["cores"] == 1 else f"{side['cores']} cores"
+    if side["processes"] > 1:
+        cores += f", {side['processes']} processes"
     if "threads" in settings:
         cores += f", {settings['threads']} thread{'s' * (settings['threads'] > 1)}"
     entries = [cores, f"batch {settings.get('batch', 1):,}", settings.get("levels", "")]
@@ -59,73 +41,61 @@ def format_value(kind: str, value: float) -> str:
     """Return a value of a row as text."""
     if kind == RATIO:
         return f"{value:,.0f}×" if value >= 100 else f"{value:#.3g}×"
-    if kind == NS_MORE:
+    if kind == EXTRA_NS:
         return f"{value:.0f} ns"
     return f"{value:#.3g}×" if kind == COST else short(value)
 
 
-def aim(row: Record, unit: str) -> str:
-    """Return the target of a row as text."""
-    if row["target"] is None:
-        return ""
-    sign = "≤" if is_cost(row["kind"], unit) else "≥"
-    return f"{sign} {format_value(row['kind'], row['target'])}"
-
-
-def cells(result: Record, row: Record) -> list[str]:
-    """Return a row as text, in the order of `HEADER`; settings on second lines."""
-    subject, baseline = sides(result, row)
-    columns = [
-        "" if side is None else f"{side['engine']}: {amount}\n{setting(side)}"
-        for side, amount in zip((subject, baseline), amounts(result, row), strict=True)
+def cells(row: Record) -> list[str]:
+    """Return a row as text, in the order of `HEADER`; the sides without settings."""
+    amounts = [
+        f"{short(statistics.median(side['values']))} {side['unit']}"
+        if side and side["values"]
+        else ""
+        for side in (row["ours"], row["theirs"])
     ]
-    values = row["values"]
+    values, kind, aim = row["values"], row["kind"], ""
     if not values:
-        return [row["title"], *columns, "skipped", row["skipped"], ""]
-    unit = subject["unit"] if subject else ""
+        return [row["title"], "skipped", row["skipped"], "", *amounts]
     median, least, greatest = (
-        format_value(row["kind"], f(values)) for f in (statistics.median, min, max)
+        format_value(kind, f(values)) for f in (statistics.median, min, max)
     )
-    if row["kind"] == ALONE:
-        median += f" {unit}"
-    return [row["title"], *columns, median, f"{least} – {greatest}", aim(row, unit)]
+    unit = row["ours"]["unit"]
+    if row["target"] is not None:
+        sign = "≤" if is_cost(kind, unit) else "≥"
+        aim = f"{sign} {format_value(kind, row['target'])}"
+    spread = f"{least} – {greatest}" if len(values) > 1 else ""
+    if kind == ALONE:
+        # Its own figure stands in the column of medians.
+        return [row["title"], amounts[0].replace(" ×", "×"), spread, aim, "", ""]
+    return [row["title"], median, spread, aim, *amounts]
 
 
-def make_table(result: Record) -> Any:
-    """Return the rows as a table of rich."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(show_lines=True)
-    for number, title in enumerate(HEADER):
-        wide = number in (0, 1, 2)
-        table.add_column(title, justify="left" if wide else "right", no_wrap=number > 4)
-    for row in result["rows"]:
-        table.add_row(*(_dimmed(cell, Text) for cell in cells(result, row)))
-    return table
-
-
-def _dimmed(cell: str, text: Any) -> Any:
-    """Return a cell whose lines after the first are dim."""
-    first, _, tail = cell.partition("\n")
-    return text(first).append(f"\n{tail}", style="dim") if tail else text(first)
+def markdown(rows: Iterable[Record]) -> str:
+    """Return rows as a table of Markdown, without the columns that are empty."""
+    lines = [cells(row) for row in rows]
+    used = [k for k in range(len(HEADER)) if any(line[k] for line in lines)]
+    heads = ["" if k == 0 else HEADER[k] for k in used]
+    borders = ["--:" if 0 < k < 4 else "---" for k in used]
+    table = [heads, borders, *([line[k] for k in used] for line in lines)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
 
 def description(result: Record) -> list[str]:
     """Return the machine, the versions and the revision, one line each."""
     machine = result["machine"]
     versions = dict(machine["versions"])
-    for case in result["cases"].values():
-        for record in case["contenders"]:
-            if record["peer"]:
-                versions[PEERS[record["peer"]].title] = record["version"]
+    for row in result["rows"]:
+        for side in (row["ours"], row["theirs"]):
+            if side and side["peer"] in PEERS:
+                versions[PEERS[side["peer"]].title] = side["version"]
     threads = machine["threads"] and f", ROLL_VEC_NUM_THREADS={machine['threads']}"
     return [
         f"{machine['cpu']}, {machine['usable_cores']} cores, {machine['system']}, "
         f"Python {machine['python']}{threads or ''}",
         ", ".join(f"{name} {version}" for name, version in versions.items()),
-        f"revision {machine['revision']}, {result['rounds']} rounds of "
-        f"{result['seconds']:g} s, load {_load(result['load'][0])} before and "
+        f"{machine['date']}, revision {machine['revision']}, {result['rounds']} rounds "
+        f"of {result['seconds']:g} s, load {_load(result['load'][0])} before and "
         f"{_load(result['load'][1])} after",
     ]
 
@@ -149,12 +119,19 @@ def skipped(result: Record) -> list[str]:
 def show(result: Record) -> None:
     """Print the table, the machine and the contenders that were skipped."""
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    if result["rows"]:
-        # A file has no width: use whole lines.
-        Console(width=None if sys.stdout.isatty() else 160).print(make_table(result))
-    else:
-        print("no row was measured")
+    table = Table(*HEADER, show_lines=True)
+    for row in result["rows"]:
+        words = [Text(word) for word in cells(row)]
+        for word, side in zip(words[4:], (row["ours"], row["theirs"]), strict=True):
+            if side:
+                word.append(f"\n{side['engine']}: {setting(side)}", style="dim")
+        table.add_row(*words)
+    # A file has no width: use whole lines.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(table if result["rows"] else "no row was measured")
     print("\n".join(description(result)))
     for line in skipped(result):
         print(f"skipped: {line}")

@@ -25,17 +25,11 @@ class Rate:
         Unit of the rate, for example ``steps/s``.
     settings : dict
         Shown beside the rate: ``batch``, ``observation``, ``levels``.
-
-    Attributes
-    ----------
-    details : dict
-        Other figures of the last measurement, for the result.
     """
 
     work: Callable[[], float]
     unit: str
     settings: dict[str, Any] = field(default_factory=dict)
-    details: dict[str, Any] = field(default_factory=dict, init=False)
 
     def measure(self, seconds: float) -> float:
         """Work for about `seconds`; return the rate."""
@@ -48,24 +42,77 @@ class Rate:
                 return amount / elapsed
 
 
+# Of the times of a round; they differ if a few calls take far longer.
+STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "99 %": lambda times: sorted(times)[int(0.99 * (len(times) - 1))],
+    "most": max,
+}
+UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6}
+
+
 @dataclass
 class Latency(Rate):
-    """Work that is timed call by call, in ``ms``.
+    """Work that is timed call by call; the unit is one of `UNITS`.
 
-    Parameters
-    ----------
-    statistic : "median" or "mean"
-        Summary of the times of a round; they differ if a few calls take far longer.
+    The time of a call is divided by the amount that `work` returns.
     """
 
     statistic: str = "median"
 
     def measure(self, seconds: float) -> float:
-        """Work for about `seconds`; return the time of a call in ms."""
+        """Work for about `seconds`; return the time of a call."""
         times: list[float] = []
-        while sum(times) < seconds or not times:
+        spent = 0.0
+        while spent < seconds or not times:
             start = time.perf_counter()
-            self.work()
-            times.append(time.perf_counter() - start)
-        summary = statistics.median if self.statistic == "median" else statistics.fmean
-        return summary(times) * 1e3
+            amount = self.work()
+            elapsed = time.perf_counter() - start
+            times.append(elapsed / amount)
+            spent += elapsed
+        return STATISTICS[self.statistic](times) * UNITS[self.unit]
+
+
+@dataclass
+class Figure:
+    """A figure that is no rate: a ratio of two sides in one process, or a share.
+
+    Parameters
+    ----------
+    measure : callable
+        Works for about so many seconds, for 0.0 as little as possible; returns the
+        figure.
+    unit, settings
+        As of `Rate`.
+    """
+
+    measure: Callable[[float], float]
+    unit: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def in_turns(
+    works: list[Callable[[], Any]], seconds: float, chunk: float = 0.008
+) -> list[float]:
+    """Return the seconds of a call of each work: medians of chunks in turns.
+
+    Ratios of two processes spread more than a few per cent; those of one do not.
+    """
+    counts = []
+    for work in works:
+        start = time.perf_counter()
+        work()
+        counts.append(max(round(chunk / (time.perf_counter() - start)), 1))
+    times: list[list[float]] = [[] for _ in works]
+    stop = time.perf_counter() + seconds
+    while time.perf_counter() < stop or not times[-1]:
+        # Each is first in some of the rounds.
+        shift = len(times[0]) % len(works)
+        for side in [*range(shift, len(works)), *range(shift)]:
+            start = time.perf_counter()
+            for _ in range(counts[side] if seconds else 1):
+                works[side]()
+            elapsed = time.perf_counter() - start
+            times[side].append(elapsed / (counts[side] if seconds else 1))
+    return [statistics.median(each) for each in times]

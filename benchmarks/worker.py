@@ -1,7 +1,7 @@
 """The process of one contender: ``python -m benchmarks.worker SPEC``.
 
 It runs in the contender's own Python and imports only the standard library.  SPEC is
-JSON: ``module`` and ``task`` (a function that returns a `benchmarks.tasks.Rate`), its
+JSON: ``module`` and ``task`` (a function that returns one of `benchmarks.tasks`), its
 ``options``, ``package`` (reported with its version) or null, and ``core``, the number
 of the only core to run on, or null.
 
@@ -9,7 +9,7 @@ The answers are lines of JSON on stdout::
 
     at once    {"unit": ..., "facts": {...}, "version": ...} or {"skip": reason}
     for each line on stdin, a number of seconds
-                {"value": rate or time, "details": {...}}
+                {"value": rate, time or figure}
 
 At the end of stdin the process ends.
 """
@@ -58,8 +58,7 @@ def main() -> None:
         return
     answer(unit=task.unit, facts=task.settings, version=version)
     for line in sys.stdin:
-        value = task.measure(float(line))
-        answer(value=value, details=task.details)
+        answer(value=task.measure(float(line)))
     # At once: idle threads of the task must not keep the process alive.
     os._exit(0)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from roll_vec import evaluation as evaluation
     from roll_vec import export as export
     from roll_vec import progress as progress
+    from roll_vec import recordings as recordings
     from roll_vec import seeding as seeding
     from roll_vec import sessions as sessions
     from roll_vec import spaces as spaces
@@ -95,6 +96,7 @@ _MODULES = (
     "evaluation",
     "export",
     "progress",
+    "recordings",
     "seeding",
     "sessions",
     "spaces",

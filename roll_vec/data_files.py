@@ -22,21 +22,6 @@ from typing import Any, NamedTuple, NoReturn, TextIO
 from roll_vec.errors import InvalidOptionError
 from roll_vec.files import find_kind
 
-__all__ = [
-    "PinnedFile",
-    "check_path",
-    "fingerprint",
-    "folder_status",
-    "hash_file",
-    "max_text_size",
-    "open_text",
-    "pin_files",
-    "read_blocks",
-    "refuse_change",
-    "refuse_unreadable",
-    "unpin_files",
-]
-
 Status = tuple[int, int, int, int]
 
 # Nanoseconds of the coarsest clock of a file system (FAT).  A file that was written in

@@ -79,6 +79,7 @@ __all__ = [
     "UnsolvableLevelError",
     "UnsupportedError",
     "list_env_ids",
+    "one_line",
     "shorten",
     "warn_caller",
 ]
@@ -106,6 +107,11 @@ class RollVecError(Exception):
         super().__init_subclass__()
         if cls.__name__ in __all__ and cls.__module__ == __name__:
             cls.docs = f"docs/errors.md#{cls.__name__.lower()}"
+
+
+def one_line(error: BaseException | str) -> str:
+    """Return an exception's message, or another text, as one line, never empty."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 class _InvalidValueError(RollVecError):

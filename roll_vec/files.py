@@ -1,4 +1,4 @@
-"""Files that a user names: written whole or not at all, and never a device or a pipe.
+"""Files: written whole or not at all, by one process, and never a device or a pipe.
 
 Renaming a file over a device, a pipe or a link would replace that itself.  Reading a
 device or a pipe may never end.
@@ -13,18 +13,18 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
-from roll_vec.errors import InvalidFileError
+from roll_vec.errors import InvalidFileError, InvalidOptionError
 
-__all__ = [
-    "check_regular",
-    "find_kind",
-    "find_target",
-    "keep_mode",
-    "replace_file",
-]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
+HAS_LOCKS = fcntl is not None
+"""False where the system has no ``flock``."""
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFCHR: "a device",
@@ -81,6 +81,24 @@ def keep_mode(old: Path, new: Path) -> None:
         shutil.copymode(old, new)
 
 
+def private_folder(path: Path) -> Path:
+    """Make a folder that only this user can write to, if it is not there; return it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, or others can write to what is there.
+    """
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    status = path.lstat()
+    is_open = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or is_open:
+        message = f"{path} is not a folder that is this user's alone"
+        raise PermissionError(message)
+    return path
+
+
 @contextmanager
 def replace_file(
     path: str | os.PathLike[str], partial: Path | None = None
@@ -129,3 +147,86 @@ def replace_file(
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+# --------------------------------------------------------------------------- locks
+
+
+class WriteLock:
+    """A lock that this process has until `release`, or until it ends.
+
+    Where the system or the file system has no locks, it keeps nobody out.
+
+    Parameters
+    ----------
+    path : Path
+        Of the lock's own file, which `release` deletes.
+    target : Path
+        What is written; for the message.
+
+    Raises
+    ------
+    InvalidOptionError
+        If another process has the lock.
+    OSError
+    """
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self._path = path
+        self._file = open(path, "ab", opener=_open)  # noqa: SIM115
+        while not _lock(self._file, path, target):
+            self._file = open(path, "ab", opener=_open)  # noqa: SIM115
+
+    def release(self) -> None:
+        """Let other processes write; a second call does nothing."""
+        if self._file.closed:
+            return
+        if not HAS_LOCKS:
+            # Windows does not delete open files.
+            self._file.close()
+        with suppress(OSError):
+            self._path.unlink()
+        self._file.close()
+
+
+@contextmanager
+def wait_for_lock(path: Path) -> Iterator[None]:
+    """Have a lock for the body; other processes and threads wait.
+
+    The file of the lock is made and stays.  Where the system or the file system has no
+    locks, nobody waits.
+
+    Raises
+    ------
+    OSError
+    """
+    with open(path, "ab", opener=_open) as file:
+        if HAS_LOCKS:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _open(path: str, flags: int) -> int:
+    """Open the file of a lock; never by a link, and without waiting for a pipe."""
+    return os.open(path, flags | _NO_LINKS, 0o666)
+
+
+def _lock(file: IO[bytes], path: Path, target: Path) -> bool:
+    """Lock an open file; close it and return False if it is no longer at its path."""
+    if not HAS_LOCKS:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        message = f"out: another process is writing to {str(target)!r}"
+        raise InvalidOptionError(message) from None
+    except OSError:
+        return True  # a file system without locks
+    # The last owner may have deleted it since it was opened: then it keeps nobody out.
+    with suppress(OSError):
+        if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            return True
+    file.close()
+    return False

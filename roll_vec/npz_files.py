@@ -34,14 +34,6 @@ from roll_vec.errors import InvalidFileError
 from roll_vec.files import check_regular, replace_file
 from roll_vec.plain_data import check_depth, check_elements
 
-__all__ = [
-    "MAX_RATIO",
-    "open_archive",
-    "read_array",
-    "read_npz",
-    "write_npz",
-]
-
 MAX_RATIO = 1032
 """zlib never makes more bytes of one."""
 
@@ -106,7 +98,7 @@ def write_npz(
 
 
 def read_npz(
-    path: str | os.PathLike[str], kind: str, version: int
+    path: str | os.PathLike[str], kind: str, version: int, others: str = ""
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays of a file, checked.
 
@@ -117,6 +109,8 @@ def read_npz(
         As passed to `write_npz`.
     version : int
         The only format version that the caller reads.
+    others : str
+        What reads files of other versions, for the message.
 
     Raises
     ------
@@ -150,7 +144,7 @@ def read_npz(
                 _refuse(
                     path,
                     f"it has version {content['version']} of the format, and this "
-                    f"version of roll_vec reads version {version}",
+                    f"version of roll_vec reads version {version}{others}",
                 )
             arrays = {}
             for name, entry in content["arrays"].items():

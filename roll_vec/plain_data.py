@@ -30,8 +30,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_DEPTH", "check_depth", "check_elements", "decode", "encode"]
-
 # Containers within containers; Python's own limit of recursion is 1000 calls.
 MAX_DEPTH = 100
 

@@ -8,8 +8,6 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["ProcessCache"]
-
 T = TypeVar("T")
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import roll_vec
-from benchmarks.quotations import pattern
+from benchmarks.pages import KINDS as FROM_RESULTS
 from roll_vec import errors
 from roll_vec.cli import main, make_parser
 from roll_vec.descriptions import describe_env
@@ -19,13 +19,15 @@ from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 from tests.frameworks.programs import blocks_of
 from tests.pins.sets import SETS
-from website import api_pages, commands, game_pages
-from website.public_names import public_modules, public_names
+from website.blocks import KINDS, fill
+from website.commands import command_sections
 
 DOCS = ROOT / "docs"
 PAGES = [*ROOT.glob("*.md"), *sorted(DOCS.rglob("*.md"))]
 TEXTS = {page: page.read_text("utf-8") for page in PAGES}
 README, INSTALLATION = TEXTS[ROOT / "README.md"], TEXTS[DOCS / "installation.md"]
+# Which `make docs` writes.
+REFERENCE = "\n".join(command_sections())
 PROMISES = TEXTS[DOCS / "promises.md"]
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 # Not those that other tests register.
@@ -142,22 +144,20 @@ def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
 
 # Those that take well below a second.
 QUICK = [
-    "roll-vec envs roll_vec/Countdown-v0",
+    "roll-vec envs",
     "roll-vec info roll_vec/RandomFrozenLake-v0 -o size=8 --json",
     "roll-vec doctor --json",
     "roll-vec eval roll_vec/Countdown-v0",
-    "roll-vec export roll_vec/Countdown-v0 --policy random --num 100 --format atif "
-    "--out countdown",
     "roll-vec watch roll_vec/Countdown-v0 --num 16 -o group_size=4 --out page.html",
 ]
 
 
-def console_lines(page):
+def console_lines(text):
     """Yield the commands in a page's console blocks, continued lines joined.
 
     Without files that the shell writes.
     """
-    for block in blocks_of(page, "console"):
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S):
         for line in re.findall(r"^\$ (.*)$", re.sub(r"\\\n\s*", "", block), re.M):
             # Of a pipe or a list each command.
             for command in re.split(r" (?:\||&&) ", line):
@@ -168,8 +168,8 @@ def test_every_command_can_be_parsed_and_quick_ones_run(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     pages = {
         line: page.name
-        for page in PAGES
-        for line in console_lines(page)
+        for page, text in [*TEXTS.items(), (DOCS / "commands.md", REFERENCE)]
+        for line in console_lines(text)
         if line.startswith("roll-vec")
     }
     parser, refused = make_parser(), []
@@ -198,33 +198,17 @@ def test_commands_stand_in_console_blocks():
 
 # ------------------------------------------------ pages that repeat what is elsewhere
 
-
-def test_generated_pages_are_what_the_code_gives():
-    """`python -m website.commands`, `api_pages` and `game_pages` write them."""
-    assert TEXTS[commands.PAGE] == commands.page()
-    assert api_pages.with_table(TEXTS[api_pages.PAGE]) == TEXTS[api_pages.PAGE]
-    for path in game_pages.FOLDER.glob("*.md"):
-        assert game_pages.with_tables(TEXTS[path]) == TEXTS[path], path
-    with pytest.raises(ValueError, match="got cats"):
-        game_pages.with_tables("<!-- game cats roll_vec/Sokoban-v0 --><!-- end -->")
+# Written from files of results, see tests/benchmarks and tests/frameworks.
+FIGURES = {*FROM_RESULTS, "framework", "frameworks"}
 
 
-def test_reference_has_every_public_name():
-    """The pages of the site; `make docs` then looks for their anchors."""
-    modules = public_modules()
-    assert {f"roll_vec.{name}" for name in dir(roll_vec)} <= {
-        *modules,
-        *(f"roll_vec.{name}" for name in roll_vec.__all__),
-    }
-    pages = "\n".join(api_pages.page_text(module) for module in modules)
-    entries = {*re.findall(r"^::: (\S+)$", pages, re.M)}
-    missing = {
-        f"{module}.{name}"
-        for module in modules
-        for name in public_names(module)
-        if entries.isdisjoint({f"{module}.{name}", f"roll_vec.{name}"})
-    }
-    assert not missing
+def test_marks_of_pages_have_what_fills_them():
+    """`make docs` fills the tables, and finds names that the reference lacks."""
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
+        marks = re.findall(r"<!-- (\w+)", TEXTS[page])
+        assert {*marks} <= {"end", *KINDS, *FIGURES}, page
+        assert 2 * marks.count("end") == len(marks), page
+    assert re.search("^## roll-vec eval$", REFERENCE, re.MULTILINE)
 
 
 def test_links_lead_somewhere():
@@ -263,32 +247,18 @@ def test_readme_is_short_and_lists_every_id_with_its_limit():
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_an_id_has_its_keywords_its_tables_and_its_splits_their_baselines(id):
+def test_an_id_has_its_keywords_and_its_tables(id):
     description = describe_env(id)
     pages = [DOCS / f"{name}.md" for name in ("batches", "text_environments", "pool")]
-    text = "".join(TEXTS[page] for page in [*pages, *(DOCS / "games").glob("*.md")])
+    text = "".join(fill(TEXTS[page]) for page in [*pages, ROOT / description.game.page])
     keywords = [*description.keywords, *description.batch_keywords]
     names = {keyword.name for keyword in keywords} - {"dim_x", "dim_y"}
     assert not [name for name in names if f"`{name}" not in text]
-    text = TEXTS[ROOT / description.game.page]
-    words = [match[2] for match in pattern("game").finditer(text)]
-    kinds = {word.split()[0] for word in words if word.endswith(id)}
-    if id == "roll_vec/FrozenLake8x8-v1":
-        assert kinds == {"ends", "splits"}
-    else:
-        assert kinds >= {"infos", "keywords", "sources", "splits"}
-    assert any(word.startswith("rewards ") for word in words)
-    quotations = re.findall(r"<!-- baseline (\S+) (\S+) random -->", text)
-    for split in description.splits:
-        advice = "write its row; python -m benchmarks.baselines fills in the figures"
-        assert (id, split.name) in quotations, advice
-
-
-def test_lakes_share_rewards_ends_and_cells():
-    """Their page shows them once."""
-    for kind in ("rewards", "ends", "cells"):
-        show = game_pages.TABLES[kind]
-        assert show("roll_vec/FrozenLake-v1") == show("roll_vec/RandomFrozenLake-v0")
+    titles = re.findall(rf"^### {id.partition('/')[2]}: (\w+)", text, re.MULTILINE)
+    expected = {"ends", "splits"}
+    if id != "roll_vec/FrozenLake8x8-v1":
+        expected |= {"actions", "rewards", "infos", "keywords", "sources"}
+    assert expected <= {*titles}
 
 
 def test_the_table_has_each_extra_and_its_packages():

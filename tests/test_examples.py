@@ -1,7 +1,6 @@
 """The programs in docs/examples that need no PyTorch."""
 
 import importlib
-import json
 import re
 import runpy
 import sys
@@ -9,7 +8,7 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks.shards import page
+from benchmarks import pages
 from tests.conftest import JIT_OFF, ROOT
 
 FOLDER = ROOT / "docs" / "examples"
@@ -150,6 +149,32 @@ def test_the_language_loop_goes_on_and_deletes_no_other_folder(
     assert (tmp_path / "letter.txt").read_text() == "dear reader"
 
 
+# ------------------------------------------------------------- inspect_log, atif
+
+
+def test_transcripts_have_every_text_and_reward(example, tmp_path):
+    example("inspect_log").main([str(tmp_path / "log.json"), "--num-episodes=3"])
+    example("atif").main([str(tmp_path / "documents"), "--num-episodes=3"])
+    log = json.loads((tmp_path / "log.json").read_text())
+    documents = sorted((tmp_path / "documents").iterdir())
+    for sample, path in zip(log["samples"], documents, strict=True):
+        document = json.loads(path.read_text())
+        texts = [message["content"] for message in sample["messages"]]
+        others, rewards = [], []
+        for step in document["steps"]:
+            others.append(step["message"])
+            if step["source"] == "agent":
+                others.append(step["observation"]["results"][0]["content"])
+                rewards.append(step["extra"]["reward"])
+        assert texts == others
+        told = [
+            message.get("metadata", {}).get("reward") for message in sample["messages"]
+        ]
+        assert [reward for reward in told if reward is not None] == rewards
+        assert sample["scores"]["return"]["value"] == sum(rewards)
+        assert sample["output"]["completion"] == texts[-2]
+
+
 # -------------------------------------------------------------- cluster_simulation
 
 
@@ -183,15 +208,10 @@ def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, sec
     assert simulation.local_time(costs, 8, 4) == 20.0
 
 
-@pytest.mark.parametrize(
-    "part", ["measured", pytest.param("all", marks=pytest.mark.slow)]
-)
-def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
+@pytest.mark.slow
+def test_figures_of_the_page_of_clusters_are_those_of_its_file():
     text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
-    content = json.loads(simulation.FIGURES.read_text())
-    if part == "all":
-        assert page.render(text, content) == text
-    assert "\n".join(page.measured(content)) in text
+    assert pages.fill(text) == text
 
 
 def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):

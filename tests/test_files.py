@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from roll_vec import data_files, file_locks
+from roll_vec import data_files, files
 from roll_vec.cli import main
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.sokoban import Sokoban
@@ -29,8 +29,7 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
 from roll_vec.export import verify
-from roll_vec.file_locks import WriteLock
-from roll_vec.files import check_regular, replace_file
+from roll_vec.files import WriteLock, check_regular, replace_file
 from tests.envs.webshop import shops
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
@@ -223,7 +222,7 @@ def test_nothing_is_written_by_the_link_of_another_user(tmp_path, suffix):
 
 # ---------------------------------------------------------------------------- locks
 
-needs_locks = pytest.mark.skipif(file_locks.fcntl is None, reason="no locks here")
+needs_locks = pytest.mark.skipif(files.fcntl is None, reason="no locks here")
 IN_USE = r"another process is writing to '.*rows"
 
 
@@ -242,7 +241,7 @@ def test_a_lock_keeps_other_writers_out(tmp_path, monkeypatch):
         raise OSError(95, "Operation not supported")
 
     # A file system without locks.
-    monkeypatch.setattr(file_locks.fcntl, "flock", refuse)
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
     for lock in [WriteLock(path, target) for _ in range(2)]:
         lock.release()
 
@@ -253,16 +252,16 @@ def test_a_lock_file_that_its_owner_deletes_at_that_moment_is_not_used(
 ):
     path, target = tmp_path / "lock", tmp_path / "rows"
     first, others = WriteLock(path, target), []
-    flock = file_locks.fcntl.flock
+    flock = files.fcntl.flock
 
     def flock_late(file, operation):
         """Lock the file that was opened before its owner ended and another began."""
-        monkeypatch.setattr(file_locks.fcntl, "flock", flock)
+        monkeypatch.setattr(files.fcntl, "flock", flock)
         first.release()
         others.append(WriteLock(path, target))
         flock(file, operation)
 
-    monkeypatch.setattr(file_locks.fcntl, "flock", flock_late)
+    monkeypatch.setattr(files.fcntl, "flock", flock_late)
     with pytest.raises(InvalidOptionError, match=IN_USE):
         WriteLock(path, target)
     others[0].release()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.baselines import chart, page
+from benchmarks.__main__ import progress_bars
 from benchmarks.baselines.policies import (
     POLICIES,
     PPO,
@@ -35,14 +34,11 @@ from benchmarks.baselines.results import (
 )
 from benchmarks.baselines.rules import SEED
 from benchmarks.machine import revision
-from benchmarks.quotations import PAGES, rewrite
 from roll_vec.evaluation import SPLITS, Split, play_split
-
-Task = tuple[Split, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure policies on splits; write the file, the page and the picture."""
+    """Measure policies on splits; write the file."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     parser = make_parser()
     args = parser.parse_args(words)
@@ -50,16 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = read_rows(args.out)
     except ValueError as error:
         parser.error(str(error))
-    tasks = select_tasks(args.only)
-    if args.train:
-        if args.checkpoints is None:
-            parser.error("--train needs --checkpoints, the folder to train into")
-        args.checkpoints.mkdir(parents=True, exist_ok=True)
-        for split, policy in tasks:
-            if policy == PPO:
-                print(f"training: {split.id} {split.name}", file=sys.stderr)
-                train(split, checkpoint_of(split, args.checkpoints))
-    command = shlex.join(["python", "-m", "benchmarks.baselines", *words])
+    if args.train and args.checkpoints is None:
+        parser.error("--train needs --checkpoints, the folder to train into")
     absent = {
         (split.id, split.name, policy): reason
         for by_name in SPLITS.values()
@@ -67,30 +55,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for policy in POLICIES
         if (reason := absence(split, policy)) is not None
     }
+    command = shlex.join(["python", "-m", "benchmarks.baselines", *words])
     facts = {"revision": revision(GENERATED), "seed": SEED}
-    with progress_bar(sum(len(split) for split, _ in tasks)) as advance:
-        for split, policy in tasks:
-            row = measure(split, policy, args, facts, rows, advance)
-            if row is None:
-                continue
-            rows[key_of(row)] = row
-            # After each row: Ctrl-C loses one row, and the next run goes on.
-            write_results(args.out, rows, command, POLICIES, absent)
-    content = write_results(args.out, rows, command, POLICIES, absent)
-    args.out.with_suffix(".md").write_text(page.render(content), "utf-8")
-    chart.draw(content, args.out.with_suffix(".png"))
-    print(f"written: {args.out}, and beside it the page and the picture")
-    if args.out.resolve() == RESULTS:
-        rewrite(PAGES, lambda text: page.quote(text, content))
+    with progress_bars() as report_progress:
+        for split, policy in select_tasks(args.only):
+            if policy == PPO and args.train:
+                args.checkpoints.mkdir(parents=True, exist_ok=True)
+                train(split, checkpoint_of(split, args.checkpoints))
+            row = measure(split, policy, args, facts, rows, report_progress)
+            if row is not None:
+                rows[key_of(row)] = row
+                # After each row: Ctrl-C loses one row, and the next run goes on.
+                write_results(args.out, rows, command, POLICIES, absent)
+    write_results(args.out, rows, command, POLICIES, absent)
+    print(f"written: {args.out}; `make pages` writes the pages")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.baselines",
-        description="Measure the baselines on the evaluation splits, and write "
-        "docs/baselines.json, .md and .png.  Rows that this commit and these packages "
-        "have measured already are kept, so an interrupted run goes on where it was.",
+        description="Measure the baselines on the evaluation splits. Rows that this "
+        "commit and these packages have measured already are kept, so an interrupted "
+        "run goes on where it was.",
     )
     add = parser.add_argument
     add(
@@ -121,7 +108,7 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def select_tasks(only: Sequence[str]) -> list[Task]:
+def select_tasks(only: Sequence[str]) -> list[tuple[Split, str]]:
     """Return the splits and policies to measure."""
     ids = [word for word in only if word in SPLITS] or list(SPLITS)
     policies = [word for word in POLICIES if word in only] or list(POLICIES)
@@ -140,61 +127,34 @@ def measure(
     args: argparse.Namespace,
     facts: dict[str, Any],
     rows: dict[Any, Any],
-    advance: Callable[[str, int], None],
+    report_progress: Callable[[str, int, int], None],
 ) -> dict[str, Any] | None:
     """Return the row of a policy on a split; None where the old one is to stay."""
-    title = f"{split.id} {split.name} {policy}"
     keywords, checkpoint = keywords_of(split, policy), None
     facts = {**facts, "digest": split.digest, "keywords": keywords}
     facts["versions"] = versions(packages_of(policy))
     if policy == PPO:
-        if args.checkpoints is None:
-            advance(title, len(split))
-            return None
-        checkpoint = checkpoint_of(split, args.checkpoints)
-        if not checkpoint.is_file():
-            print(f"no checkpoint: {checkpoint}", file=sys.stderr)
-            advance(title, len(split))
+        checkpoint = checkpoint_of(split, args.checkpoints or Path())
+        if args.checkpoints is None or not checkpoint.is_file():
             return None
         facts |= training_facts(split, checkpoint)
     if not args.fresh and is_current(rows.get((split.id, split.name, policy)), facts):
-        advance(title, len(split))
         return None
-    num_ended = 0
-
-    def on_progress(count: int) -> None:
-        nonlocal num_ended
-        advance(title, count - num_ended)
-        num_ended = count
-
+    title = f"{split.id} {split.name} {policy}"
     envs = split.make_vec(args.num_envs, **keywords)
     try:
         player = make_policy(split, policy, envs, checkpoint)
-        results = play_split(split, envs, player, on_progress)
+        results = play_split(
+            split,
+            envs,
+            player,
+            lambda count: report_progress(title, count, len(split)),
+        )
     finally:
         envs.close()
     if policy == PPO:
         facts |= new_level_facts(split, results)
     return make_row(split, policy, results, facts)
-
-
-@contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
-    """Show a bar over all episodes; yield a function of a title and a count."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description:48}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,} episodes"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("", total=total)
-        yield lambda title, count: progress.update(
-            bar, advance=count, description=title
-        )
 
 
 if __name__ == "__main__":

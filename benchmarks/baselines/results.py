@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import version_of
-from benchmarks.processes import ROOT
+from benchmarks.result import RESULTS as FOLDER
+from benchmarks.result import write_result
 from roll_vec.evaluation import SPLITS, EpisodeResults, Split
-from roll_vec.files import replace_file
 
-RESULTS = ROOT / "docs" / "baselines.json"
+RESULTS = FOLDER / "baselines.json"
 # Files that the command itself writes: a change of them is no change of the code.
-GENERATED = ("docs/baselines.json", "docs/baselines.md", "docs/baselines.png")
+GENERATED = ("benchmarks/results", "docs", "README.md")
 
 Key = tuple[str, str, str]
 
@@ -55,8 +55,6 @@ def read_rows(path: Path) -> dict[Key, dict[str, Any]]:
         return {key_of(row): row for row in content["rows"]}
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: expected baselines: {error!r}") from None
 
@@ -90,11 +88,10 @@ def write_results(
     command: str,
     policies: Mapping[str, str],
     absent: Mapping[Key, str],
-) -> dict[str, Any]:
-    """Write the file, in the order of splits and policies; return its content.
+) -> None:
+    """Write the file, in the order of splits and policies.
 
-    Rows of splits that have changed are left out.  An interrupted call leaves the old
-    file.
+    Rows of splits that have changed are left out.
     """
     splits = [split for by_name in SPLITS.values() for split in by_name.values()]
     digests = {(split.id, split.name): split.digest for split in splits}
@@ -122,23 +119,7 @@ def write_results(
             if key in absent and key not in rows
         ],
     }
-    text = _format(content)
-    with replace_file(path) as file:
-        file.write(text.encode())
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
-
-
-def _format(content: Mapping[str, Any]) -> str:
-    """Return JSON with a line for each row: a change of a figure is one line."""
-    parts = []
-    for name, value in content.items():
-        text = json.dumps(value, ensure_ascii=False)
-        if isinstance(value, list):
-            lines = ",\n  ".join(json.dumps(x, ensure_ascii=False) for x in value)
-            text = f"[\n  {lines}\n ]" if value else "[]"
-        parts.append(f" {json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    write_result(path, content)
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -48,7 +48,6 @@ PEERS = {
     "reasoning_gym": Peer(
         "reasoning-gym", "reasoning-gym", "pip install reasoning-gym==0.1.25"
     ),
-    "pufferlib": Peer("PufferLib", "pufferlib", "pip install pufferlib==3.0.0"),
 }
 
 _SHOW_VERSION = """

@@ -1,4 +1,4 @@
-"""Measure shards beside a local batch; write docs/cluster.json and the page's figures.
+"""Measure shards beside a local batch; write benchmarks/results/cluster.json.
 
 It takes some five minutes.  ``--keep-rates`` measures the costs alone, which other load
 on the machine hardly changes.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.shards import costs, page, rates
+from benchmarks.result import write_result
+from benchmarks.shards import costs, rates
+from benchmarks.shards.tables import RESULTS
 from benchmarks.shards.workloads import WORKLOADS
 from roll_vec.cli._arguments import integer_from
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def report(text: str) -> None:
@@ -30,32 +29,28 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.shards", description=__doc__)
     parser.add_argument("--rounds", type=integer_from(1), default=7)
     parser.add_argument("--keep-rates", action="store_true")
-    parser.add_argument("--page-only", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    path = DOCS / "cluster.json"
-    content: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
-    if not options.page_only:
-        import ray
+    content: dict[str, Any] = json.loads(RESULTS.read_text("utf-8"))
+    import ray
 
-        # As many actors as there are sides, whatever the machine has.
-        ray.init(num_cpus=16, include_dashboard=False, log_to_driver=False)
-        content["machine"] = machine.describe("python -m benchmarks.shards")
-        content["machine"]["versions"]["ray"] = ray.__version__
-        content["machine"]["load"] = machine.load()
-        content["message"] = costs.message_costs(ray)
-        content["workloads"] = {}
-        for workload in WORKLOADS:
-            report(f"{workload.name}, costs")
-            content["workloads"][workload.name] = costs.workload_costs(workload)
-        if not options.keep_rates:
-            content["rates"] = [
-                rates.measure(workload, size, options.rounds, report)
-                for workload in WORKLOADS
-                for size in workload.sizes
-            ]
-        ray.shutdown()
-        path.write_text(json.dumps(content, indent=1) + "\n")
-    page.write(DOCS / "cluster.md", content)
+    # As many actors as there are sides, whatever the machine has.
+    ray.init(num_cpus=16, include_dashboard=False, log_to_driver=False)
+    content["machine"] = machine.describe("python -m benchmarks.shards")
+    content["machine"]["versions"]["ray"] = ray.__version__
+    content["machine"]["load"] = machine.load()
+    content["message"] = costs.message_costs(ray)
+    content["workloads"] = {}
+    for workload in WORKLOADS:
+        report(f"{workload.name}, costs")
+        content["workloads"][workload.name] = costs.workload_costs(workload)
+    if not options.keep_rates:
+        content["rates"] = [
+            rates.measure(workload, size, options.rounds, report)
+            for workload in WORKLOADS
+            for size in workload.sizes
+        ]
+    ray.shutdown()
+    write_result(RESULTS, content)
 
 
 if __name__ == "__main__":

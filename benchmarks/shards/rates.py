@@ -9,12 +9,12 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 import roll_vec
+from benchmarks.shards.tables import SHARDS
 from benchmarks.shards.workloads import Workload, draw_actions
 from roll_vec.distributed import RayVectorEnv
 
-__all__ = ["SHARDS", "measure"]
+__all__ = ["measure"]
 
-SHARDS = (1, 2, 4)
 # A round of one side takes so many seconds.
 _SECONDS = 0.3
 

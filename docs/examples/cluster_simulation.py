@@ -2,11 +2,11 @@
 
 This is a simulation: nothing runs on a cluster.  It works out the time of a step of the
 whole batch from the costs of its parts, which were measured on one machine
-(docs/cluster.json), and from a network that you describe.
+(benchmarks/results/cluster.json), and from a network that you describe.
 
     python docs/examples/cluster_simulation.py
     python docs/examples/cluster_simulation.py --environment WebShop --gigabits 25
-    python docs/examples/cluster_simulation.py --step-us 1000 --picture slow.png
+    python docs/examples/cluster_simulation.py --step-us 1000
 
 A step: the head sends a message to every shard, one after the other.  A shard steps its
 environments and begins the episodes of those that ended.  The replies come in through
@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-FIGURES = Path(__file__).resolve().parents[1] / "cluster.json"
+FIGURES = Path(__file__).resolve().parents[2] / "benchmarks/results/cluster.json"
 NODES = (1, 10, 100, 1000)
 SLOW = "one of your own, 1 ms a step"
 
@@ -180,11 +180,6 @@ def costs_of(content: dict, name: str, options: argparse.Namespace) -> Costs:
         costs = dataclasses.replace(
             costs, local_step=step, step=max(costs.step + extra, 0.0)
         )
-    if options.head_us is not None:
-        costs = dataclasses.replace(costs, head_step=options.head_us * 1e-6)
-    if options.message_us is not None:
-        half = options.message_us * 1e-6 / 2
-        costs = dataclasses.replace(costs, send=half, receive=half)
     return costs
 
 
@@ -205,30 +200,6 @@ def table(costs: Costs, num_envs: int, cores: int) -> list[str]:
         cells = f"{rate:,.0f} | × {here / seconds:.2g} | {pays} | {limit}"
         lines.append(f"| {nodes} | {shards} | {cells} |")
     return lines
-
-
-def draw(path: Path, costs: Costs, title: str, cores: int) -> None:
-    """Draw steps a second over the size of the batch."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    sizes = 2 ** np.arange(4, 21)
-    here = sizes / [local_time(costs, int(n), cores) for n in sizes]
-    axes.loglog(sizes, here, "k--", label=f"one machine, {cores} cores, no shards")
-    for nodes in NODES:
-        times = [best_time(costs, int(n), nodes * cores)[0] for n in sizes]
-        axes.loglog(sizes, sizes / times, label=f"{nodes:,} × {cores} cores, in shards")
-    axes.axhline(1 / costs.head_step, color="grey", lw=1)
-    axes.annotate("the head's ceiling", (16, 0.9 / costs.head_step), va="top")
-    axes.set(
-        xlabel="environments", ylabel="steps a second", title=f"Simulated: {title}"
-    )
-    axes.legend(loc="lower right")
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
 
 
 def number_from(lowest: float, kind: type = float) -> Callable[[str], float]:
@@ -261,13 +232,6 @@ def make_parser(names: list[str]) -> argparse.ArgumentParser:
     add("--snapshot-interval", type=count, default=100, help="steps (default: 100)")
     text = "a step of one environment; without --environment, of one of your own alone"
     add("--step-us", type=number_from(0.001), help=text)
-    add(
-        "--head-us",
-        type=number_from(0.001),
-        help="the head's time for an environment and step",
-    )
-    add("--message-us", type=time, help="the head's time for a message and its reply")
-    add("--picture", type=Path, metavar="FILE", help="draw it, of one --environment")
     return parser
 
 
@@ -285,8 +249,6 @@ def main(arguments: list[str] | None = None) -> None:
             title = f"{name.partition(', 1 ms')[0]}, {options.step_us:g} µs a step"
         print(f"\n{title}, a batch of {options.num_envs:,} (simulated)\n")
         print("\n".join(table(costs, options.num_envs, options.cores)))
-        if options.picture is not None and name == (options.environment or SLOW):
-            draw(options.picture, costs, title, options.cores)
 
 
 if __name__ == "__main__":

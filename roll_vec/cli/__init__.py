@@ -22,13 +22,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import roll_vec
-from roll_vec.cli._errors import FAILURE, INTERRUPTED, USER_ERROR, one_line, say_error
-from roll_vec.errors import RollVecError, RollVecWarning
+from roll_vec.cli._errors import FAILURE, INTERRUPTED, USER_ERROR, say_error
+from roll_vec.errors import RollVecError, RollVecWarning, one_line
 
 if TYPE_CHECKING:
     from roll_vec.cli._arguments import Parser
 
 __all__ = ["main", "make_parser"]
+
+# Arguments that set keywords of batches, for errors of `roll_vec.recordings`.
+_ARGUMENTS = {"num_threads": "--threads", "autoreset_mode": "--autoreset"}
 
 _DESCRIPTION = """\
 Thousands of reinforcement-learning and language-agent environments at once,
@@ -96,7 +99,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILURE
     except RollVecError as error:
         section = f" (see {error.docs})" if error.docs else ""
-        say_error(f"error: {one_line(error)}{section}")
+        text = one_line(error)
+        if not error.docs:
+            # Of `roll_vec.recordings`.
+            keyword, colon, rest = text.partition(": ")
+            if colon and keyword in _ARGUMENTS:
+                text = f"argument {_ARGUMENTS[keyword]}: {rest}"
+        say_error(f"error: {text}{section}")
         return USER_ERROR
     return code
 
@@ -161,7 +170,6 @@ def make_parser() -> Parser:
     """Return the parser of all commands."""
     # Here, where `main` catches Ctrl-C: these imports take a third of a second.
     from roll_vec.cli import (
-        bench,
         completion,
         doctor,
         envs,
@@ -186,7 +194,7 @@ def make_parser() -> Parser:
     )
     commands = parser.add_commands()
     order = rollout, replay, eval, watch, export, play, envs, info, levels
-    for command in (*order, webshop, bench, doctor):
+    for command in (*order, webshop, doctor):
         command.add_parser(commands)
     completion.add_parser(commands, parser)
     return parser

@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from roll_vec.cli._arguments import integer_from, number_from, refuse_arguments
-from roll_vec.cli._errors import argument_error, one_line
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._imports import require
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import ChatEndpoint
 
 __all__ = ["add_chat_arguments", "is_endpoint", "make_endpoint", "refuse_chat"]

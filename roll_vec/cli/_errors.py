@@ -12,7 +12,6 @@ __all__ = [
     "USER_ERROR",
     "UsageError",
     "argument_error",
-    "one_line",
     "say_error",
 ]
 
@@ -29,11 +28,6 @@ class UsageError(RollVecError):
 def argument_error(argument: str, text: str) -> UsageError:
     """Return the error ``argument NAME: text``."""
     return UsageError(f"argument {argument}: {text}")
-
-
-def one_line(error: BaseException | str) -> str:
-    """Return an exception's message, or another text, as one line, never empty."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def say_error(message: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roll_vec.cli._errors import one_line
 from roll_vec.cli._screen import format_rows
+from roll_vec.errors import one_line
 from roll_vec.evaluation import (
     Comparison,
     EpisodeRecord,

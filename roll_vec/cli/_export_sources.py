@@ -9,11 +9,9 @@ from typing import Any
 
 from roll_vec.cli._arguments import refuse_arguments
 from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_chat
-from roll_vec.cli._environments import find_spec, full_id, is_pooled, make_or_refuse
-from roll_vec.cli._errors import argument_error, one_line
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._policies import make_turn_policy
-from roll_vec.cli._run_file import load_run
-from roll_vec.cli._run_trajectories import run_trajectories
+from roll_vec.errors import one_line
 from roll_vec.evaluation import play_chat
 from roll_vec.export import (
     FORMATS,
@@ -23,6 +21,14 @@ from roll_vec.export import (
     policy_source,
     recorded_source,
 )
+from roll_vec.recordings.environments import (
+    find_spec,
+    full_id,
+    is_pooled,
+    make_or_refuse,
+)
+from roll_vec.recordings.files import load_run
+from roll_vec.recordings.trajectories import read_trajectories
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import Trajectory
 
@@ -131,6 +137,6 @@ def _recorded(arguments: argparse.Namespace) -> Source:
         {**run.setup.options, **files},
         envs.single_observation_space,
         envs.single_action_space,
-        lambda: run_trajectories(run),
+        lambda: read_trajectories(run),
         path,
     )

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO, TypeAlias
+from typing import TextIO
 
 from roll_vec.cli._signals import ending_signals
 
-__all__ = ["PLAY_LETTERS", "UNKNOWN_KEY", "Timeout", "decode_keys", "read_keys"]
+__all__ = ["UNKNOWN_KEY", "decode_keys", "read_keys"]
 
 UNKNOWN_KEY = "unknown"
 
-Timeout: TypeAlias = Callable[[], float | None]
-
-PLAY_LETTERS = {
+_LETTERS = {
     "w": "up",
     "a": "left",
     "s": "down",
@@ -32,88 +30,57 @@ PLAY_LETTERS = {
     "\x04": "quit",  # Ctrl-D
     "\x7f": "undo",  # backspace
 }
-"""Names of the keys of ``roll-vec play``."""
 _ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
-# An escape sequence, which ends with a letter, or any other character but white space
-# other than the space itself.
+# An escape sequence, which ends with a letter, or any other character but white space.
 # A terminal sends an arrow as ESC [ A or ESC O A, by the mode that it is in; the
 # digits are modifiers, such as Ctrl.
-_KEY = re.compile(r"\x1b[\[O][0-9;]*(.?)|(\S| )", re.DOTALL)
+_KEY = re.compile(r"\x1b[\[O][0-9;]*(.?)|(\S)", re.DOTALL)
 
 
-def decode_keys(text: str, letters: Mapping[str, str] = PLAY_LETTERS) -> list[str]:
+def decode_keys(text: str) -> list[str]:
     """Return the names of the keys in the text that a terminal sent.
 
-    ``up down left right`` for arrows, the names in `letters` by lower-case character,
-    or `UNKNOWN_KEY` for any other key; white space that has no name is left out.
+    ``up down left right`` for arrows, the names of letters, or `UNKNOWN_KEY` for any
+    other key; white space is left out.
     """
     return [
-        letters.get(key[2].lower(), UNKNOWN_KEY)
+        _LETTERS.get(key[2].lower(), UNKNOWN_KEY)
         if key[2]
         else _ARROWS.get(key[1], UNKNOWN_KEY)
         for key in _KEY.finditer(text)
-        if key[2] != " " or " " in letters
     ]
 
 
 @contextmanager
-def read_keys(
-    stream: TextIO,
-    letters: Mapping[str, str] = PLAY_LETTERS,
-    timeout: Timeout | None = None,
-) -> Iterator[Iterator[list[str]]]:
+def read_keys(stream: TextIO) -> Iterator[Iterator[list[str]]]:
     """Yield an iterator over batches of keys from `stream`, until it ends.
 
     From a terminal: keys as they are pressed, without echo. Its settings are restored
     when the block is left, in any way. From anything else: one batch a line.
-
-    Parameters
-    ----------
-    stream : text stream
-    letters : mapping
-        See `decode_keys`.
-    timeout : callable, optional
-        Called before each batch from a terminal. After so many seconds without a key
-        the batch is empty; None: it waits.
     """
     if not stream.isatty():
-        yield (decode_keys(line, letters) for line in stream)
+        yield map(decode_keys, stream)
     elif sys.platform == "win32":
-        yield _windows_keys(letters, timeout or _never)
+        yield _windows_keys()
     else:
         with _unbuffered_terminal(stream.fileno()):
-            yield _terminal_keys(stream.fileno(), letters, timeout or _never)
-
-
-def _never() -> None:
-    """Wait for a key as long as it takes."""
+            yield _terminal_keys(stream.fileno())
 
 
 if sys.platform == "win32":
     import msvcrt
-    import time
 
     _SCAN_CODES = {"H": "up", "P": "down", "K": "left", "M": "right"}
 
-    def _windows_keys(
-        letters: Mapping[str, str], timeout: Timeout
-    ) -> Iterator[list[str]]:
+    def _windows_keys() -> Iterator[list[str]]:
         while True:
-            seconds = timeout()
-            if seconds is not None:
-                end = time.monotonic() + seconds
-                while not msvcrt.kbhit() and time.monotonic() < end:
-                    time.sleep(0.01)
-                if not msvcrt.kbhit():
-                    yield []
-                    continue
             character = msvcrt.getwch()
             if character == "\x03":
                 raise KeyboardInterrupt
             if character in "\x00\xe0":
                 yield [_SCAN_CODES.get(msvcrt.getwch(), UNKNOWN_KEY)]
             else:
-                yield decode_keys(character, letters)
+                yield decode_keys(character)
 
 else:
     import select
@@ -123,14 +90,8 @@ else:
     # Over a slow line an escape sequence can arrive in two reads.
     _ESCAPE_SECONDS = 0.05
 
-    def _terminal_keys(
-        descriptor: int, letters: Mapping[str, str], timeout: Timeout
-    ) -> Iterator[list[str]]:
+    def _terminal_keys(descriptor: int) -> Iterator[list[str]]:
         while True:
-            seconds = timeout()
-            if seconds is not None and not _is_ready(descriptor, seconds):
-                yield []
-                continue
             data = os.read(descriptor, 1024)
             if not data:
                 return
@@ -140,7 +101,7 @@ else:
                 and (more := os.read(descriptor, 1024))
             ):
                 data += more
-            yield decode_keys(data.decode(errors="replace"), letters)
+            yield decode_keys(data.decode(errors="replace"))
 
     def _is_ready(descriptor: int, seconds: float) -> bool:
         return bool(select.select([descriptor], [], [], seconds)[0])

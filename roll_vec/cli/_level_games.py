@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._environments import full_id
 from roll_vec.cli._errors import argument_error
 from roll_vec.files import check_regular
+from roll_vec.recordings.environments import full_id
 from roll_vec.stacked.level_archives import SUFFIX, read_archive
 from roll_vec.stacked.level_sets import LevelSet
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._errors import UsageError, argument_error
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._level_games import LevelGame, game_of_file, game_of_id
+from roll_vec.recordings.environments import SetupError, full_id, make_vector
 from roll_vec.stacked.level_sets import LevelSet
 
 __all__ = ["MAX_LEVELS", "LevelSource", "draw_levels", "open_source"]
@@ -66,7 +66,7 @@ def open_source(
         return _open_file(source, options, numbers, most)
     try:
         name = full_id(source)
-    except UsageError as error:
+    except SetupError as error:
         text = f"there is no file {source}, and {error}"
         raise argument_error("SOURCE", text) from error
     game = game_of_id(name)

@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._environments import make_vector
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._level_games import Columns, Effort
 from roll_vec.cli._level_sources import LevelSource
 from roll_vec.progress import report
+from roll_vec.recordings.environments import make_vector
 from roll_vec.stacked.row_threads import resolve_num_threads
 
 __all__ = [

@@ -21,9 +21,9 @@ from gymnasium.spaces import Space, Text
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.cli._environments import load_class
-from roll_vec.cli._errors import argument_error, one_line
-from roll_vec.errors import SolverLimitError, UnsolvableLevelError
+from roll_vec.cli._errors import argument_error
+from roll_vec.errors import SolverLimitError, UnsolvableLevelError, one_line
+from roll_vec.recordings.environments import load_class
 from roll_vec.registration import ENVIRONMENTS
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 
 from roll_vec.cli._arguments import literal
 from roll_vec.cli._chat_arguments import is_endpoint
-from roll_vec.cli._errors import UsageError, argument_error, one_line
-from roll_vec.cli._imports import import_from_here
+from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.cli._oracles import make_oracle
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import UniformPolicy
+from roll_vec.recordings.environments import import_from_here
 from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream

@@ -61,9 +61,7 @@ def waiting(text: str, quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def stepping_bar(
-    steps: int, quiet: bool, describe: Callable[[], str] = str
-) -> Iterator[StepListener | None]:
+def stepping_bar(steps: int, quiet: bool) -> Iterator[StepListener | None]:
     """Show a progress bar of steps on a terminal while the body runs.
 
     Parameters
@@ -72,8 +70,6 @@ def stepping_bar(
         Of the whole batch.
     quiet : bool
         True: there is none.
-    describe : callable
-        Returns a text that is shown beside the bar, such as the number of shards.
 
     Yields
     ------
@@ -94,10 +90,9 @@ def stepping_bar(
             nonlocal is_stepping
             is_stepping = True
             rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
-            description = ", ".join(filter(None, ("stepping", describe())))
             bar.update(
                 task,
-                description=description,
+                description="stepping",
                 completed=num_steps,
                 total=steps,
                 rate=rate,

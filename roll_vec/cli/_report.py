@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 
-from roll_vec.cli._episodes import Episodes, RolloutSummary
-from roll_vec.cli._errors import one_line
+from roll_vec.errors import one_line
+from roll_vec.recordings import Episodes, RolloutSummary
 from roll_vec.vector.successes import UNKNOWN
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["RunConfig", "fault_rows", "result_table"]
+__all__ = ["fault_rows", "result_table"]
 
 _NO_VALUE = "\N{EN DASH}"
 _FAULTS = {
@@ -25,19 +24,6 @@ _FAULTS = {
     "worker_death": "by dead workers",
     "reset": "resets given up",
 }
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """The arguments of a rollout, which the table and the file state."""
-
-    id: str
-    num_envs: int
-    steps: int
-    seed: int
-    policy: str
-    autoreset: AutoresetMode
-    options: Mapping[str, Any]
 
 
 def fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
@@ -64,25 +50,29 @@ def fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
 
 
 def result_table(
-    config: RunConfig, summary: RolloutSummary, more: Sequence[tuple[str, str]] = ()
+    arguments: argparse.Namespace,
+    summary: RolloutSummary,
+    more: Sequence[tuple[str, str]] = (),
 ) -> Table:
     """Return the table of one rollout, with more rows at its end; needs rich."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(
-        title=f"{config.id} \N{MULTIPLICATION SIGN} {config.num_envs:,}",
+        title=f"{arguments.id} \N{MULTIPLICATION SIGN} {arguments.num_envs:,}",
         show_header=False,
     )
     table.add_column(style="bold")
     table.add_column(justify="right")
-    for name, value in (*_rows(config, summary), *more):
+    for name, value in (*_rows(arguments, summary), *more):
         # Text: brackets in an environment's messages must not be read as markup.
         table.add_row(name, Text(value))
     return table
 
 
-def _rows(config: RunConfig, summary: RolloutSummary) -> list[tuple[str, str]]:
+def _rows(
+    arguments: argparse.Namespace, summary: RolloutSummary
+) -> list[tuple[str, str]]:
     episodes = summary.episodes
     rate = summary.steps_per_second
     return [
@@ -94,9 +84,9 @@ def _rows(config: RunConfig, summary: RolloutSummary) -> list[tuple[str, str]]:
         ("length", _spread(episodes.lengths)),
         ("elapsed", f"{summary.timed_seconds:.2f} s"),
         ("first reset and step", f"{summary.startup_seconds:.2f} s"),
-        ("seed", str(config.seed)),
-        ("policy", config.policy),
-        ("autoreset", config.autoreset.name.lower()),
+        ("seed", str(arguments.seed)),
+        ("policy", arguments.policy),
+        ("autoreset", arguments.autoreset.name.lower()),
     ]
 
 

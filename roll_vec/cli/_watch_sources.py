@@ -12,20 +12,12 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.cli._arguments import refuse_arguments
-from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._episodes import roll_out
-from roll_vec.cli._errors import (
-    FAILURE,
-    UsageError,
-    argument_error,
-    one_line,
-    say_error,
-)
+from roll_vec.cli._errors import FAILURE, UsageError, argument_error, say_error
 from roll_vec.cli._policies import make_policy
 from roll_vec.cli._progress import stepping_bar
-from roll_vec.cli._run_file import Run, load_run
-from roll_vec.cli.replay import replay
-from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
+from roll_vec.recordings import BatchEvent, Run, load_run, replay, roll_out
+from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording
 
 __all__ = ["MAX_ENVS", "NUM_ENVS", "record_policy", "record_run"]
@@ -49,9 +41,9 @@ class _BoundedRecorder(FrameRecorder):
         super().__init__(env, env_ids)
         self._max_steps, self._is_checked = steps, False
 
-    def add_reset(self, observations: Any, infos: Mapping[str, Any]) -> None:
-        """Add a reset; check the size at the first one."""
-        super().add_reset(observations, infos)
+    def add(self, event: BatchEvent) -> None:
+        """Add an event; check the size at the first one."""
+        super().add(event)
         if self._is_checked:
             return
         self._is_checked = True
@@ -129,15 +121,15 @@ def _make_env(arguments: argparse.Namespace, env_id: str, num_envs: int) -> Any:
             render_mode=render_mode,
         )
 
-    return _with_render_mode(make, arguments.terminal)
+    return _with_render_mode(make, arguments.text)
 
 
-def _with_render_mode(make: Callable[[str | None], Any], is_terminal: bool) -> Any:
+def _with_render_mode(make: Callable[[str | None], Any], is_text: bool) -> Any:
     """Return a batch with pictures, else with drawings in text, if it needs them.
 
-    A terminal shows no pictures.
+    A text shows no pictures.
     """
-    first, *others = ("ansi", "text") if is_terminal else ("rgb_array", "ansi", "text")
+    first, *others = ("ansi", "text") if is_text else ("rgb_array", "ansi", "text")
     env = make(first)
     if isinstance(env.single_observation_space, Text):
         return env
@@ -192,21 +184,6 @@ def _choose_envs(arguments: argparse.Namespace, num_envs: int) -> list[int]:
     return env_ids
 
 
-class _View:
-    """Passes the results of a replay to a recorder."""
-
-    def __init__(self, recorder: FrameRecorder) -> None:
-        self._recorder = recorder
-
-    def show(self, step: int, actions: Any, results: Mapping[str, Any]) -> None:
-        """Add the results of a step, or of a reset, which has no rewards."""
-        del step
-        if "rewards" in results:
-            self._recorder.add_step(actions, **results)
-        else:
-            self._recorder.add_reset(**results)
-
-
 def _replay(
     arguments: argparse.Namespace, run: Run, env_ids: Sequence[int]
 ) -> Recording:
@@ -219,14 +196,12 @@ def _replay(
             message = f"{run.path} cannot be played here: {one_line(error)}"
             raise UsageError(message) from error
 
-    env = _with_render_mode(make, arguments.terminal)
+    env = _with_render_mode(make, arguments.text)
     try:
         steps = min(run.num_steps, arguments.steps or run.num_steps)
         recorder = _BoundedRecorder(env, env_ids, steps)
         with stepping_bar(steps, arguments.quiet) as on_progress:
-            result = replay(
-                env, run, on_progress, view=_View(recorder), max_steps=steps
-            )
+            result = replay(env, run, on_progress, recorder=recorder, max_steps=steps)
         first = None
         if result.difference is not None:
             first = FirstDifference(

@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = commands.add_parser(
         "doctor",
-        help="show versions, cores, the cache folder, compiled kernels and extras",
+        help="show versions, cores, the cache folder and extras",
         description=(
             "Show the state of this installation: versions, machine, kernels, extras.\n"
             "Warnings say what to do."

@@ -7,9 +7,8 @@ import sys
 import textwrap
 from typing import Any
 
-from roll_vec.cli._environments import import_module
 from roll_vec.cli._screen import format_rows
-from roll_vec.cli.info import show_info
+from roll_vec.recordings.environments import import_module
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["add_parser"]
@@ -17,8 +16,7 @@ __all__ = ["add_parser"]
 _EPILOG = """\
 examples:
   roll-vec envs
-  roll-vec envs my_module:              all, with those that my_module registers
-  roll-vec envs roll_vec/Countdown-v0   as roll-vec info roll_vec/Countdown-v0
+  roll-vec envs my_module    all, with those that my_module registers
 """
 
 
@@ -32,22 +30,17 @@ def add_parser(commands: Any) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument(
-        "id",
+        "module",
         nargs="?",
-        default="",
-        metavar="ID",
-        help="explain this one, as roll-vec info; module: imports the module and lists "
-        "all",
+        metavar="MODULE",
+        help="import this module first, and list what it registers, too",
     )
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    module, _, env_id = arguments.id.rpartition(":")
-    if env_id:
-        return show_info(arguments.id, {})
-    if module:
-        import_module(module)
+    if arguments.module is not None:
+        import_module(arguments.module.removesuffix(":"))
     rows = []
     for environment in ENVIRONMENTS.values():
         limit = environment.max_episode_steps

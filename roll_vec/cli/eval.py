@@ -13,13 +13,11 @@ from typing import Any
 
 from roll_vec.cli._arguments import refuse_arguments
 from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_chat
-from roll_vec.cli._environments import find_spec, full_id, is_pooled
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
     UsageError,
     argument_error,
-    one_line,
     say_error,
 )
 from roll_vec.cli._eval_arguments import (
@@ -33,8 +31,12 @@ from roll_vec.cli._files import check_target
 from roll_vec.cli._imports import require
 from roll_vec.cli._policies import make_turn_policy
 from roll_vec.cli._progress import episode_bar
-from roll_vec.cli._run_setup import current_versions
-from roll_vec.errors import InvalidActionError, InvalidFileError, InvalidOptionError
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidFileError,
+    InvalidOptionError,
+    one_line,
+)
 from roll_vec.evaluation import (
     SPLITS,
     ChatError,
@@ -51,6 +53,8 @@ from roll_vec.evaluation import (
 )
 from roll_vec.evaluation.runs import Play
 from roll_vec.evaluation.shop_splits import WEBSHOP, shop_keywords
+from roll_vec.recordings.environments import find_spec, full_id, is_pooled
+from roll_vec.recordings.setup import current_versions
 
 __all__ = ["add_parser"]
 

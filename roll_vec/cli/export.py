@@ -17,16 +17,15 @@ from roll_vec.cli._errors import (
     INTERRUPTED,
     UsageError,
     argument_error,
-    one_line,
     say_error,
 )
 from roll_vec.cli._export_sources import make_source
 from roll_vec.cli._files import write_errors
-from roll_vec.cli._imports import require, search_here
+from roll_vec.cli._imports import require
 from roll_vec.cli._policies import ENDPOINT_FORM, FORMS
 from roll_vec.cli._progress import progress_bars, waiting
 from roll_vec.cli._signals import ending_signals
-from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
 from roll_vec.evaluation import ChatError
 from roll_vec.export import (
     FORMATS,
@@ -37,6 +36,7 @@ from roll_vec.export import (
     export,
     verify,
 )
+from roll_vec.recordings.environments import search_here
 
 __all__ = ["add_parser"]
 
@@ -65,8 +65,8 @@ _EPILOG = """\
 formats:
 %(formats)s
 
-For messages, inspect and atif a game on a grid gets the keywords obs_mode=text,
-action_mode=text and action_pattern=<answer>(.*?)</answer>; -o changes them.
+For messages a game on a grid gets the keywords obs_mode=text, action_mode=text
+and action_pattern=<answer>(.*?)</answer>; -o changes them.
 
 examples:
   roll-vec export roll_vec/Sokoban-v0 --policy oracle --num 1000 \\
@@ -77,8 +77,6 @@ examples:
       --num 1000 --out train.parquet --verify
   roll-vec export roll_vec/FrozenLake-v1 --policy oracle --format minari \\
       --num 1000 --out ~/.minari/datasets/lake-oracle-v0
-  roll-vec export roll_vec/Countdown-v0 --policy random --format inspect \\
-      --num 100 --out logs/countdown.json
   roll-vec export roll_vec/Countdown-v0 --only-success --num 1000 --model NAME \\
       --policy http://localhost:8000/v1 --out model.jsonl
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz

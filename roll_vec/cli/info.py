@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from roll_vec.cli._arguments import add_option_argument
-from roll_vec.cli._environments import full_id, make_or_refuse
+from roll_vec.recordings.environments import full_id, make_or_refuse
 
-__all__ = ["add_parser", "show_info"]
+__all__ = ["add_parser"]
 
 _EPILOG = """\
 examples:
@@ -49,21 +49,16 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return show_info(arguments.id, arguments.options, as_json=arguments.json)
-
-
-def show_info(id: str, options: dict[str, Any], *, as_json: bool = False) -> int:
-    """Write the description of an id; return the exit code."""
     # It imports numba, which other commands do without.
     from roll_vec.descriptions import describe_env, format_description
 
-    env_id = full_id(id)
+    env_id = full_id(arguments.id)
 
     def describe() -> Any:
-        return describe_env(env_id, options)
+        return describe_env(env_id, arguments.options)
 
     description = make_or_refuse(env_id, describe)
-    if as_json:
+    if arguments.json:
         text = json.dumps(description.as_dict(), indent=2)
     else:
         text = format_description(description)

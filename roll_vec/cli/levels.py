@@ -16,7 +16,6 @@ from roll_vec.cli._arguments import (
     number_ranges,
     refuse_arguments,
 )
-from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
 from roll_vec.cli._imports import require
@@ -42,6 +41,7 @@ from roll_vec.cli._level_stats import (
 from roll_vec.cli._picture import MAX_BOARDS, draw_boards
 from roll_vec.cli._progress import progress_bars
 from roll_vec.progress import listen
+from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.stacked.level_archives import SUFFIX, write_archive
 
@@ -248,7 +248,7 @@ def _show(arguments: argparse.Namespace) -> int:
     env: Any = make_vector(name, count, options=source.options, render_mode="rgb_array")
     try:
         env.reset(seed=list(range(count)))
-        picture, _ = draw_boards(env, name, options=source.options, count=count, seed=0)
+        picture, _ = draw_boards(env, count, has_scale="render_scale" in source.options)
     finally:
         env.close()
     with write_errors("--out", arguments.out):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+import gymnasium
+
 from roll_vec.cli._arguments import add_environment_arguments
-from roll_vec.cli._environments import full_id, make_playable
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._game import BoardGame, Game, has_directions
 from roll_vec.cli._key_player import KEYS, KeyPlayer
 from roll_vec.cli._keys import read_keys
 from roll_vec.cli._line_player import COMMANDS, LinePlayer, is_typed
+from roll_vec.recordings.environments import (
+    find_spec,
+    full_id,
+    make_or_refuse,
+    render_modes,
+)
 
 __all__ = ["add_parser"]
 
@@ -72,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with ExitStack() as game_end, ExitStack() as silence:
         # Keys that are pressed during compilation are not echoed, and played later.
         batches = silence.enter_context(read_keys(sys.stdin))
-        env = make_playable(title, arguments.options)
+        env = _make_env(title, arguments.options)
         game_end.callback(env.close)
         if has_directions(env):
             board_game = BoardGame(env, arguments.seed)
@@ -91,3 +99,23 @@ def _run(arguments: argparse.Namespace) -> int:
             )
             raise UsageError(message)
     return 0
+
+
+def _make_env(env_id: str, options: Mapping[str, Any]) -> Any:
+    """Return one environment for a person, rendering as text where it can.
+
+    Raises
+    ------
+    SetupError
+        The environment refuses a keyword, or the id is unknown.
+    """
+    spec = find_spec(env_id)
+
+    def make(**more: Any) -> Any:
+        return gymnasium.make(spec, disable_env_checker=True, **options, **more)
+
+    modes = render_modes(spec)
+    if modes is None:
+        modes = ["ansi"]
+    mode = next((mode for mode in ("ansi", "text") if mode in modes), None)
+    return make_or_refuse(env_id, make, mode)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import Any, NoReturn, Protocol
-
-from gymnasium.vector import VectorEnv
+from typing import Any
 
 from roll_vec.cli._arguments import add_option_argument, integer_from
-from roll_vec.cli._differences import Difference, find_difference
-from roll_vec.cli._env_view import EnvView
-from roll_vec.cli._errors import FAILURE, UsageError, argument_error, one_line
-from roll_vec.cli._frames import Frame, to_frame
+from roll_vec.cli._errors import FAILURE, UsageError, argument_error
 from roll_vec.cli._imports import require
 from roll_vec.cli._progress import stepping_bar
-from roll_vec.cli._recorder import describe_exception
-from roll_vec.cli._run_file import RecordedFrame, Run, load_run, refuse_damage
-from roll_vec.cli._run_setup import current_versions
-from roll_vec.errors import InvalidFileError, InvalidOptionError
+from roll_vec.errors import InvalidOptionError, one_line
+from roll_vec.recordings import ReplayResult, Run, load_run, replay
+from roll_vec.recordings.setup import current_versions
 
-__all__ = ["StepView", "add_parser", "replay"]
+__all__ = ["add_parser"]
 
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --save again, reset it with the
@@ -49,7 +40,7 @@ digest of the recorded value is shown in its place.
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
   roll-vec replay run.npz
-  roll-vec replay run.npz --env 3
+  roll-vec watch run.npz --envs 3 --text
   roll-vec replay run.npz --threads 1
   roll-vec rollout roll_vec/Countdown-v0 --save texts.npz
   roll-vec replay texts.npz -o workers=0
@@ -78,14 +69,7 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="threads of an environment that has them (default: its own choice)",
     )
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument(
-        "--env",
-        type=integer_from(0),
-        metavar="I",
-        help="show the steps of environment I, with its boards or texts",
-    )
-    output.add_argument(
+    parser.add_argument(
         "--quiet",
         action="store_true",
         help="no progress bar and no output; the exit code says all",
@@ -103,177 +87,19 @@ def _run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
         raise argument_error("FILE.npz", text) from error
-    if arguments.env is not None and arguments.env >= run.setup.num_envs:
-        text = f"expected 0 to {run.setup.num_envs - 1}, got {arguments.env}"
-        raise argument_error("--env", text)
     try:
-        env = run.setup.make_batch(
-            arguments.options,
-            arguments.threads,
-            None if arguments.env is None else "ansi",
-        )
+        env = run.setup.make_batch(arguments.options, arguments.threads)
     except (UsageError, InvalidOptionError) as error:
         message = f"{path} cannot be played here: {one_line(error)}"
         raise UsageError(message) from error
     try:
-        view = None
-        if arguments.env is not None:
-            view = EnvView(env, arguments.env, sys.stdout)
-        # A bar would be drawn over the steps.
-        quiet = arguments.quiet or view is not None
-        with stepping_bar(run.num_steps, quiet) as on_progress:
-            result = replay(env, run, on_progress, view=view)
+        with stepping_bar(run.num_steps, arguments.quiet) as on_progress:
+            result = replay(env, run, on_progress)
     finally:
         env.close()
     if not arguments.quiet:
         sys.stdout.write("".join(f"{line}\n" for line in _report(run, result)))
     return 0 if result.difference is None else FAILURE
-
-
-class StepView(Protocol):
-    """Receives the results of the steps and resets of a replay."""
-
-    def show(self, step: int, actions: Any, results: Mapping[str, Any]) -> None:
-        """Take the results of a step, or of a reset, which has no rewards."""
-
-
-@dataclass(frozen=True)
-class ReplayResult:
-    """The steps that were equal, the first difference if there is one, and the time."""
-
-    num_steps: int
-    difference: Difference | None
-    is_reset: bool
-    seconds: float
-
-
-def replay(
-    env: VectorEnv[Any, Any, Any],
-    run: Run,
-    on_progress: Callable[[int, int, float], None] | None = None,
-    interval: float = 0.1,
-    view: StepView | None = None,
-    max_steps: int | None = None,
-) -> ReplayResult:
-    """Play a run until its end, or until the first difference.
-
-    Parameters
-    ----------
-    env : VectorEnv
-        The batch of the run's setup; it is left open.
-    run : Run
-    on_progress : callable, optional
-        See `roll_out`.
-    interval : float, default 0.1
-        Seconds between two calls of `on_progress`.
-    view : StepView, optional
-        Receives the results of all steps and resets.
-    max_steps : int, optional
-        Steps to play at most.
-
-    Raises
-    ------
-    InvalidFileError
-        If the file says what no rollout does.
-    """
-    player = _Player(env, run, view)
-    begin = perf_counter()
-    next_report = 0.0
-    difference, is_reset = None, True
-    for recorded in run.frames():
-        if max_steps is not None and player.num_steps >= max_steps:
-            break
-        is_reset = recorded.is_reset
-        difference = player.play(recorded)
-        if difference is not None:
-            break
-        now, steps = perf_counter(), player.num_steps
-        is_due = now >= next_report or steps == run.num_steps
-        if on_progress is not None and is_due:
-            on_progress(steps, steps * env.num_envs, now - begin)
-            next_report = now + interval
-    is_whole = max_steps is None or player.num_steps < max_steps
-    if difference is None and run.exception is not None and is_whole:
-        is_reset = False
-        difference = player.play_exception(run.exception)
-    return ReplayResult(player.num_steps, difference, is_reset, perf_counter() - begin)
-
-
-class _Player:
-    """Takes the steps and resets of a run, one at a time."""
-
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], run: Run, view: StepView | None
-    ) -> None:
-        self.num_steps = 0
-        self._view = view
-        self._step_actions: Any = None
-        self._env, self._run = env, run
-        self._actions = run.actions()
-        self._dones: Any = None
-        self._is_started = False
-
-    def play(self, recorded: RecordedFrame) -> Difference | None:
-        """Play one frame, and return its first difference."""
-        try:
-            results = self._results(recorded.is_reset)
-        except InvalidFileError:
-            raise
-        except Exception as error:
-            present = describe_exception(error)
-            return Difference(None, "exception", "none", present, 0)
-        env = self._env
-        if self._view is not None:
-            self._view.show(self.num_steps, self._step_actions, results)
-        frame: Frame = to_frame(env.single_observation_space, env.num_envs, results)
-        with refuse_damage(self._run.path):
-            return find_difference(recorded, frame, env.num_envs)
-
-    def play_exception(self, recorded: str) -> Difference | None:
-        """Take the step that raised an exception, and return the difference."""
-        present = "none"
-        try:
-            self._results(is_reset=False)
-        except InvalidFileError:
-            raise
-        except Exception as error:
-            present = describe_exception(error)
-        if present == recorded:
-            return None
-        return Difference(None, "exception", recorded, present, 0)
-
-    def _results(self, is_reset: bool) -> dict[str, Any]:
-        env = self._env
-        if is_reset:
-            if not self._is_started:
-                observations, infos = env.reset(seed=self._run.seed)
-                self._is_started = True
-            elif self._dones is not None and self._dones.any():
-                options = {"reset_mask": self._dones}
-                observations, infos = env.reset(options=options)
-            else:
-                self._refuse("a reset after a step that ended nothing")
-            return {"observations": observations, "infos": infos}
-        if not self._is_started:
-            self._refuse("a step before the first reset")
-        actions = next(self._actions, self)
-        if actions is self:
-            self._refuse("a step without actions")
-        self.num_steps += 1
-        self._step_actions = actions
-        observations, rewards, terminations, truncations, infos = env.step(actions)
-        self._dones = terminations | truncations
-        return {
-            "observations": observations,
-            "rewards": rewards,
-            "terminations": terminations,
-            "truncations": truncations,
-            "infos": infos,
-        }
-
-    def _refuse(self, content: str) -> NoReturn:
-        message = f"{self._run.path} cannot be played: it has {content}"
-        raise InvalidFileError(message)
 
 
 def _report(run: Run, result: ReplayResult) -> list[str]:

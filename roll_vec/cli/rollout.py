@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +15,33 @@ from roll_vec.cli._arguments import (
     integer_from,
     refuse_arguments,
 )
-from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._episodes import RolloutSummary, roll_out
-from roll_vec.cli._errors import (
-    FAILURE,
-    INTERRUPTED,
-    argument_error,
-    one_line,
-    say_error,
-)
+from roll_vec.cli._errors import FAILURE, INTERRUPTED, argument_error, say_error
 from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._picture import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
-from roll_vec.cli._progress import stepping_bar, waiting
-from roll_vec.cli._recorder import RunRecorder
-from roll_vec.cli._report import RunConfig, fault_rows, result_table
-from roll_vec.cli._run_file import save_run
-from roll_vec.cli._run_setup import RunSetup, plan_run
-from roll_vec.cli._shards import (
-    check_recording,
-    describe_shards,
-    make_shards,
-    quiet_shards,
-    shard_rows,
-    without_shard_options,
+from roll_vec.cli._progress import stepping_bar
+from roll_vec.cli._report import fault_rows, result_table
+from roll_vec.errors import InvalidActionError, one_line
+from roll_vec.recordings import (
+    RolloutSummary,
+    RunRecorder,
+    plan_run,
+    roll_out,
+    save_run,
 )
-from roll_vec.cli._transcript import Transcript, is_text
-from roll_vec.errors import InvalidActionError
+from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 
 __all__ = ["add_parser"]
 
-# Environments whose last texts are shown, and notes of an oracle.
-_EXCHANGES = 4
+# Notes of an oracle that are shown.
 _NOTES = 8
 
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
 steps, steps a second, episodes, returns, success rate, lengths. The boards at
-the end are saved as a picture; without a picture the last texts are shown.
+the end are saved as a picture.
 
 Any registered gymnasium id will do. An id with its own vector environment is
 stepped by that, others by gymnasium's SyncVectorEnv.
@@ -87,11 +73,7 @@ keywords are given with -o, too: workers=N (0: none), executor=thread or
 process, step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or
 raise; environments that failed are counted in the report.
 
-with --shards the environments run in processes of Ray (extra ray), here or on
-the nodes of a cluster; results are the same. A shard that dies is restarted and
-repeats its steps since its last snapshot. Keywords are given with -o:
-snapshot_interval=STEPS, max_restarts=N, render_on=head or shard, num_cpus=N a
-shard. roll-vec replay plays the file of --save without shards.
+the file of --save without shards.
 
 the file of --save is for roll-vec replay, and numpy.load reads it, too. It has,
 one entry an episode that ended:
@@ -110,9 +92,6 @@ examples:
       --autoreset same_step
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 \\
       --policy oracle
-  roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --shards 4
-  roll-vec rollout roll_vec/Sokoban-v0 --shards 64 --address auto \\
-      -o max_restarts=-1
   roll-vec rollout roll_vec/Sokoban-v0 --policy oracle -o action_mode=text \\
       -o "action_pattern=<answer>(.*?)</answer>" --num-envs 64 --steps 100
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
@@ -168,19 +147,6 @@ def add_parser(commands: Any) -> None:
         help="threads of an environment that has them (default: its own choice)",
     )
     parser.add_argument(
-        "--shards",
-        type=positive,
-        metavar="N",
-        help="divide the environments among N processes on Ray, see below (default: "
-        "all in this process)",
-    )
-    parser.add_argument(
-        "--address",
-        metavar="A",
-        help="with --shards, the address of a Ray cluster: auto, HOST:PORT or "
-        "ray://HOST:PORT (default: a cluster of this machine for this run alone)",
-    )
-    parser.add_argument(
         "--save",
         type=Path,
         metavar="FILE.npz",
@@ -234,8 +200,6 @@ def _run(arguments: argparse.Namespace) -> int:
         refuse_arguments(arguments, ["boards"], "with --no-image")
     if arguments.save is None:
         refuse_arguments(arguments, ["save_values"], "without --save FILE.npz")
-    if arguments.shards is None:
-        refuse_arguments(arguments, ["address"], "without --shards N")
     arguments.id = full_id(arguments.id)
     check_target("--save", arguments.save)
     check_target("--image", arguments.image)
@@ -244,46 +208,44 @@ def _run(arguments: argparse.Namespace) -> int:
         require("rich", "a rollout without --quiet")
     if arguments.image is not None:
         require("pillow", "a rollout without --no-image", module="PIL.Image")
-    with quiet_shards():
-        return _run_checked(arguments)
-
-
-def _run_checked(arguments: argparse.Namespace) -> int:
-    env = _make_batch(arguments)
+    env = make_vector(
+        arguments.id,
+        arguments.num_envs,
+        options=arguments.options,
+        autoreset=arguments.autoreset,
+        threads=arguments.threads,
+        render_mode=None if arguments.image is None else "rgb_array",
+    )
     setup = None
     if arguments.save is not None:
         try:
-            setup = _plan(arguments)
+            setup = plan_run(
+                arguments.id,
+                arguments.num_envs,
+                arguments.autoreset,
+                arguments.options,
+            )
         except BaseException:
             env.close()
             raise
-    # The last texts are shown only where there is no picture.
-    has_picture = arguments.image is not None and env.render_mode == "rgb_array"
-    transcript = None
-    if is_text(env) and not (has_picture or arguments.quiet):
-        transcript = Transcript(env, _EXCHANGES)
     try:
         policy = make_policy(arguments.policy, env, arguments.seed)
         recorder = None
         if setup is not None:
             recorder = RunRecorder(env, arguments.save_values)
-        summary = _roll_out(env, policy, arguments, transcript, recorder)
-        more_rows = [*shard_rows(env), *fault_rows(env, summary)]
-        config = RunConfig(
-            id=arguments.id,
-            num_envs=arguments.num_envs,
-            steps=arguments.steps,
-            seed=arguments.seed,
-            policy=arguments.policy,
-            autoreset=arguments.autoreset,
-            options=arguments.options,
-        )
+        summary = _roll_out(env, policy, arguments, recorder)
+        more_rows = fault_rows(env, summary)
         notes = []
         if setup is not None and recorder is not None:
             with write_errors("--save", arguments.save):
-                faults = getattr(env.unwrapped, "fault_counts", None)
-                episodes = summary.episodes
-                save_run(arguments.save, setup, config, episodes, recorder, faults)
+                save_run(
+                    arguments.save,
+                    setup,
+                    recorder,
+                    summary.episodes,
+                    seed=arguments.seed,
+                    policy=arguments.policy,
+                )
             notes.append(f"run: {arguments.save}")
         if summary.exception is not None:
             say_error(f"a step raised an exception; run: {arguments.save}")
@@ -297,43 +259,11 @@ def _run_checked(arguments: argparse.Namespace) -> int:
         from rich.console import Console
 
         console = Console()
-        console.print(result_table(config, summary, more_rows))
+        console.print(result_table(arguments, summary, more_rows))
         notes += _out_of_reach(policy)
-        if transcript is not None:
-            notes += ["last texts:", *transcript.lines(console.width)]
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     return _verdict(summary, arguments)
-
-
-def _make_batch(arguments: argparse.Namespace) -> Any:
-    """Return the batch, in this process or over shards."""
-    keywords = {
-        "options": arguments.options,
-        "autoreset": arguments.autoreset,
-        "threads": arguments.threads,
-        "render_mode": None if arguments.image is None else "rgb_array",
-    }
-    if arguments.shards is None:
-        return make_vector(arguments.id, arguments.num_envs, **keywords)
-    if arguments.save is not None:
-        check_recording(arguments.id)
-    with waiting(f"starting {arguments.shards:,} shards on Ray", arguments.quiet):
-        return make_shards(
-            arguments.id,
-            arguments.num_envs,
-            arguments.shards,
-            address=arguments.address,
-            **keywords,
-        )
-
-
-def _plan(arguments: argparse.Namespace) -> RunSetup:
-    """Return the setup for `roll-vec replay`, which needs no shards."""
-    options = arguments.options
-    if arguments.shards is not None:
-        options = without_shard_options(options)
-    return plan_run(arguments.id, arguments.num_envs, arguments.autoreset, options)
 
 
 def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
@@ -355,19 +285,16 @@ def _roll_out(
     env: Any,
     policy: Policy,
     arguments: argparse.Namespace,
-    transcript: Transcript | None,
     recorder: RunRecorder | None,
 ) -> RolloutSummary:
     try:
-        describe = partial(describe_shards, env)
-        with stepping_bar(arguments.steps, arguments.quiet, describe) as on_progress:
+        with stepping_bar(arguments.steps, arguments.quiet) as on_progress:
             return roll_out(
                 env,
                 policy,
                 steps=arguments.steps,
                 seed=arguments.seed,
                 on_progress=on_progress,
-                transcript=transcript,
                 recorder=recorder,
             )
     except InvalidActionError as error:
@@ -392,13 +319,8 @@ def _out_of_reach(policy: Policy) -> list[str]:
 def _picture(env: Any, arguments: argparse.Namespace) -> str:
     """Save the picture; return a line with its place, or why there is none."""
     try:
-        picture, caption = draw_boards(
-            env,
-            arguments.id,
-            options=arguments.options,
-            count=arguments.boards,
-            seed=arguments.seed,
-        )
+        has_scale = "render_scale" in arguments.options
+        picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
     except NoPictureError as error:
         return f"no picture: {error}"
     with write_errors("--image", arguments.image):

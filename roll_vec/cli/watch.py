@@ -18,26 +18,24 @@ from roll_vec.cli._arguments import (
 )
 from roll_vec.cli._files import new_file
 from roll_vec.cli._imports import require
-from roll_vec.cli._keys import read_keys
 from roll_vec.cli._policies import FORMS
 from roll_vec.cli._progress import progress_bars
-from roll_vec.cli._screen import is_screen
+from roll_vec.cli._screen import text_width
 from roll_vec.cli._watch_files import (
     FILE_FORMS,
     Writer,
     file_writer,
     positive_number,
 )
-from roll_vec.cli._watch_player import KEYS, LETTERS, RecordingPlayer, write_ticks
 from roll_vec.cli._watch_sources import MAX_ENVS, NUM_ENVS, record_policy, record_run
-from roll_vec.watch import Recording
+from roll_vec.watch import Recording, write_text
 from roll_vec.watch.video import DEFAULT_FPS
 
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Write environments and what happened in them to a file that shows it, or show it
-in the terminal: a grid of boards, pictures or conversations. The suffix of
+Write environments and what happened in them to a file that shows it, or here as
+plain text: a grid of boards, pictures or conversations. The suffix of
 --out says the form of the file:
 
   .html   one page for a browser, without other files and without network
@@ -51,7 +49,6 @@ policy.
 """
 
 _EPILOG = f"""\
-{KEYS}
 a file of roll-vec rollout --save is played to its end, or to the first
 difference from the file, which is marked: its environment, step and field. The
 exit code is then 1, as that of roll-vec replay. A replay computes all values
@@ -62,7 +59,7 @@ examples:
   roll-vec watch roll_vec/Countdown-v0 --policy random -o group_size=8 \\
       --out page.html
   roll-vec watch CartPole-v1 --num 4 --steps 200 --out page.html --open
-  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --terminal
+  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --text
   roll-vec watch roll_vec/Sokoban-v0 --policy oracle --steps 40 \\
       --out sokoban.gif
   roll-vec rollout roll_vec/Sokoban-v0 --num-envs 1000 --steps 120 \\
@@ -97,9 +94,9 @@ def add_parser(commands: Any) -> None:
         help=f"the file to write, with one of these suffixes: {', '.join(FILE_FORMS)}",
     )
     place.add_argument(
-        "--terminal",
+        "--text",
         action="store_true",
-        help="show it here, moved by keys; to a pipe, all steps as plain text",
+        help="write all steps as plain text, here",
     )
     parser.add_argument(
         "--num",
@@ -148,7 +145,7 @@ def add_parser(commands: Any) -> None:
         "--fps",
         type=positive_number,
         metavar="N",
-        help=f"of a video and of --terminal: steps a second (default: {DEFAULT_FPS})",
+        help=f"of a video: steps a second (default: {DEFAULT_FPS})",
     )
     parser.add_argument(
         "--scale",
@@ -170,8 +167,7 @@ def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     writer = None
     if arguments.out is None:
-        unread = ["scale", "open"]
-        refuse_arguments(arguments, unread, "with argument --terminal")
+        refuse_arguments(arguments, ["fps", "scale", "open"], "with --text")
     else:
         writer = file_writer(arguments.out, arguments.fps, arguments.scale)
     if not arguments.quiet:
@@ -182,12 +178,8 @@ def _run(arguments: argparse.Namespace) -> int:
     recording, code = (record_run if is_run else record_policy)(arguments)
     if writer is not None:
         _write(arguments, recording, writer)
-    elif is_screen(sys.stdout) and sys.stdin.isatty():
-        player = RecordingPlayer(recording, sys.stdout, arguments.fps or DEFAULT_FPS)
-        with read_keys(sys.stdin, LETTERS, player.seconds_to_next) as batches:
-            player.play(batches)
     else:
-        write_ticks(recording, sys.stdout)
+        write_text(sys.stdout, recording, text_width())
     return code
 
 

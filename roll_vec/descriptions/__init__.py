@@ -4,7 +4,7 @@ In reading order:
 
 - `keywords`: the keywords of an id, with the words of the docstrings
 - `environments`: everything about an id
-- `report`: the same as text, for ``roll-vec info``
+- `report`: the same as text, for ``roll-vec info``, or as Markdown
 
 ::
 
@@ -19,7 +19,11 @@ from roll_vec.descriptions.keywords import (
     describe_batch_keywords,
     describe_keywords,
 )
-from roll_vec.descriptions.report import format_description
+from roll_vec.descriptions.report import (
+    Section,
+    describe_sections,
+    format_description,
+)
 from roll_vec.game_descriptions import GameDescription, Info, Reward, Source
 
 __all__ = [
@@ -29,9 +33,11 @@ __all__ = [
     "Keyword",
     "Observation",
     "Reward",
+    "Section",
     "Source",
     "describe_batch_keywords",
     "describe_env",
     "describe_keywords",
+    "describe_sections",
     "format_description",
 ]

@@ -25,8 +25,6 @@ from roll_vec.game_descriptions import GameDescription
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["EnvDescription", "Observation", "describe_env"]
-
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
 
 

@@ -23,15 +23,6 @@ from roll_vec.stacked.options import ArrayOptions, LevelOptions
 from roll_vec.text.options import TextOptions
 from roll_vec.vector.env import BatchOptions
 
-__all__ = [
-    "Keyword",
-    "describe_batch_keywords",
-    "describe_keywords",
-    "find_options",
-    "load_entry",
-    "read_parameters",
-]
-
 # Parameters of the makers of batches that are no keywords, or have no effect.
 _NO_KEYWORDS = {"id", "keywords", "disable_env_checker"}
 # A full stop ends a sentence if the next one begins after it.

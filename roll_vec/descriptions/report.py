@@ -1,129 +1,191 @@
-"""The description of an environment as text, for a terminal."""
+"""The description of an environment as text for a terminal, or as Markdown."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from roll_vec.descriptions.environments import EnvDescription
 from roll_vec.descriptions.keywords import Keyword
-from roll_vec.game_descriptions import GameDescription
-
-__all__ = ["format_description"]
+from roll_vec.errors import InvalidOptionError
 
 WIDTH = 80
 # A row's first columns have at most this width; longer ones get a line of their own.
 _MAX_COLUMN = 31
 
 
-def format_description(description: EnvDescription) -> str:
-    """Return a description as lines of at most 80 characters, mostly."""
-    game = description.game
-    parts = [description.id]
-    if description.summary:
-        summary = description.summary
-        parts += _wrap(f"{summary[0].upper()}{summary[1:]}.", 2)
-    if description.docstring:
-        parts += ["", *textwrap.indent(description.docstring, "  ").splitlines()]
-    parts += _spaces(description)
-    if game is not None:
-        parts += _game(description, game)
-    elif description.truncated:
-        parts += _section("truncated", [(text,) for text in description.truncated])
-    parts += _section("render modes", [(", ".join(description.render_modes),)])
-    parts += _keywords("keywords (-o KEY=VALUE)", description.keywords)
-    heading = f"keywords of a batch, which is a {description.batch}"
-    if description.batch == "stacked arrays":
-        heading = f"keywords of a batch, which is made of {description.batch}"
-    parts += _keywords(heading, description.batch_keywords)
-    if description.splits:
-        rows = [
-            (split.name, f"{len(split):,} episodes", split.title)
-            for split in description.splits
+@dataclass(frozen=True)
+class Section:
+    """Rows of texts under a heading; the texts have the mark-up of docstrings.
+
+    Parameters
+    ----------
+    name : str
+        By which a page asks for it, such as ``rewards``.
+    heading : str
+    columns : tuple of str
+        Titles of the columns in Markdown; empty: the rows are lines.
+    rows : list of tuples of str
+    in_one_line : bool
+        True: a terminal shows all rows in one line.
+    """
+
+    name: str
+    heading: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    in_one_line: bool = False
+
+    def to_text(self) -> list[str]:
+        """Return lines with aligned columns; the last column is wrapped."""
+        rows = [row for row in self.rows if any(row)]
+        if self.in_one_line:
+            rows = [(", ".join(" ".join(row) for row in rows),)] if rows else []
+        if not rows:
+            return []
+        rows = [[_plain(text) for text in row] for row in rows]
+        num_columns = max(map(len, rows)) - 1
+        widths = [
+            min(max(len(row[k]) for row in rows if len(row) > k + 1), _MAX_COLUMN)
+            for k in range(num_columns)
         ]
-        parts += _section("evaluation splits", rows)
-    if game is not None:
-        parts += _section("documentation", [(game.page,)])
-    return "\n".join(parts)
+        lines = ["", self.heading]
+        for *heads, last in rows:
+            columns = zip(heads, widths, strict=False)
+            head = "".join(f"{text:<{width}}  " for text, width in columns)
+            lines += _wrap(last, 2 + len(head), head)
+        return lines
+
+    def to_markdown(self) -> list[str]:
+        """Return the lines of a table, or of a list."""
+        rows = [[_escape(text) for text in row] for row in self.rows if any(row)]
+        if not self.columns:
+            return [f"- {' '.join(row)}" for row in rows]
+        lines = [f"| {' | '.join(self.columns)} |", f"|{'---|' * len(self.columns)}"]
+        return lines + [f"| {' | '.join(row)} |" for row in rows] if rows else []
 
 
-def _spaces(description: EnvDescription) -> list[str]:
-    if description.obstacle:
-        rows = [(f"unknown, as it cannot be made here: {description.obstacle}",)]
-        return _section("spaces", rows)
-    modes = [one for one in description.observations if one.mode]
-    if modes:
-        head = "observations, by obs_mode; the first is the default"
-        lines = _section(head, modes)
+def format_description(description: EnvDescription, form: str = "text") -> str:
+    """Return a description as text or as Markdown.
+
+    Parameters
+    ----------
+    description : EnvDescription
+    form : {"text", "md"}
+        Text has lines of at most 80 characters, mostly; Markdown has tables.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if form not in ("text", "md"):
+        raise InvalidOptionError.expected("form", "'text' or 'md'", form)
+    is_text = form == "text"
+    lines = [description.id if is_text else f"# `{description.id}`"]
+    if description.summary:
+        summary = f"{description.summary[0].upper()}{description.summary[1:]}."
+        lines += _wrap(summary, 2) if is_text else ["", summary]
+    if description.docstring:
+        docstring = description.docstring
+        indented = textwrap.indent(docstring, "  ") if is_text else docstring
+        lines += ["", *indented.splitlines()]
+    for section in describe_sections(description):
+        if is_text:
+            is_keywords = section.name.endswith("keywords")
+            lines += _keywords(section) if is_keywords else section.to_text()
+        elif table := section.to_markdown():
+            heading = f"{section.heading[0].upper()}{section.heading[1:]}"
+            lines += ["", f"## {heading}", "", *table]
+    return "\n".join(lines)
+
+
+def describe_sections(description: EnvDescription) -> Iterator[Section]:
+    """Yield all that is known about an id; a section may be empty.
+
+    The names are ``observations``, ``actions``, ``cells``, ``rewards``, ``ends``,
+    ``infos``, ``sources``, ``differences``, ``render-modes``, ``keywords``,
+    ``batch-keywords``, ``splits`` and ``documentation``.
+    """
+    one, game = description, description.game
+    if one.obstacle:
+        text = f"unknown, as it cannot be made here: {one.obstacle}"
+        yield Section("spaces", "spaces", (), [(text,)])
     else:
-        rows = [(one.space,) for one in description.observations]
-        lines = _section("observations", rows)
-    action_rows: list[Sequence[str]] = [(description.action_space,)]
-    names = [f"{code} {name}" for code, name in description.actions.items()]
-    if names:
-        action_rows.append((", ".join(names),))
-    if description.game is not None and description.game.actions:
-        action_rows.append((description.game.actions,))
-    return lines + _section("actions", action_rows)
-
-
-def _game(description: EnvDescription, game: GameDescription) -> list[str]:
-    cells = [
-        (f"{k} {glyph} {meaning}",) for k, (glyph, meaning) in enumerate(game.cells)
-    ]
-    lines = []
-    if cells:
-        lines = _section("cell codes", [(", ".join(cell for (cell,) in cells),)])
-    lines += _section(
-        "rewards",
-        [
-            (one.value if isinstance(one.value, str) else f"{one.value:g}", one.rule)
-            for one in game.rewards
-        ],
-    )
-    ends = [("terminated", text) for text in game.terminated]
-    ends += [("truncated", text) for text in description.truncated]
-    lines += _section("ends", ends)
-    infos = []
-    for one in game.infos:
-        condition = f" With {one.keyword}." if one.keyword else ""
-        infos.append((one.key, one.dtype, one.calls, f"{one.meaning}{condition}"))
-    lines += _section("infos", infos)
-    sources = [
-        (f"{' '.join(filter(None, (one.name, one.version)))}: {one.parts}",)
-        for one in game.sources
-    ]
-    sources += [(f"Differs: {text}",) for text in game.differences]
-    return lines + _section("equal to", sources)
-
-
-def _keywords(heading: str, keywords: Sequence[Keyword]) -> list[str]:
-    lines = ["", heading] if keywords else []
-    for one in keywords:
-        head = f"{one.name}={one.default}" if one.default else one.name
-        lines += [*_wrap(f"{head}  ({one.type})" if one.type else head, 2)]
-        lines += _wrap(_plain(one.summary), 6)
-    return lines
-
-
-def _section(heading: str, rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a heading and rows in aligned columns; the last column is wrapped."""
-    rows = [row for row in rows if any(row)]
-    if not rows:
-        return []
-    num_columns = max(map(len, rows)) - 1
-    widths = [
-        min(max(len(row[k]) for row in rows if len(row) > k + 1), _MAX_COLUMN)
-        for k in range(num_columns)
-    ]
-    lines = ["", heading]
-    for row in rows:
-        head = "".join(
-            f"{text:<{width}}  " for text, width in zip(row, widths, strict=False)
+        modes = [(f"``{mode}``", *rest) for mode, *rest in one.observations if mode]
+        if modes:
+            heading = "observations, by obs_mode; the first is the default"
+            titles = ("`obs_mode`", "space", "observation")
+            yield Section("observations", heading, titles, modes)
+        else:
+            spaces = [(each.space,) for each in one.observations]
+            yield Section("observations", "observations", (), spaces)
+        names = ", ".join(f"{code} {name}" for code, name in one.actions.items())
+        note = "" if game is None else game.actions
+        yield Section(
+            "actions", "actions", (), [(one.action_space,), (names,), (note,)]
         )
-        head = head if len(row) > 1 else ""
-        lines += _wrap(_plain(row[-1]), 2 + len(head), head)
+    if game is not None:
+        cells = [(str(k), glyph, text) for k, (glyph, text) in enumerate(game.cells)]
+        titles = ("code", "glyph", "meaning")
+        yield Section("cells", "cell codes", titles, cells, in_one_line=True)
+        rewards = [
+            (
+                each.value if isinstance(each.value, str) else f"{each.value:g}",
+                each.rule,
+            )
+            for each in game.rewards
+        ]
+        yield Section("rewards", "rewards", ("reward", "for"), rewards)
+        ends = [("terminated", text) for text in game.terminated]
+        ends += [("truncated", text) for text in one.truncated]
+        yield Section("ends", "ends", ("end", "event"), ends)
+        infos = []
+        for each in game.infos:
+            condition = f" With ``{each.keyword}``." if each.keyword else ""
+            meaning = f"{each.meaning}{condition}"
+            infos.append((f"``{each.key}``", each.dtype, each.calls, meaning))
+        yield Section("infos", "infos", ("key", "type", "call", "meaning"), infos)
+        equal = [
+            (f"{' '.join(filter(None, (each.name, each.version)))}: {each.parts}",)
+            for each in game.sources
+        ]
+        equal += [(f"Differs: {text}",) for text in game.differences]
+        yield Section("sources", "equal to", (), equal)
+    elif one.truncated:
+        limits = [(text,) for text in one.truncated]
+        yield Section("ends", "truncated", (), limits)
+    modes_of_rendering = [(", ".join(one.render_modes),)]
+    yield Section("render-modes", "render modes", (), modes_of_rendering)
+    titles = ("keyword", "type", "meaning")
+    rows = [*map(_keyword_row, one.keywords)]
+    yield Section("keywords", "keywords (-o KEY=VALUE)", titles, rows)
+    made = "made of " if one.batch == "stacked arrays" else "a "
+    heading = f"keywords of a batch, which is {made}{one.batch}"
+    rows = [*map(_keyword_row, one.batch_keywords)]
+    yield Section("batch-keywords", heading, titles, rows)
+    splits = [
+        (f"``{split.name}``", f"{len(split):,} episodes", split.title)
+        for split in one.splits
+    ]
+    titles = ("split", "episodes", "task")
+    yield Section("splits", "evaluation splits", titles, splits)
+    if game is not None:
+        yield Section("documentation", "documentation", (), [(game.page,)])
+
+
+def _keyword_row(keyword: Keyword) -> tuple[str, str, str]:
+    name = f"{keyword.name}={keyword.default}" if keyword.default else keyword.name
+    return f"``{name}``", keyword.type, keyword.summary
+
+
+def _keywords(section: Section) -> list[str]:
+    lines = ["", section.heading] if section.rows else []
+    for name, kind, summary in section.rows:
+        head = name.removeprefix("``").removesuffix("``")
+        lines += [*_wrap(f"{head}  ({kind})" if kind else head, 2)]
+        lines += _wrap(_plain(summary), 6)
     return lines
 
 
@@ -143,3 +205,8 @@ def _wrap(text: str, indent: int, head: str = "") -> list[str]:
 def _plain(text: str) -> str:
     """Return a text without the docstrings' mark-up of code."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda match: match[1] or match[2], text)
+
+
+def _escape(text: str) -> str:
+    """Return a text of a docstring as a cell of a table in Markdown."""
+    return " ".join(text.split()).replace("``", "`").replace("|", r"\|")

@@ -1,4 +1,4 @@
-"""The state of an installation: versions, machine, compiled kernels, extras.
+"""The state of an installation: versions, machine, kernels, extras.
 
 `diagnose` is behind ``roll-vec doctor``.  Each line comes from a check of its own.  A
 check that fails becomes a line that says so; the others run all the same.
@@ -8,7 +8,7 @@ Files, in reading order:
 - ``findings.py``: `Finding`, a line; `run_checks`, which survives failures
 - ``software.py``: Python, the packages of the core, the extras
 - ``machine.py``: platform, cores, memory, threads, variables
-- ``kernel_files.py``: the folder of the kernels, the cache folder, the compiled kernels
+- ``kernel_files.py``: the folder of the kernels, the cache folder
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BROKEN", "OK", "WARNING", "Checks", "Finding", "run_checks"]
-
 OK, WARNING, BROKEN = "ok", "warning", "broken"
 
 

@@ -1,11 +1,9 @@
-"""The folder of the kernels, the cache folder, and the kernels that are compiled."""
+"""The folder of the kernels, and the folder of those that are compiled."""
 
 from __future__ import annotations
 
 import importlib
-import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,27 +11,7 @@ import roll_vec
 from roll_vec.diagnosis.findings import BROKEN, WARNING, Checks, Finding
 from roll_vec.diagnosis.machine import format_bytes
 
-__all__ = ["CHECKS", "find_kernels"]
-
 _FOLDER = Path(roll_vec.__file__).parent / "kernels"
-_KERNEL = re.compile(r"^@kernel(?:\(.*\))?\ndef (\w+)", re.MULTILINE)
-
-
-def find_kernels(folder: Path) -> list[str]:
-    """Return the names of all compiled functions of a folder, as ``grids.write_rgb``.
-
-    The files are read and not run.
-
-    Parameters
-    ----------
-    folder : Path
-    """
-    names: list[str] = []
-    for file in sorted(folder.rglob("*.py")):
-        module = ".".join(file.relative_to(folder).with_suffix("").parts)
-        functions = _KERNEL.findall(file.read_text("utf-8"))
-        names += [f"{module}.{function}" for function in functions]
-    return names
 
 
 def _check_folder() -> Iterator[Finding]:
@@ -88,26 +66,4 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-def _check_compiled() -> Iterator[Finding]:
-    from roll_vec.kernels._cache import FOLDER, cache_root
-
-    folder = cache_root() / FOLDER._name
-    compiled = {path.name.rpartition("-")[0] for path in folder.glob("*.bin")}
-    totals: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    for name in find_kernels(_FOLDER):
-        group = name.partition(".")[0]
-        totals[group] += 1
-        counts[group] += name in compiled
-    groups = [f"{group} {counts[group]} of {totals[group]}" for group in totals]
-    text = f"{counts.total()} of {totals.total()}"
-    others = "the others are compiled at their first use, or are parts of these"
-    yield Finding("compiled", f"{text}; {others}")
-    yield Finding("by folder", ", ".join(groups))
-
-
-CHECKS: Checks = {
-    "folder": _check_folder,
-    "cache": _check_cache,
-    "compiled": _check_compiled,
-}
+CHECKS: Checks = {"folder": _check_folder, "cache": _check_cache}

@@ -15,8 +15,6 @@ from roll_vec.stacked.row_threads import (
     resolve_num_threads,
 )
 
-__all__ = ["CHECKS", "format_bytes"]
-
 _MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 # Variables that change speed or results of compiled code, and their effect.
 _SLOW_VARIABLES = {

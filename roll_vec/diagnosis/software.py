@@ -2,101 +2,61 @@
 
 from __future__ import annotations
 
-import operator
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import roll_vec
-from roll_vec.diagnosis.findings import BROKEN, WARNING, Checks, Finding
-from roll_vec.errors import how_to_install
+from roll_vec.diagnosis.findings import BROKEN, OK, WARNING, Checks, Finding
+from roll_vec.errors import MissingExtraError, how_to_install
 
-__all__ = [
-    "EXTRA_CHECKS",
-    "VERSION_CHECKS",
-    "Requirement",
-    "parse_requirements",
-    "read_requirements",
-]
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 _DISTRIBUTION = "roll-vec"
+_CORE = ("numpy", "numba", "gymnasium")
 # Not a dependency of ours by itself: numba brings the version that it needs.
 _BESIDE_NUMBA = "llvmlite"
-# Sets of other extras.
-_COLLECTIONS = ("all",)
-_PATTERN = re.compile(
-    r"""\s*(?P<name>[A-Za-z0-9._-]+)\s*(\[[^]]*\])?   # a package and its extras
-        [\s(]*(>=\s*(?P<floor>[0-9][0-9.]*))?         # its lowest version
-        [^;]*(;.*extra\s*==\s*["'](?P<extra>[^"']+))?""",
-    re.VERBOSE,
-)
-# The versions of Python that a line is meant for.
-_PYTHONS = re.compile(r"""python_version\s*(<=|>=|<|>|==|!=)\s*["']([0-9.]+)""")
-_COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
-class Requirement(NamedTuple):
-    """A package that roll_vec needs.
+def read_requirements() -> dict[str, list[Requirement]]:
+    """Return the packages of each extra, and those of the core as ``""``.
 
-    Attributes
-    ----------
-    name, floor : str
-        Its name for pip, and the lowest version; empty: any.
-    extra : str
-        Empty for the core.
-    """
-
-    name: str
-    floor: str
-    extra: str
-
-
-def parse_requirements(lines: Iterable[str]) -> list[Requirement]:
-    """Return the packages in lines such as ``rich>=13.7; extra == "cli"``.
-
-    Lines for other versions of Python are left out.
-    """
-    requirements = []
-    python = [*sys.version_info[:2]]
-    for line in lines:
-        if not all(
-            _COMPARE[name](python, _numbers(version))
-            for name, version in _PYTHONS.findall(line)
-        ):
-            continue
-        match = _PATTERN.match(line)
-        if match is not None and match["name"].replace("_", "-") != _DISTRIBUTION:
-            name, floor, extra = match.group("name", "floor", "extra")
-            requirements.append(Requirement(name, floor or "", extra or ""))
-    return requirements
-
-
-def read_requirements() -> list[Requirement]:
-    """Return the packages of the core and of the extras.
-
-    They are read from the installed package, else from the checkout.
+    They are read from the installed package, else from the checkout.  Lines for other
+    versions of Python are left out.
 
     Raises
     ------
+    MissingExtraError
+        Without the package packaging.
     LookupError
         If roll_vec is neither installed nor in a checkout whose ``pyproject.toml`` this
         Python can read.
     """
     try:
-        return parse_requirements(metadata.requires(_DISTRIBUTION) or ())
+        from packaging.requirements import Requirement
+    except ImportError as error:
+        feature = "the list of packages"
+        raise MissingExtraError(feature, extra="cli", package="packaging") from error
+    try:
+        lines = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        return parse_requirements(_requirements_of_checkout())
+        lines = _requirements_of_checkout()
+    packages: dict[str, list[Requirement]] = {"": []}
+    for line in lines:
+        match = re.search(r"""extra\s*==\s*["']([^"']+)""", line)
+        extra, requirement = match[1] if match else "", Requirement(line)
+        marker = requirement.marker
+        # An extra of extras has our own name.
+        if requirement.name.replace("_", "-") != _DISTRIBUTION and (
+            marker is None or marker.evaluate({"extra": extra})
+        ):
+            packages.setdefault(extra, []).append(requirement)
+    return packages
 
 
 def _requirements_of_checkout() -> list[str]:
@@ -107,11 +67,13 @@ def _requirements_of_checkout() -> list[str]:
     import tomllib
 
     project = tomllib.loads(path.read_text("utf-8"))["project"]
-    extras = project["optional-dependencies"].items()
-    return [
-        *project["dependencies"],
-        *(f'{line}; extra == "{extra}"' for extra, lines in extras for line in lines),
-    ]
+    lines = list(project["dependencies"])
+    for extra, needs in project["optional-dependencies"].items():
+        for each in needs:
+            line, _, marker = each.partition(";")
+            condition = f"({marker}) and " if marker else ""
+            lines.append(f'{line}; {condition}extra == "{extra}"')
+    return lines
 
 
 def _check_python() -> Iterator[Finding]:
@@ -122,11 +84,8 @@ def _check_python() -> Iterator[Finding]:
 def _check_roll_vec() -> Iterator[Finding]:
     version, folder = roll_vec.__version__, Path(roll_vec.__file__).parent
     yield Finding("roll_vec", f"{version}, {folder}")
-    try:
-        installed = metadata.version(_DISTRIBUTION)
-    except metadata.PackageNotFoundError:
-        return
-    if installed != version:
+    installed = _version_of(_DISTRIBUTION)
+    if installed not in (None, version):
         advice = (
             f"pip has {installed} installed, this is {version}: install again, or "
             "start Python in another folder"
@@ -136,50 +95,40 @@ def _check_roll_vec() -> Iterator[Finding]:
 
 def _check_core() -> Iterator[Finding]:
     try:
-        core = [one for one in read_requirements() if not one.extra]
-    except LookupError:
-        core = [Requirement(name, "", "") for name in ("numpy", "numba", "gymnasium")]
-    for requirement in (*core, Requirement(_BESIDE_NUMBA, "", "")):
-        name, floor, _ = requirement
+        core = {each.name: each for each in read_requirements()[""]}
+    except (LookupError, MissingExtraError):
+        core = {}
+    for name in dict.fromkeys((*core, *_CORE, _BESIDE_NUMBA)):
         version = _version_of(name)
         if version is None:
             yield Finding(name, None, BROKEN, f"pip install {name}")
-        elif _is_below(version, floor):
-            advice = f"roll_vec needs {name} {floor} or newer: pip install -U {name}"
-            yield Finding(name, version, BROKEN, advice)
+        elif name in core and _is_outside(core[name], version):
+            needs = f"roll_vec needs {core[name]}: pip install -U {name}"
+            yield Finding(name, version, BROKEN, needs)
         else:
             yield Finding(name, version)
 
 
 def _check_extras() -> Iterator[Finding]:
-    packages: dict[str, list[Requirement]] = {}
-    for requirement in read_requirements():
-        if requirement.extra not in ("", *_COLLECTIONS):
-            packages.setdefault(requirement.extra, []).append(requirement)
-    for extra, requirements in packages.items():
-        yield _describe_extra(extra, requirements)
-
-
-def _describe_extra(extra: str, requirements: list[Requirement]) -> Finding:
-    """Return the line of an extra: versions, or what to install."""
-    versions, missing, outdated = [], [], []
-    for name, floor, _ in requirements:
-        version = _version_of(name)
-        if version is None:
-            missing.append(name)
+    for extra, requirements in read_requirements().items():
+        if not extra:
             continue
-        versions.append(f"{name} {version}")
-        if _is_below(version, floor):
-            outdated.append(f"{name} {floor}")
-    if missing:
-        text = f"not installed: {', '.join(missing)} ({how_to_install(extra)})"
-        # An extra that nobody asked for is no fault.
-        return Finding(extra, ", ".join([*versions, text]))
-    value = ", ".join(versions)
-    if outdated:
-        advice = f"needs {', '.join(outdated)} or newer: {how_to_install(extra)}"
-        return Finding(extra, value, WARNING, advice)
-    return Finding(extra, value)
+        versions = {each.name: _version_of(each.name) for each in requirements}
+        texts = [f"{name} {version}" for name, version in versions.items() if version]
+        missing = [name for name, version in versions.items() if not version]
+        if missing:
+            # An extra that nobody asked for is no fault.
+            texts.append(f"not installed: {', '.join(missing)}")
+            yield Finding(extra, f"{', '.join(texts)} ({how_to_install(extra)})")
+            continue
+        outdated = [
+            f"{each.name}{each.specifier}"
+            for each in requirements
+            if _is_outside(each, versions[each.name] or "")
+        ]
+        advice = f"needs {', '.join(outdated)}: {how_to_install(extra)}"
+        status = (WARNING, advice) if outdated else (OK, "")
+        yield Finding(extra, ", ".join(texts), *status)
 
 
 def _version_of(package: str) -> str | None:
@@ -190,17 +139,9 @@ def _version_of(package: str) -> str | None:
         return None
 
 
-def _is_below(version: str, floor: str) -> bool:
-    """Return whether a version is lower than another one, by its leading numbers."""
-    return _numbers(version) < _numbers(floor)
-
-
-def _numbers(version: str) -> list[int]:
-    match = re.match(r"\d+(\.\d+)*", version)
-    numbers = [int(part) for part in match[0].split(".")] if match else []
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return numbers
+def _is_outside(requirement: Requirement, version: str) -> bool:
+    """Return whether a version, maybe before a release, is none that is needed."""
+    return not requirement.specifier.contains(version, prereleases=True)
 
 
 VERSION_CHECKS: Checks = {

@@ -19,7 +19,6 @@ from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.wire import INLINE_SIZE, INLINE_VARIABLE, pack, unpack
 from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.shared_folders import remove_unused_folders
 
 __all__ = ["RayActors", "RaySession"]
 
@@ -305,5 +304,4 @@ class RayActors:
             for actor in actors.values():
                 with suppress(Exception):
                     self._ray.kill(actor, no_restart=True)
-        remove_unused_folders()
         self._session.close()

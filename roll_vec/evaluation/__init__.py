@@ -8,9 +8,9 @@ In reading order:
 - `policies`: uniform actions
 - `chat_endpoint`, `chat_episodes`: a language model behind an HTTP endpoint as the
   policy
-- `intervals`: 95 % intervals of rates and means
-- `result_files`, `runs`: results in a file, to which an interrupted run goes back
-- `paired`, `comparison`: two policies on the same episodes
+- `statistics`: 95 % intervals of rates, means and differences
+- `results`, `runs`: results in a file, to which an interrupted run goes back
+- `comparison`: two policies on the same episodes
 
 ::
 
@@ -33,14 +33,8 @@ from roll_vec.evaluation.episodes import (
     play_episodes,
     play_split,
 )
-from roll_vec.evaluation.intervals import Interval, mean_interval, wilson_interval
-from roll_vec.evaluation.paired import (
-    mcnemar_p_value,
-    paired_mean_interval,
-    paired_rate_interval,
-)
 from roll_vec.evaluation.policies import UniformPolicy
-from roll_vec.evaluation.result_files import (
+from roll_vec.evaluation.results import (
     ResultFile,
     ResultHeader,
     ResultLog,
@@ -49,6 +43,14 @@ from roll_vec.evaluation.result_files import (
 from roll_vec.evaluation.runs import evaluate
 from roll_vec.evaluation.split import Split
 from roll_vec.evaluation.splits import SPLITS, find_split, splits_of
+from roll_vec.evaluation.statistics import (
+    Interval,
+    mcnemar_p_value,
+    mean_interval,
+    paired_mean_interval,
+    paired_rate_interval,
+    wilson_interval,
+)
 from roll_vec.trajectories import Turn
 
 __all__ = [

@@ -17,8 +17,6 @@ from urllib.parse import urlsplit
 from roll_vec.errors import InvalidOptionError, MissingExtraError, RollVecError
 from roll_vec.options import check_int, check_number
 
-__all__ = ["API_KEY", "ChatClient", "ChatEndpoint", "ChatError", "Messages"]
-
 API_KEY = "OPENAI_API_KEY"
 """The environment variable of the key."""
 # The client of openai demands a key; servers of one's own ignore it.

@@ -38,8 +38,6 @@ from roll_vec.trajectories.play import SKIPPED, fault_counts
 from roll_vec.trajectories.trajectory import instruction_of
 from roll_vec.vector.successes import episode_success
 
-__all__ = ["OnError", "chat_keywords", "play_chat", "play_chat_episodes"]
-
 OnError = Literal["fault", "raise"]
 # Episodes that may be ahead of the first one that the caller has not taken, for each
 # environment.  They wait in the memory.

@@ -10,15 +10,13 @@ import numpy as np
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.episodes import EpisodeResults
-from roll_vec.evaluation.intervals import Interval
-from roll_vec.evaluation.paired import (
+from roll_vec.evaluation.results import ResultFile, ResultHeader, read_results
+from roll_vec.evaluation.statistics import (
+    Interval,
     mcnemar_p_value,
     paired_mean_interval,
     paired_rate_interval,
 )
-from roll_vec.evaluation.result_files import ResultFile, ResultHeader, read_results
-
-__all__ = ["Comparison", "compare_results"]
 
 
 @dataclass(frozen=True)

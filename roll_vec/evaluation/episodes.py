@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.evaluation.intervals import Interval, mean_interval, wilson_interval
 from roll_vec.evaluation.split import FREE_KEYWORDS, Split
+from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import Policy, Turn, play_steps
 from roll_vec.vector.successes import episode_successes
-
-__all__ = ["EpisodeRecord", "EpisodeResults", "play_episodes", "play_split"]
 
 # Keywords in the spec of a batch that are not of its environments.
 _BATCH_KEYWORDS = frozenset({"autoreset_mode", "num_envs", "vectorization_mode"})

@@ -12,8 +12,6 @@ from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import choose_actions
 
-__all__ = ["UniformPolicy"]
-
 
 class UniformPolicy:
     """Uniform actions; of a text environment, uniform among the examples of its space.

@@ -10,10 +10,8 @@ from typing import TypeAlias
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.result_files import ResultHeader, ResultLog
+from roll_vec.evaluation.results import ResultHeader, ResultLog
 from roll_vec.evaluation.split import Split
-
-__all__ = ["Play", "evaluate"]
 
 Play: TypeAlias = Callable[[Sequence[int]], Iterator[EpisodeRecord]]
 """Plays some episodes of a split, by their numbers, and yields each at its end."""

@@ -13,8 +13,6 @@ from roll_vec.data_files import check_path, fingerprint
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.split import Split
 
-__all__ = ["DEMO_SHOP_SPLITS", "WEBSHOP", "make_shop_split", "shop_keywords"]
-
 WEBSHOP = "roll_vec/WebShop-v0"
 _TITLES = {
     "test": "WebShop's first 500 goals",

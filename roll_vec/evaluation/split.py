@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.env import RollVectorEnv
 
-__all__ = ["FREE_KEYWORDS", "Split"]
-
 # Keywords that change how a task is shown, read or computed, and not the task.
 FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
     {

@@ -22,8 +22,6 @@ from roll_vec.evaluation.shop_splits import (
 from roll_vec.evaluation.split import Split
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["SPLITS", "TEST_START", "find_split", "splits_of"]
-
 TEST_START = 1_000_000
 # Of the split of an environment that a user has registered.
 OWN_EPISODES = 500

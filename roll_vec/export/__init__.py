@@ -4,8 +4,8 @@ In reading order:
 
 - `source`: the episodes to export, and the environment that they come from
 - `formats`: the table of formats; `register_format` adds one
-- `messages`, `parquet`, `minari`, `transcripts`: the formats
-- `journal`: the complete parts of an export, so that the next call goes on
+- `messages`, `parquet`, `minari`: the formats
+- `journal`: the episodes of an unfinished export, so that the next call goes on
 - `exporter`: write a file
 - `verification`: play each row of a file again
 
@@ -35,7 +35,6 @@ from roll_vec.export.source import (
     policy_source,
     recorded_source,
 )
-from roll_vec.export.transcripts import AtifFormat, InspectFormat
 from roll_vec.export.verification import VerificationError, verify
 
 __all__ = [
@@ -56,11 +55,5 @@ __all__ = [
     "verify",
 ]
 
-for _format in (
-    MessagesFormat(),
-    ParquetFormat(),
-    MinariFormat(),
-    InspectFormat(),
-    AtifFormat(),
-):
+for _format in (MessagesFormat(), ParquetFormat(), MinariFormat()):
     register_format(_format)

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from time import monotonic
 
 from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.export.formats import Format, find_format
-from roll_vec.export.journal import Journal, Totals
+from roll_vec.export.journal import ExportJournal, Totals
 from roll_vec.export.source import MAX_SEED, Source, encode_keywords
 from roll_vec.files import find_target, keep_mode
 from roll_vec.options import check_bool, check_int
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-__all__ = ["ExportResult", "TooFewSuccessesError", "export", "partial_folder"]
-
-# Of the parts: those of another version are refused.
-_VERSION = 1
-# A part has at most so many rows, and is written after so many seconds: a process that
-# is killed loses no more.
-_PART_ROWS = 512
-_PART_SECONDS = 10.0
+# Of the journal: one of another version is refused.
+_VERSION = 2
 # Unless max_episodes says otherwise.
 _EPISODES_PER_ROW = 100
 _MOST_IN_VAIN = 1024
@@ -52,7 +45,7 @@ class ExportResult:
 
 
 def partial_folder(out: str | os.PathLike[str]) -> Path:
-    """Return the folder of the parts of an unfinished export."""
+    """Return the folder of an unfinished export."""
     out = find_target(out)
     return out.with_name(f"{out.name}.partial")
 
@@ -100,8 +93,8 @@ def export(
     Raises
     ------
     InvalidOptionError
-        For a bad argument, an output that exists, and a folder of parts that other
-        arguments have left.
+        For a bad argument, an output that exists, and an unfinished export of other
+        arguments.
     TooFewSuccessesError
         After ``max_episodes``.
     MissingExtraError
@@ -115,7 +108,7 @@ def export(
     check_bool("only_success", only_success)
     _check_out(path, writer, overwrite)
     writer.check(source, path)
-    journal = Journal(
+    journal = ExportJournal(
         partial_folder(path),
         {
             "version": _VERSION,
@@ -127,19 +120,25 @@ def export(
             "num": num,
             "only_success": only_success,
         },
+        source,
     )
     rows_before = journal.totals.rows
     try:
         if on_progress is not None:
             on_progress(journal.totals)
-        _Export(source, writer, journal, only_success, on_progress).run(
-            num, max_episodes
-        )
+        for row, is_fault in _episodes(
+            source, journal, num, max_episodes, only_success
+        ):
+            if row is not None:
+                writer.check_episode(row)
+            journal.add(row, is_fault)
+            if on_progress is not None:
+                on_progress(journal.totals)
         # Hours may have gone by.
         _check_out(path, writer, overwrite)
         _finish(path, source, writer, journal)
     except BaseException:
-        if not journal.parts:
+        if not journal.totals.episodes:
             journal.remove()
         raise
     finally:
@@ -147,87 +146,54 @@ def export(
     return ExportResult(journal.totals, rows_before)
 
 
-class _Export:
-    """The loop over the episodes."""
+def _episodes(
+    source: Source,
+    journal: ExportJournal,
+    num: int | None,
+    max_episodes: int | None,
+    only_success: bool,
+) -> Iterator[tuple[Trajectory | None, bool]]:
+    """Yield episodes that the journal lacks, until there are enough rows.
 
-    def __init__(
-        self,
-        source: Source,
-        writer: Format,
-        journal: Journal,
-        only_success: bool,
-        on_progress: Callable[[Totals], None] | None,
-    ) -> None:
-        self.source, self.writer, self.journal = source, writer, journal
-        self.only_success, self.on_progress = only_success, on_progress
-        self.totals = journal.totals
-        self.rows: list[Trajectory] = []
-        self.written_at = monotonic()
+    Yields
+    ------
+    row : Trajectory or None
+        None: the episode is left out.
+    is_fault : bool
+    """
+    while num is None or journal.totals.rows < num:
+        most = _ALL if num is None else _estimate(journal.totals, num, max_episodes)
+        count = 0
+        for episode in source.episodes(journal.totals.episodes, most):
+            count += 1
+            if episode.seed is not None and episode.seed > MAX_SEED:
+                accepted = f"episodes with seeds up to {MAX_SEED}"
+                raise InvalidOptionError.expected("source", accepted, episode.seed)
+            is_fault = episode.fault is not None
+            is_row = not is_fault and (episode.success is True or not only_success)
+            yield (episode if is_row else None), is_fault
+            if journal.totals.rows == num:
+                break
+        if count < most:
+            return
 
-    def run(self, num: int | None, max_episodes: int | None) -> None:
-        """Add rows to the journal until there are enough."""
-        try:
-            while num is None or self.totals.rows < num:
-                most = _ALL if num is None else self._estimate(num, max_episodes)
-                count = 0
-                for episode in self.source.episodes(self.totals.episodes, most):
-                    count += 1
-                    self._add(episode)
-                    if self.totals.rows == num:
-                        break
-                if count < most:
-                    break
-        finally:
-            # Also after Ctrl-C: no episode is lost.
-            self._write_part()
 
-    def _add(self, episode: Trajectory) -> None:
-        old = self.totals
-        if episode.seed is not None and episode.seed > MAX_SEED:
-            accepted = f"episodes with seeds up to {MAX_SEED}"
-            raise InvalidOptionError.expected("source", accepted, episode.seed)
-        is_fault = episode.fault is not None
-        totals = replace(old, episodes=old.episodes + 1, faults=old.faults + is_fault)
-        is_row = not is_fault and (episode.success is True or not self.only_success)
-        if is_row:
-            totals = replace(
-                totals,
-                rows=old.rows + 1,
-                successes=old.successes + (episode.success is True),
-                steps=old.steps + episode.num_steps,
-                total_return=old.total_return + episode.total_reward,
-            )
-            self.rows.append(episode)
-        self.totals = totals
-        if (
-            len(self.rows) == _PART_ROWS
-            or monotonic() - self.written_at > _PART_SECONDS
-        ):
-            self._write_part()
-        if self.on_progress is not None:
-            self.on_progress(totals)
-
-    def _write_part(self) -> None:
-        if self.totals != self.journal.totals:
-            self.journal.add(self.writer.encode(self.rows, self.source), self.totals)
-        self.rows, self.written_at = [], monotonic()
-
-    def _estimate(self, num: int, max_episodes: int | None) -> int:
-        """Return the episodes that the other rows will probably take."""
-        episodes, rows = self.totals.episodes, self.totals.rows
-        most = _EPISODES_PER_ROW * num if max_episodes is None else max_episodes
-        if episodes >= most:
-            message = (
-                f"only {rows:,} of {episodes:,} episodes are rows, and {num:,} rows "
-                "were asked for; a larger max_episodes (--max-episodes) goes on"
-            )
-            raise TooFewSuccessesError(message)
-        # An episode costs a policy much time; one too many is played in vain.
-        return min(
-            (num - rows) * max(episodes, 1) // max(rows, 1) or 1,
-            num - rows + _MOST_IN_VAIN,
-            most - episodes,
+def _estimate(totals: Totals, num: int, max_episodes: int | None) -> int:
+    """Return the episodes that the other rows will probably take."""
+    episodes, rows = totals.episodes, totals.rows
+    most = _EPISODES_PER_ROW * num if max_episodes is None else max_episodes
+    if episodes >= most:
+        message = (
+            f"only {rows:,} of {episodes:,} episodes are rows, and {num:,} rows were "
+            "asked for; a larger max_episodes (--max-episodes) goes on"
         )
+        raise TooFewSuccessesError(message)
+    # An episode costs a policy much time; one too many is played in vain.
+    return min(
+        (num - rows) * max(episodes, 1) // max(rows, 1) or 1,
+        num - rows + _MOST_IN_VAIN,
+        most - episodes,
+    )
 
 
 def _check_out(path: Path, writer: Format, overwrite: bool) -> None:
@@ -249,11 +215,11 @@ def _check_out(path: Path, writer: Format, overwrite: bool) -> None:
         raise InvalidOptionError.expected("out", accepted, name)
 
 
-def _finish(path: Path, source: Source, writer: Format, journal: Journal) -> None:
-    """Write the output beside its place, put it there, and delete the parts."""
+def _finish(path: Path, source: Source, writer: Format, journal: ExportJournal) -> None:
+    """Write the output beside its place, put it there, and delete the journal."""
     complete = journal.folder / "complete"
     _delete(complete)
-    writer.finish(journal.parts, complete, source, path)
+    writer.finish(journal.rows(), complete, source, path)
     target = find_target(path)
     keep_mode(target, complete)
     if target.is_dir() or complete.is_dir():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,16 +13,6 @@ from gymnasium.spaces import Text
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory
-
-__all__ = [
-    "FORMATS",
-    "MALFORMED",
-    "Format",
-    "Row",
-    "check_unicode",
-    "find_format",
-    "register_format",
-]
 
 MALFORMED = ValueError, TypeError, LookupError, AttributeError, RecursionError
 """What readers of rows meet in JSON that no export writes."""
@@ -47,7 +37,7 @@ class Row:
 class Format(ABC):
     """A format of files, or of folders, of episodes.
 
-    An export calls `check` once, `encode` for each part, and `finish` at the end.
+    An export calls `check` once, `check_episode` for each row, and `finish` at the end.
 
     Attributes
     ----------
@@ -81,25 +71,26 @@ class Format(ABC):
         if self.needs_texts:
             _check_texts(self.name, source)
 
-    @abstractmethod
-    def encode(self, episodes: Sequence[Trajectory], source: Source) -> bytes:
-        """Return a part: one row an episode, in a form that `finish` reads.
+    def check_episode(self, episode: Trajectory) -> None:  # noqa: B027
+        """Raise an error for an episode that the format cannot have.
 
-        The same episodes have the same bytes.
+        Raises
+        ------
+        InvalidOptionError
         """
 
     @abstractmethod
     def finish(
-        self, parts: Sequence[Path], out: Path, source: Source, target: Path
+        self, episodes: Iterator[Trajectory], out: Path, source: Source, target: Path
     ) -> None:
-        """Write all parts, in order, to a file or folder that does not exist yet.
+        """Write all rows to a file or folder that does not exist yet.
 
-        The result does not depend on how the rows are divided into parts.
+        The same episodes give the same bytes.
 
         Parameters
         ----------
-        parts : sequence of path
-            Files of what `encode` has returned.
+        episodes : iterator of Trajectory
+            In their order.  Of the infos they have the instruction alone.
         out : Path
         source : Source
         target : Path
@@ -139,25 +130,24 @@ def _check_texts(format: str, source: Source) -> None:
             raise InvalidOptionError(message)
 
 
-def check_unicode(name: str, episodes: Sequence[Trajectory]) -> None:
+def check_unicode(name: str, episode: Trajectory) -> None:
     """Refuse texts that UTF-8 does not have: a model may write half a surrogate pair.
 
     Raises
     ------
     InvalidOptionError
     """
-    for episode in episodes:
-        for value in (*episode.observations, *episode.actions):
-            try:
-                if isinstance(value, str):
-                    value.encode()
-            except UnicodeEncodeError:
-                message = (
-                    f"format: {name} needs texts of whole characters; the episode "
-                    f"with seed {episode.seed} has half a surrogate pair in "
-                    f"{shorten(value)} (the format messages can write it)"
-                )
-                raise InvalidOptionError(message) from None
+    for value in (*episode.observations, *episode.actions):
+        try:
+            if isinstance(value, str):
+                value.encode()
+        except UnicodeEncodeError:
+            message = (
+                f"format: {name} needs texts of whole characters; the episode with "
+                f"seed {episode.seed} has half a surrogate pair in {shorten(value)} "
+                "(the format messages can write it)"
+            )
+            raise InvalidOptionError(message) from None
 
 
 FORMATS: dict[str, Format] = {}

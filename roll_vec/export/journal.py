@@ -1,16 +1,14 @@
-"""The complete parts of an export, in a folder beside its output.
+"""The episodes of an unfinished export, in a folder beside its output.
 
 ::
 
     train.jsonl.partial/
-        journal          the plan, then a line for each part
-        00000, 00001     the parts
-        lock             locked by the process that writes
+        journal          the plan, then a line for each episode
+        complete         the output, until it is moved to its place
 
-A part gets its name when it is complete, and then its line.  The line has the size and
-the CRC-32 of the part, and the totals so far.  Before each line stands the CRC-32 of
-the line itself.  An export that was interrupted at any point, even by a power failure,
-goes on after the last part whose line is undamaged and that is as its line says.
+A line is the CRC-32 of its content, and the content as `roll_vec.plain_data` writes it:
+a row, or why an episode is none.  An export that was interrupted at any point, even by
+a power failure, goes on after the last line before the first one that is damaged.
 """
 
 from __future__ import annotations
@@ -19,19 +17,23 @@ import json
 import re
 import shutil
 import zlib
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.file_locks import WriteLock
-from roll_vec.files import replace_file
+from roll_vec.export.source import Source, stack
+from roll_vec.journal import Journal
+from roll_vec.plain_data import decode, encode
+from roll_vec.trajectories import Trajectory
 
-__all__ = ["Journal", "Totals"]
-
-_JOURNAL, _LOCK, _INCOMPLETE = "journal", "lock", "incomplete"
-# Also of the parts, and of the output before it gets its place.
-_OWN_NAMES = re.compile(rf"{_JOURNAL}|{_LOCK}|{_INCOMPLETE}|complete|\d{{5,}}")
+_JOURNAL = "journal"
+# With those of older versions.
+_OWN_NAMES = re.compile(r"\.?journal(\.lock|\.part)?|lock|incomplete|complete|\d{5,}")
+_IN_ROWS = ("seed", "terminated", "truncated", "success", "instruction")
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,24 @@ class Totals:
     total_return: float = 0.0
     """Of the rows, added in their order."""
 
+    def add(self, row: Trajectory | None, is_fault: bool) -> Totals:
+        """Return the totals with one more episode; None: it is no row."""
+        totals = replace(
+            self, episodes=self.episodes + 1, faults=self.faults + is_fault
+        )
+        if row is None:
+            return totals
+        return replace(
+            totals,
+            rows=self.rows + 1,
+            successes=self.successes + (row.success is True),
+            steps=self.steps + row.num_steps,
+            total_return=self.total_return + row.total_reward,
+        )
 
-class Journal:
-    """The folder of an export: parts that are complete, and the totals so far.
+
+class ExportJournal:
+    """The folder of an unfinished export.
 
     Parameters
     ----------
@@ -60,10 +77,10 @@ class Journal:
         Made if it does not exist.
     plan : dict
         Decides the output, as values that JSON can write.
+    source : Source
 
     Attributes
     ----------
-    parts : list of Path
     totals : Totals
 
     Raises
@@ -73,18 +90,18 @@ class Journal:
     OSError
     """
 
-    def __init__(self, folder: Path, plan: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, plan: dict[str, Any], source: Source) -> None:
         self.folder = folder
-        self.parts: list[Path] = []
         self.totals = Totals()
-        self._path = folder / _JOURNAL
+        self._source = source
         if folder.exists() and self._has_others():
             message = f"out: {folder} exists, and is no unfinished export"
             raise InvalidOptionError(message)
         folder.mkdir(exist_ok=True)
-        self._lock = WriteLock(folder / _LOCK, folder)
+        self._journal = Journal(folder / _JOURNAL, folder)
         try:
-            self._open(plan)
+            # In the form that it has when it is read.
+            self._journal.replace(self._take_over(json.loads(json.dumps(plan))))
         except BaseException:
             self.close()
             raise
@@ -95,83 +112,78 @@ class Journal:
             not _OWN_NAMES.fullmatch(path.name) for path in self.folder.iterdir()
         )
 
-    def close(self) -> None:
-        """Let other processes go on with the export."""
-        self._lock.release()
+    def _take_over(self, plan: dict[str, Any]) -> Iterator[bytes]:
+        """Yield the plan and the lines of an interrupted export; count its episodes."""
+        contents = self._read()
+        old = next(contents, None)
+        if old is not None:
+            _check_plan(self.folder, old, plan)
+        yield _to_line(plan)
+        for content in contents:
+            self.totals = self.totals.add(*self._from_plain(content))
+            yield _to_line(content)
 
-    def _open(self, plan: dict[str, Any]) -> None:
-        """Take over the parts of an interrupted export, and begin the journal."""
-        # In the form that it has when it is read.
-        lines = [json.loads(json.dumps(plan))]
-        old = self._read_lines()
-        if old:
-            _check_plan(self.folder, old[0], lines[0])
-        for line in old[1:]:
-            if not self._take(line):
-                break
-            lines.append(line)
-        # Without the lines of parts that are damaged or were never complete.
-        self._replace(self._path, b"".join(map(_to_line, lines)))
+    def _read(self) -> Iterator[dict[str, Any]]:
+        """Yield the contents of the lines, up to the first damaged one."""
+        for line in self._journal.read():
+            checksum, _, data = line.partition(b" ")
+            if checksum != _checksum(data):
+                return
+            yield decode(data)
 
-    def _read_lines(self) -> list[dict[str, Any]]:
-        """Return the lines of the journal, up to the first damaged one."""
-        if not self._path.is_file():
-            return []
-        lines = []
-        for line in self._path.read_bytes().splitlines():
-            checksum, _, text = line.partition(b" ")
-            if checksum != _checksum(text):
-                break
-            try:
-                content = json.loads(text)
-            except (ValueError, RecursionError):
-                break
-            if not isinstance(content, dict):
-                break
-            lines.append(content)
-        return lines
-
-    def _take(self, line: dict[str, Any]) -> bool:
-        """Take over the next part; False if it is not as its line says."""
-        path = self._next_part()
-        if not path.is_file():
-            return False
-        content = path.read_bytes()
-        try:
-            if [len(content), zlib.crc32(content)] != [line["size"], line["crc"]]:
-                return False
-            totals = Totals(**line["totals"])
-        except (LookupError, TypeError):
-            return False
-        self.parts.append(path)
-        self.totals = totals
-        return True
-
-    def _next_part(self) -> Path:
-        return self.folder / f"{len(self.parts):05}"
-
-    def _replace(self, path: Path, content: bytes) -> None:
-        with replace_file(path, self.folder / _INCOMPLETE) as file:
-            file.write(content)
-
-    def add(self, content: bytes, totals: Totals) -> None:
-        """Add a part, and the totals after it.
+    def add(self, row: Trajectory | None, is_fault: bool) -> None:
+        """Add an episode; None: it is no row.
 
         Raises
         ------
+        InvalidOptionError
+            If an observation or an action is no plain data.
         OSError
         """
-        path = self._next_part()
-        self._replace(path, content)
-        line = {
-            "size": len(content),
-            "crc": zlib.crc32(content),
-            "totals": asdict(totals),
+        content = {"fault": is_fault} if row is None else self._to_plain(row)
+        try:
+            line = _to_line(content)
+        except TypeError as error:
+            accepted = "episodes of plain data"
+            hint = f"; {error}"
+            raise InvalidOptionError.expected(
+                "source", accepted, self._source.id, hint
+            ) from None
+        self._journal.add(line)
+        self.totals = self.totals.add(row, is_fault)
+
+    def rows(self) -> Iterator[Trajectory]:
+        """Yield the rows in their order; of their infos only the instruction."""
+        contents = self._read()
+        next(contents)
+        for content in contents:
+            row, _ = self._from_plain(content)
+            if row is not None:
+                yield row
+
+    def _to_plain(self, row: Trajectory) -> dict[str, Any]:
+        source = self._source
+        return {
+            **{name: getattr(row, name) for name in _IN_ROWS},
+            "observations": stack(source.observation_space, row.observations),
+            "actions": stack(source.action_space, row.actions),
+            "rewards": row.rewards.tolist(),
         }
-        with self._path.open("ab") as file:
-            file.write(_to_line(line))
-        self.parts.append(path)
-        self.totals = totals
+
+    def _from_plain(self, content: dict[str, Any]) -> tuple[Trajectory | None, bool]:
+        """Return the arguments of `add`."""
+        if "fault" in content:
+            return None, content["fault"]
+        values = {**content, "rewards": np.array(content["rewards"], np.float64)}
+        for name in ("observations", "actions"):
+            if isinstance(array := values[name], np.ndarray):
+                values[name] = array.tolist() if array.ndim == 1 else list(array)
+        infos = [{"env_instruction": values.pop("instruction")}]
+        return Trajectory(id=self._source.id, infos=infos, **values), False
+
+    def close(self) -> None:
+        """Let other processes go on with the export."""
+        self._journal.close()
 
     def remove(self) -> None:
         """Delete the folder."""
@@ -181,6 +193,14 @@ class Journal:
 
 def _check_plan(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     """Raise an error if an unfinished export is of another plan."""
+    name = "roll_vec"
+    if old.get("version") != new["version"] or old.get(name) != new[name]:
+        message = (
+            f"out: {folder} has an unfinished export of version {old.get(name)} of "
+            f"roll_vec, and this is {new[name]}; finish it with that version, or "
+            "delete the folder"
+        )
+        raise InvalidOptionError(message)
     for name in {**old, **new}:
         before, now = old.get(name), new.get(name)
         if before != now:
@@ -193,9 +213,9 @@ def _check_plan(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 def _to_line(content: dict[str, Any]) -> bytes:
-    text = json.dumps(content).encode()
-    return _checksum(text) + b" " + text + b"\n"
+    data = encode(content)
+    return _checksum(data) + b" " + data
 
 
-def _checksum(text: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(text)
+def _checksum(data: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(data)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
 from roll_vec.export.formats import MALFORMED, Format, Row
 from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory, to_messages
-
-__all__ = ["MessagesFormat"]
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _write_ascii = json.JSONEncoder(allow_nan=False).encode
@@ -31,45 +30,41 @@ class MessagesFormat(Format):
     summary: ClassVar[str] = "JSON lines: the episode as the messages of a chat"
     needs_texts: ClassVar[bool] = True
 
-    def encode(self, episodes: Sequence[Trajectory], source: Source) -> bytes:
-        """Return the lines of the episodes."""
-        keywords = encode_keywords(source.keywords)
-        lines = []
-        for episode in episodes:
-            row = {
-                "messages": to_messages(episode),
-                "id": source.id,
-                "keywords": keywords,
-                "seed": episode.seed,
-                "return": episode.total_reward,
-                "success": episode.success,
-                "num_steps": episode.num_steps,
-                "terminated": episode.terminated,
-                "truncated": episode.truncated,
-                "rewards": episode.rewards.tolist(),
-            }
-            try:
-                lines.append(_write(row).encode())
-            except UnicodeEncodeError:
-                # An answer of a model may have half a surrogate pair.
-                lines.append(_write_ascii(row).encode())
-            except ValueError:
-                message = (
-                    "format: messages needs finite rewards; those of the episode with "
-                    f"seed {episode.seed} are {shorten(episode.rewards.tolist())}"
-                )
-                raise InvalidOptionError(message) from None
-        return b"".join(line + b"\n" for line in lines)
+    def check_episode(self, episode: Trajectory) -> None:
+        """Refuse rewards that JSON lacks."""
+        if not np.isfinite([*episode.rewards, episode.total_reward]).all():
+            message = (
+                "format: messages needs finite rewards; those of the episode with "
+                f"seed {episode.seed} are {shorten(episode.rewards.tolist())}"
+            )
+            raise InvalidOptionError(message)
 
     def finish(
-        self, parts: Sequence[Path], out: Path, source: Source, target: Path
+        self, episodes: Iterator[Trajectory], out: Path, source: Source, target: Path
     ) -> None:
-        """Join the parts."""
-        del source, target
+        """Write the lines."""
+        del target
+        keywords = encode_keywords(source.keywords)
         with out.open("wb") as file:
-            for part in parts:
-                with part.open("rb") as each:
-                    shutil.copyfileobj(each, file)
+            for episode in episodes:
+                row = {
+                    "messages": to_messages(episode),
+                    "id": source.id,
+                    "keywords": keywords,
+                    "seed": episode.seed,
+                    "return": episode.total_reward,
+                    "success": episode.success,
+                    "num_steps": episode.num_steps,
+                    "terminated": episode.terminated,
+                    "truncated": episode.truncated,
+                    "rewards": episode.rewards.tolist(),
+                }
+                try:
+                    line = _write(row).encode()
+                except UnicodeEncodeError:
+                    # An answer of a model may have half a surrogate pair.
+                    line = _write_ascii(row).encode()
+                file.write(line + b"\n")
 
     def read(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file."""

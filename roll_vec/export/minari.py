@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, MissingExtraError
 from roll_vec.export.formats import Format, Row, check_unicode
-from roll_vec.export.source import Source, encode_keywords
-from roll_vec.plain_data import decode, encode
+from roll_vec.export.source import Source, encode_keywords, stack
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
-
-__all__ = ["MinariFormat"]
 
 _NAME = re.compile(r"[-_\w]+-v\d+")
 # Episodes that are handed to Minari at once.
@@ -57,31 +53,12 @@ class MinariFormat(Format):
                 accepted = "a space that Minari can write"
                 raise InvalidOptionError.expected("format", accepted, space) from None
 
-    def encode(self, episodes: Sequence[Trajectory], source: Source) -> bytes:
-        """Return the episodes as lines of plain data."""
-        check_unicode(self.name, episodes)
-        return b"".join(
-            encode(
-                {
-                    "seed": episode.seed,
-                    "observations": _stack(
-                        source.observation_space, episode.observations
-                    ),
-                    "actions": _stack(source.action_space, episode.actions),
-                    "rewards": episode.rewards,
-                    "terminated": episode.terminated,
-                    "truncated": episode.truncated,
-                    "success": episode.success,
-                    "return": episode.total_reward,
-                    "instruction": episode.instruction,
-                }
-            )
-            + b"\n"
-            for episode in episodes
-        )
+    def check_episode(self, episode: Trajectory) -> None:
+        """Refuse half a surrogate pair."""
+        check_unicode(self.name, episode)
 
     def finish(
-        self, parts: Sequence[Path], out: Path, source: Source, target: Path
+        self, episodes: Iterator[Trajectory], out: Path, source: Source, target: Path
     ) -> None:
         """Write the folder."""
         import minari
@@ -118,10 +95,9 @@ class MinariFormat(Format):
                 },
             }
         )
-        lines = (line for part in parts for line in part.read_bytes().splitlines())
         first = 0
-        while block := [decode(line) for line in islice(lines, _BLOCK)]:
-            storage.update_episodes(map(_to_buffer, block))
+        while block := [*islice(episodes, _BLOCK)]:
+            storage.update_episodes(_to_buffer(each, source) for each in block)
             storage.update_episode_metadata(
                 map(_metadata, block), range(first, first + len(block))
             )
@@ -169,35 +145,31 @@ def dataset_id(path: Path) -> str:
     return path.relative_to(root).as_posix() if root in path.parents else path.name
 
 
-def _stack(space: Any, values: list[Any]) -> Any:
-    """Return observations or actions as one array; texts and others as a list."""
-    if isinstance(space, Text) or space.dtype is None:
-        return values
-    return np.array(values, space.dtype)
-
-
-def _to_buffer(episode: dict[str, Any]) -> Any:
+def _to_buffer(episode: Trajectory, source: Source) -> Any:
     """Return Minari's buffer of an episode."""
     from minari.data_collector import EpisodeBuffer
 
-    num_steps = len(episode["rewards"])
-    last = np.arange(num_steps) == num_steps - 1
+    last = np.arange(episode.num_steps) == episode.num_steps - 1
     infos = None
-    if episode["success"] is not None:
+    if episode.success is not None:
         # One entry for the reset, and one for each step.
-        infos = {"success": np.append(False, last & episode["success"])}
+        infos = {"success": np.append(False, last & episode.success)}
     return EpisodeBuffer(
-        seed=episode["seed"],
-        observations=episode["observations"],
-        actions=episode["actions"],
-        rewards=episode["rewards"],
-        terminations=last & episode["terminated"],
-        truncations=last & episode["truncated"],
+        seed=episode.seed,
+        observations=stack(source.observation_space, episode.observations),
+        actions=stack(source.action_space, episode.actions),
+        rewards=episode.rewards,
+        terminations=last & episode.terminated,
+        truncations=last & episode.truncated,
         infos=infos,
     )
 
 
-def _metadata(episode: dict[str, Any]) -> dict[str, Any]:
+def _metadata(episode: Trajectory) -> dict[str, Any]:
     """Return the metadata of an episode."""
-    names = ("return", "success", "instruction")
-    return {name: episode[name] for name in names if episode[name] is not None}
+    values = {
+        "return": episode.total_reward,
+        "success": episode.success,
+        "instruction": episode.instruction,
+    }
+    return {name: value for name, value in values.items() if value is not None}

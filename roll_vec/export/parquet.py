@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,9 +17,7 @@ from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-__all__ = ["ParquetFormat"]
-
-# The row groups of a complete file; its parts may have been smaller.
+# Of a row group.
 _GROUP_ROWS = 512
 _METADATA = b"roll_vec"
 
@@ -46,66 +44,21 @@ class ParquetFormat(Format):
             ) from error
         _schema(source)
 
-    def encode(self, episodes: Sequence[Trajectory], source: Source) -> bytes:
-        """Return a Parquet file that is not compressed."""
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        check_unicode(self.name, episodes)
-        schema = _schema(source)
-        num_rows = len(episodes)
-        keywords = encode_keywords(source.keywords)
-        columns: dict[str, Any] = {
-            "id": [source.id] * num_rows,
-            "keywords": [keywords] * num_rows,
-            "seed": [episode.seed for episode in episodes],
-            "instruction": [episode.instruction for episode in episodes],
-            "return": [episode.total_reward for episode in episodes],
-            "success": [episode.success for episode in episodes],
-            "num_steps": [episode.num_steps for episode in episodes],
-            "terminated": [episode.terminated for episode in episodes],
-            "truncated": [episode.truncated for episode in episodes],
-        }
-        lists: dict[str, list[Any]] = {
-            name: [getattr(episode, name) for episode in episodes]
-            for name in ("observations", "actions", "rewards")
-        }
-        dtypes = {
-            "observations": source.observation_space.dtype,
-            "actions": source.action_space.dtype,
-            "rewards": np.float64,
-        }
-        arrays = [
-            _list_array(lists[field.name], field.type, dtypes[field.name])
-            if field.name in lists
-            else pa.array(columns[field.name], field.type)
-            for field in schema
-        ]
-        file = io.BytesIO()
-        table = pa.Table.from_arrays(arrays, schema=schema)
-        parquet.write_table(table, file, compression="none")
-        return file.getvalue()
+    def check_episode(self, episode: Trajectory) -> None:
+        """Refuse half a surrogate pair."""
+        check_unicode(self.name, episode)
 
     def finish(
-        self, parts: Sequence[Path], out: Path, source: Source, target: Path
+        self, episodes: Iterator[Trajectory], out: Path, source: Source, target: Path
     ) -> None:
-        """Write the rows of all parts in groups of one size."""
+        """Write the rows in groups of one size."""
         del target
-        import pyarrow as pa
         from pyarrow import parquet
 
         schema = _schema(source)
-        pending = schema.empty_table()
         with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-            for part in parts:
-                # Of one file: read_table would look for a dataset of many.
-                table = parquet.ParquetFile(part).read().cast(schema)
-                pending = pa.concat_tables([pending, table])
-                while len(pending) >= _GROUP_ROWS:
-                    writer.write_table(pending[:_GROUP_ROWS].combine_chunks())
-                    pending = pending[_GROUP_ROWS:]
-            if len(pending):
-                writer.write_table(pending.combine_chunks())
+            while group := [*islice(episodes, _GROUP_ROWS)]:
+                writer.write_table(_to_table(group, source, schema))
 
     def read(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file."""
@@ -132,6 +85,32 @@ class ParquetFormat(Format):
                 raise
             message = f"{path}: no file of the format parquet: {error}"
             raise InvalidFileError(message) from error
+
+
+def _to_table(episodes: Sequence[Trajectory], source: Source, schema: Any) -> Any:
+    """Return the pyarrow table of some rows."""
+    import pyarrow as pa
+
+    num_rows = len(episodes)
+    columns: dict[str, Any] = {
+        "id": [source.id] * num_rows,
+        "keywords": [encode_keywords(source.keywords)] * num_rows,
+        "return": [episode.total_reward for episode in episodes],
+    }
+    dtypes = {
+        "observations": source.observation_space.dtype,
+        "actions": source.action_space.dtype,
+        "rewards": np.float64,
+    }
+    arrays = []
+    for field in schema:
+        name = field.name
+        column = columns.get(name) or [getattr(each, name) for each in episodes]
+        if name in dtypes:
+            arrays.append(_list_array(column, field.type, dtypes[name]))
+        else:
+            arrays.append(pa.array(column, field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _schema(source: Source) -> Any:

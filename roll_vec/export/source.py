@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gymnasium.spaces import Space
+import numpy as np
+from gymnasium.spaces import Space, Text
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.data_files import hash_file
@@ -19,22 +20,10 @@ from roll_vec.options import check_int
 from roll_vec.trajectories import Policy, Trajectory, Turn, play_seeds
 from roll_vec.vector.env import BatchOptions
 
-__all__ = [
-    "MAX_SEED",
-    "NUM_ENVS",
-    "Source",
-    "encode_keywords",
-    "make_batch",
-    "player_source",
-    "policy_source",
-    "recorded_source",
-]
-
 # A column of larger seeds becomes float64 in readers of JSON, which loses digits.
 MAX_SEED = (1 << 63) - 1
 NUM_ENVS = 256
 """The environments that are stepped at once, unless a caller says otherwise."""
-# The package itself, whose import here would be a circle.
 # Keywords of batches that an export sets itself, or that an episode has no part in.
 _OF_BATCHES = frozenset(each.name for each in fields(BatchOptions))
 
@@ -251,3 +240,10 @@ def recorded_source(
         episodes=episodes,
         description={"run": digest},
     )
+
+
+def stack(space: Space[Any], values: list[Any]) -> Any:
+    """Return observations or actions as one array; texts and others as a list."""
+    if isinstance(space, Text) or space.dtype is None:
+        return values
+    return np.array(values, space.dtype)

@@ -17,8 +17,6 @@ from roll_vec.export.source import NUM_ENVS, encode_keywords, make_batch
 from roll_vec.files import check_regular
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 
-__all__ = ["VerificationError", "verify"]
-
 _BLOCK = 4096
 
 

@@ -14,8 +14,6 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["colour_grid", "paint", "strip_colours"]
-
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 

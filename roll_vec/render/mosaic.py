@@ -13,14 +13,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.files import replace_file
 
-__all__ = [
-    "PICTURE_SUFFIXES",
-    "mosaic",
-    "picture_format",
-    "save_picture",
-    "upscale",
-]
-
 # Pillow's names of the formats, by the suffix of a file.
 _FORMATS = {
     ".bmp": "BMP",

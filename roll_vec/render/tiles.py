@@ -22,8 +22,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FROZEN_LAKE_TILES", "SOKOBAN_TILES", "TILE_SIZE"]
-
 TILE_SIZE = 16
 
 # The bricks of every second course are shifted by half a brick: walls join without a

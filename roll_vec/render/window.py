@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.render.mosaic import upscale
 
-__all__ = ["Window"]
-
 # pygame has one display for a process, with one surface.
 _on_screen: Window | None = None
 

@@ -9,12 +9,19 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.testing.check import Problems, check
+from roll_vec.testing.check import (
+    Pair,
+    Pairs,
+    Problems,
+    check,
+    same_calls,
+    same_episodes,
+)
 from roll_vec.testing.comparison import data_keys, is_array, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.errors import CallFailed, skip
 from roll_vec.testing.misuse import MisuseResult, misuse
-from roll_vec.testing.recorder import IGNORED_OFFSET, Call, first_difference
+from roll_vec.testing.recorder import IGNORED_OFFSET, Call
 from roll_vec.testing.report import Problem
 
 NEXT_STEP = AutoresetMode.NEXT_STEP
@@ -48,24 +55,28 @@ def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
             )
 
 
-@check("next-step-action", modes=NEXT_STEP)
-def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_calls(
+    "next-step-action",
+    "{at}, with other actions for environments that had ended in the step before",
+    "the same results: those actions are ignored",
+    modes=NEXT_STEP,
+)
+def next_step_action(ctx: Context, mode: AutoresetMode) -> Pair:
     """Check that the action of the step after an end is ignored."""
     _ends(ctx, mode)
     reference = ctx.long_run(mode).calls
-    recorder = ctx.run(mode, ctx.steps, ignored_offset=IGNORED_OFFSET)
-    diff = first_difference(reference, recorder.calls)
-    if diff is not None:
-        yield Problem(
-            f"{diff[0].did}, with other actions for environments that had ended in "
-            "the step before",
-            diff[1],
-            "the same results: those actions are ignored",
-        )
+    return reference, ctx.run(mode, ctx.steps, ignored_offset=IGNORED_OFFSET)
 
 
-@check("next-step-reset", modes=NEXT_STEP)
-def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_episodes(
+    "next-step-reset",
+    "two instances of {origin} after reset(seed={seed}): at each end one steps, the "
+    "other calls reset()",
+    "the same observation and info, and the same episode after it",
+    " (left: reset())",
+    modes=NEXT_STEP,
+)
+def next_step_reset(ctx: Context, mode: AutoresetMode) -> Pairs:
     """Check that the step after an end returns the same as reset()."""
     stepping = ctx.run(mode, ctx.steps, [0])
     if not any(call.dones.any() for call in stepping.calls):
@@ -75,38 +86,25 @@ def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
         while len(resetting.calls) < len(stepping.calls):
             if resetting.step().dones.any():
                 resetting.reset()
-    diff = ctx.trajectory_difference(
-        ctx.trajectories(resetting)[0], ctx.trajectories(stepping)[0]
-    )
-    if diff is not None:
-        position, text = diff
-        yield Problem(
-            f"two instances of {stepping.probe.origin} after reset(seed={ctx.seed}): "
-            "at each end one steps, the other calls reset()",
-            f"they part at transition {position}: {text} (left: reset())",
-            "the same observation and info, and the same episode after it",
-        )
+    left, right = ctx.trajectories(resetting)[0], ctx.trajectories(stepping)[0]
+    yield left, right, {"origin": stepping.probe.origin}
 
 
-@check("next-step-explicit", modes=NEXT_STEP)
-def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_episodes(
+    "next-step-explicit",
+    "{at}; after each end environments were reset with reset_mask; environment {env}",
+    "the same episodes; the step after the reset is an ordinary one",
+    " (left: when the next step does it)",
+    modes=NEXT_STEP,
+)
+def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Pairs:
     """Check that a reset after an end replaces the autoreset."""
     _ends(ctx, mode)
     ctx.require("reset-mask")
     recorder = ctx.run(mode, ctx.steps, explicit=True)
     whole, explicit = ctx.trajectories(ctx.long_run(mode)), ctx.trajectories(recorder)
     for env in range(NUM_ENVS):
-        diff = ctx.trajectory_difference(whole[env], explicit[env])
-        if diff is not None:
-            position, text = diff
-            yield Problem(
-                f"{explicit[env][position].did}; after each end environments were "
-                "reset with reset_mask",
-                f"environment {env}, transition {position}: {text} (left: when the "
-                "next step does it)",
-                "the same episodes; the step after the reset is an ordinary one",
-            )
-            return
+        yield whole[env], explicit[env], {"env": env}
 
 
 @check("final-obs", modes=SAME_STEP)
@@ -222,27 +220,24 @@ def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> MisuseResult:
     )
 
 
-@check("modes-agree")
-def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_episodes(
+    "modes-agree",
+    "reset(seed={seed}) and the same actions in {mode} and {other}; environment {env}",
+    "the same observations, rewards, flags and infos: the modes differ only in the "
+    "calls that return them",
+    modes="once",
+    all_problems=True,
+)
+def modes_agree(ctx: Context, mode: AutoresetMode) -> Pairs:
     """Check that every mode has the same episodes."""
     if len(ctx.modes) < 2:
         skip("there is only one mode")
     first = ctx.trajectories(ctx.long_run(mode))
-    for other_mode in ctx.modes[1:]:
+    for other in ctx.modes[1:]:
         try:
-            others = ctx.trajectories(ctx.long_run(other_mode))
+            others = ctx.trajectories(ctx.long_run(other))
         except CallFailed:
             continue  # every check in that mode reports it
         for env in range(NUM_ENVS):
-            diff = ctx.trajectory_difference(first[env], others[env])
-            if diff is not None:
-                position, text = diff
-                yield Problem(
-                    f"reset(seed={ctx.seed}) and the same actions in {mode.name} and "
-                    f"{other_mode.name}",
-                    f"the episodes of environment {env} part at transition {position} "
-                    f"({first[env][position].did}): {text}",
-                    "the same observations, rewards, flags and infos: the modes differ "
-                    "only in the calls that return them",
-                )
-                break
+            words = {"mode": mode.name, "other": other.name, "env": env}
+            yield first[env], others[env], words

@@ -65,22 +65,6 @@ def spaces_exist(ctx: Context, mode: AutoresetMode) -> Problems:
             yield Problem(f"{probe.origin}.num_envs", show(count), str(NUM_ENVS))
 
 
-@check("batched-spaces", modes="each")
-def batched_spaces(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that the batched spaces are those of batch_space."""
-    with ctx.open(mode) as probe:
-        for kind in ("observation_space", "action_space"):
-            batched: spaces.Space[Any] = getattr(probe.env, kind)
-            rule = batch_space(getattr(probe.env, f"single_{kind}"), NUM_ENVS)
-            if batched != rule:
-                yield Problem(
-                    f"{probe.origin}.{kind}",
-                    show(batched),
-                    f"{show(rule)}, as gymnasium.vector.utils.batch_space makes "
-                    f"of single_{kind}",
-                )
-
-
 @check("autoreset-keyword")
 def autoreset_keyword(ctx: Context, _: AutoresetMode) -> Problems:
     """Check that the keyword autoreset_mode is taken, in all three modes."""
@@ -153,6 +137,22 @@ def metadata_shared(ctx: Context, mode: AutoresetMode) -> Problems:
                 "one and the same dict",
                 "a dict for each: the autoreset mode in it is that of the instance",
             )
+
+
+@check("batched-spaces", modes="each")
+def batched_spaces(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the batched spaces are those of batch_space."""
+    with ctx.open(mode) as probe:
+        for kind in ("observation_space", "action_space"):
+            batched: spaces.Space[Any] = getattr(probe.env, kind)
+            rule = batch_space(getattr(probe.env, f"single_{kind}"), NUM_ENVS)
+            if batched != rule:
+                yield Problem(
+                    f"{probe.origin}.{kind}",
+                    show(batched),
+                    f"{show(rule)}, as gymnasium.vector.utils.batch_space makes "
+                    f"of single_{kind}",
+                )
 
 
 @check("attributes")

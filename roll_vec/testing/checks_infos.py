@@ -9,16 +9,17 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.testing.check import Problems, check
+from roll_vec.testing.check import Problems, check, once_each
 from roll_vec.testing.comparison import data_keys, is_array, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.recorder import join_descriptions
 from roll_vec.testing.report import Problem
 
-Item = tuple[tuple[str, ...], Any, NDArray[np.bool_], dict[str, Any]]
+InfoPath = tuple[str, ...]
+Item = tuple[InfoPath, Any, NDArray[np.bool_], dict[str, Any]]
 
 
-def _items(infos: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[Item]:
+def _items(infos: dict[str, Any], at: InfoPath = ()) -> Iterator[Item]:
     """Yield path, value, mask and containing dict of everything that is data."""
     for key in data_keys(infos):
         path = (*at, key)
@@ -27,59 +28,63 @@ def _items(infos: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[Item]:
             yield from _items(infos[key], path)
 
 
-def _name(path: tuple[str, ...]) -> str:
+def _name(path: InfoPath) -> str:
     return "infos" + "".join(f"[{key!r}]" for key in path)
 
 
 @check("info-layout", modes="each")
 def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that infos hold arrays with a row an environment, or dicts of such."""
-    reported: set[tuple[str, ...]] = set()
-    for call in ctx.long_run(mode).calls:
-        for path, value, _, _ in _items(call.infos):
-            batched = isinstance(value, np.ndarray) and value.shape[:1] == (NUM_ENVS,)
-            if path not in reported and not batched and not isinstance(value, dict):
-                reported.add(path)
-                yield Problem(
-                    call.did,
-                    f"{_name(path)}: {show(value)}",
-                    f"an array whose first dimension is {NUM_ENVS}, or a dict",
-                )
+    rule = f"an array whose first dimension is {NUM_ENVS}, or a dict"
+    yield from once_each(
+        (path, Problem(call.did, f"{_name(path)}: {show(value)}", rule))
+        for call in ctx.long_run(mode).calls
+        for path, value, _, _ in _items(call.infos)
+        if not isinstance(value, dict) and not _is_batched(value)
+    )
 
 
 @check("info-mask", modes="each")
 def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that every key K of infos has a mask _K, in nested dicts too."""
-    reported: set[tuple[str, ...]] = set()
-    for call in ctx.long_run(mode).calls:
-        for path, _, _, container in _items(call.infos):
-            mask = container.get(f"_{path[-1]}")
-            if path not in reported and not is_array(mask, np.bool_, NUM_ENVS):
-                reported.add(path)
-                name = _name((*path[:-1], f"_{path[-1]}"))
-                yield Problem(
-                    call.did,
-                    f"{_name(path)} is there, {name} "
-                    + ("is missing" if mask is None else f"is {show(mask)}"),
-                    f"an array of bool, shape ({NUM_ENVS},), that tells which "
-                    "environments gave the key",
-                )
+    rule = (
+        f"an array of bool, shape ({NUM_ENVS},), that tells which environments gave "
+        "the key"
+    )
+
+    def found() -> Iterator[tuple[InfoPath, Problem]]:
+        for call in ctx.long_run(mode).calls:
+            for path, _, _, container in _items(call.infos):
+                mask = container.get(f"_{path[-1]}")
+                if not is_array(mask, np.bool_, NUM_ENVS):
+                    state = "is missing" if mask is None else f"is {show(mask)}"
+                    name = _name((*path[:-1], f"_{path[-1]}"))
+                    text = f"{_name(path)} is there, {name} {state}"
+                    yield path, Problem(call.did, text, rule)
+
+    yield from once_each(found())
 
 
 @check("info-outside-mask", modes="each")
 def info_outside_mask(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that entries that the mask leaves out are zero or None."""
-    reported: set[tuple[str, ...]] = set()
-    for call in ctx.long_run(mode).calls:
-        for path, value, mask, _ in _items(call.infos):
-            for env in np.flatnonzero(~mask):
-                if path not in reported and not _is_blank(value, int(env)):
-                    reported.add(path)
-                    yield Problem(
-                        call.did,
-                        f"{_name(path)}: {show(value)}, with a mask of {show(mask)}",
-                        f"nothing at [{env}]: the environment did not give the key",
-                    )
+
+    def found() -> Iterator[tuple[InfoPath, Problem]]:
+        for call in ctx.long_run(mode).calls:
+            for path, value, mask, _ in _items(call.infos):
+                for env in np.flatnonzero(~mask).tolist():
+                    if not _is_blank(value, env):
+                        text = f"{_name(path)}: {show(value)}, with a mask of "
+                        rule = (
+                            f"nothing at [{env}]: the environment did not give the key"
+                        )
+                        yield path, Problem(call.did, text + show(mask), rule)
+
+    yield from once_each(found())
+
+
+def _is_batched(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.shape[:1] == (NUM_ENVS,)
 
 
 def _is_blank(value: Any, env: int) -> bool:
@@ -88,8 +93,8 @@ def _is_blank(value: Any, env: int) -> bool:
             mask_of(value, key, NUM_ENVS)[env] and f"_{key}" in value
             for key in data_keys(value)
         )
-    if not isinstance(value, np.ndarray) or value.shape[:1] != (NUM_ENVS,):
-        return True  # not batched: another check reports it
+    if not _is_batched(value):
+        return True  # another check reports it
     if value.dtype == object:
         return all(item is None for item in np.asarray(value[env], object).flat)
     return bool(np.all(value[env] == np.zeros((), value.dtype)))
@@ -98,8 +103,8 @@ def _is_blank(value: Any, env: int) -> bool:
 @check("info-dtype", modes="each")
 def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the dtype of an info key is the same in every call."""
-    first: dict[tuple[str, ...], tuple[str, str]] = {}
-    problems: dict[tuple[str, ...], Problem] = {}
+    first: dict[InfoPath, tuple[str, str]] = {}
+    problems: dict[InfoPath, Problem] = {}
     for call in ctx.long_run(mode).calls:
         for path, value, _, _ in _items(call.infos):
             # final_info holds the infos of a last step: the same keys.

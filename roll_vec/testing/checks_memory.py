@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.testing.check import Problems, check
+from roll_vec.testing.check import Problems, check, once_each
 from roll_vec.testing.comparison import arrays_in, difference, overwrite, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.errors import CallFailed, describe_error
@@ -46,45 +46,46 @@ def _arrays(call: Call, results: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 @check("writable", modes="each")
 def writable(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the arrays returned can be written to."""
-    calls, raw = _raw_results(ctx, mode)
-    reported: set[str] = set()
-    for call, results in zip(calls, raw, strict=True):
-        for name, array in _arrays(call, results):
-            if not array.flags.writeable and name not in reported:
-                reported.add(name)
-                yield Problem(call.did, f"{name} is read-only", f"an array: {_WHY}")
+    yield from once_each(
+        (name, Problem(call.did, f"{name} is read-only", f"an array: {_WHY}"))
+        for call, results in zip(*_raw_results(ctx, mode), strict=True)
+        for name, array in _arrays(call, results)
+        if not array.flags.writeable
+    )
 
 
 @check("fresh-arrays", modes="each")
 def fresh_arrays(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that every array returned is new."""
-    calls, raw = _raw_results(ctx, mode)
+    yield from once_each(_old_arrays(*_raw_results(ctx, mode)))
+
+
+def _old_arrays(calls: list[Call], raw: list[Any]) -> Iterator[tuple[str, Problem]]:
+    """Yield problems of arrays that are not new, by their names."""
     earlier: list[tuple[str, str, NDArray[Any]]] = []
-    reported: set[str] = set()
     for call, results in zip(calls, raw, strict=True):
         change = difference(tuple(call.results().values()), results)
-        if change is not None and "changed" not in reported:
-            reported.add("changed")
-            yield Problem(
-                f"{call.did}; then {calls[-1].did}",
-                f"the result of the first changed: {change}",
-                "a result that later calls do not change",
+        if change is not None:
+            yield (
+                "changed",
+                Problem(
+                    f"{call.did}; then {calls[-1].did}",
+                    f"the result of the first changed: {change}",
+                    "a result that later calls do not change",
+                ),
             )
-        now = [(call.did, name, array) for name, array in _arrays(call, results)]
-        for position, (did, name, array) in enumerate(now):
-            for old_did, old_name, old in earlier + now[:position]:
-                same_call = old_did == did and old_name != name
-                if name in reported or (same_call and _both_masks(name, old_name)):
+        for name, array in _arrays(call, results):
+            for old_did, old_name, old in earlier:
+                is_same_call = old_did == call.did
+                if is_same_call and _both_masks(name, old_name):
                     continue
                 if _overlap(array, old):
-                    reported.add(name)
-                    yield Problem(
-                        f"{old_did}, then: {did}" if old_did != did else did,
-                        f"{name} has memory in common with {old_name}"
-                        + ("" if same_call else " of the earlier call"),
-                        f"memory of its own: {_WHY}, and buffers store it",
-                    )
-        earlier += now
+                    did = call.did if is_same_call else f"{old_did}, then: {call.did}"
+                    of = "" if is_same_call else " of the earlier call"
+                    found = f"{name} has memory in common with {old_name}{of}"
+                    rule = f"memory of its own: {_WHY}, and buffers store it"
+                    yield name, Problem(did, found, rule)
+            earlier.append((call.did, name, array))
 
 
 def _both_masks(name: str, other: str) -> bool:

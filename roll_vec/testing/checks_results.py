@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.check import Problems, check
+from roll_vec.testing.check import Problems, check, once_each
 from roll_vec.testing.comparison import (
     difference,
     is_array,
@@ -64,21 +64,20 @@ def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("environment-error", modes="each")
 def environment_error(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that no episode ends, and no reset fails, by an error in the infos."""
-    reported: set[str] = set()
-    for call in ctx.long_run(mode).calls:
-        for env, error in _errors(call):
-            if error in reported:
-                continue
-            reported.add(error)
-            warnings = (text for text in ctx.tracebacks if error in text)
-            _, head, trace = next(warnings, "").partition(TRACEBACK)
-            yield Problem(
-                call.did,
-                f"environment {env}: {error}",
-                "an environment that does not fail; where infos['error'] is no failure "
-                "but part of the task, ignore this code",
-                head + trace,
-            )
+    rule = (
+        "an environment that does not fail; where infos['error'] is no failure but "
+        "part of the task, ignore this code"
+    )
+
+    def found() -> Iterator[tuple[str, Problem]]:
+        for call in ctx.long_run(mode).calls:
+            for env, error in _errors(call):
+                warnings = (text for text in ctx.tracebacks if error in text)
+                _, head, trace = next(warnings, "").partition(TRACEBACK)
+                text = f"environment {env}: {error}"
+                yield error, Problem(call.did, text, rule, head + trace)
+
+    yield from once_each(found())
 
 
 def _errors(call: Call) -> Iterator[tuple[int, str]]:
@@ -147,17 +146,13 @@ def reward_finite(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("flag-dtype", modes="each")
 def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that terminations and truncations are bool arrays."""
-    wrong: set[str] = set()
-    for call in _steps(ctx, mode):
-        for name in ("terminations", "truncations"):
-            flags = getattr(call, name)
-            if name not in wrong and not is_array(flags, np.bool_, NUM_ENVS):
-                wrong.add(name)
-                yield Problem(
-                    call.did,
-                    f"{name}: {_kind(flags)}",
-                    f"an array of bool, shape ({NUM_ENVS},)",
-                )
+    rule = f"an array of bool, shape ({NUM_ENVS},)"
+    yield from once_each(
+        (name, Problem(call.did, f"{name}: {_kind(getattr(call, name))}", rule))
+        for call in _steps(ctx, mode)
+        for name in ("terminations", "truncations")
+        if not is_array(getattr(call, name), np.bool_, NUM_ENVS)
+    )
 
 
 def _steps(ctx: Context, mode: AutoresetMode) -> list[Call]:

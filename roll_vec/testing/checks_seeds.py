@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.check import Problems, check
+from roll_vec.testing.check import (
+    Pair,
+    Pairs,
+    Problems,
+    check,
+    must_refuse,
+    same_calls,
+    same_episodes,
+)
 from roll_vec.testing.comparison import difference, observation_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.errors import CallFailed, describe_error, skip
-from roll_vec.testing.recorder import Call, Recorder, first_difference
+from roll_vec.testing.recorder import Recorder, first_difference
 from roll_vec.testing.report import Problem
 
 _SHORT = 60
 
 
-def _differences(left: Sequence[Call], right: Sequence[Call]) -> Iterator[str]:
-    """Yield the first difference between two runs, if there is one."""
-    diff = first_difference(left, right)
-    if diff is not None:
-        yield f"after {diff[0].did}: {diff[1]}"
-
-
-@check("deterministic", modes="each")
-def deterministic(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_calls(
+    "deterministic",
+    "the same calls on two instances of {origin}",
+    "equal observations, rewards, flags and infos",
+)
+def deterministic(ctx: Context, mode: AutoresetMode) -> Pair:
     """Check that the same seed and actions give the same results."""
-    reference = ctx.long_run(mode)
-    recorder = ctx.run(mode, ctx.steps)
-    for diff in _differences(reference.calls, recorder.calls):
-        yield Problem(
-            f"the same calls on two instances of {recorder.probe.origin}",
-            diff,
-            "equal observations, rewards, flags and infos",
-        )
+    return ctx.long_run(mode).calls, ctx.run(mode, ctx.steps)
 
 
-@check("reseed", modes="each")
-def reseed(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_calls(
+    "reseed",
+    "a used instance of {origin} was reset with the seed of a new one, and both took "
+    "the same steps",
+    "the same results: nothing of earlier episodes remains",
+    " (left: the new one)",
+)
+def reseed(ctx: Context, mode: AutoresetMode) -> Pair:
     """Check that a seeded reset gives the same results at any time."""
     reference = ctx.long_run(mode).calls
     with ctx.recorder(mode) as first:
@@ -49,14 +52,7 @@ def reseed(ctx: Context, mode: AutoresetMode) -> Problems:
                 break
         recorder = Recorder(first.probe, mode, ctx.plan, range(NUM_ENVS))
         recorder.reset(seed=ctx.seed)
-        recorder.run(min(_SHORT, ctx.steps))
-    for diff in _differences(reference, recorder.calls):
-        yield Problem(
-            f"a used instance of {recorder.probe.origin} was reset with the seed of "
-            "a new one, and both took the same steps",
-            diff + " (left: the new one)",
-            "the same results: nothing of earlier episodes remains",
-        )
+        return reference, recorder.run(min(_SHORT, ctx.steps))
 
 
 @check("unseeded-first")
@@ -81,47 +77,46 @@ def seed_list(ctx: Context, mode: AutoresetMode) -> Problems:
             recorder.reset(seed=seeds)
         except CallFailed as failure:
             ctx.unsupported.add("seed-list")
-            yield Problem(
-                failure.did,
-                describe_error(failure.error),
-                "a seed for each environment",
-            )
+            error = describe_error(failure.error)
+            yield Problem(failure.did, error, "a seed for each environment")
             return
         recorder.run(min(_SHORT, ctx.steps))
-    for diff in _differences(reference, recorder.calls):
+    diff = first_difference(reference, recorder.calls)
+    if diff is not None:
         yield Problem(
             f"{recorder.probe.origin}: reset(seed={ctx.seed}) against "
             f"reset(seed={seeds}), and the same steps",
-            diff,
+            f"after {diff[0].did}: {diff[1]}",
             "the same results",
         )
 
 
-@check("seed-batch", modes="each")
-def seed_batch(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_episodes(
+    "seed-batch",
+    f"environment {{env}} of {NUM_ENVS} after reset(seed={{seed}}), against "
+    "environment {place} of {count} after reset(seed={own}), with the same actions",
+    "equal: environment i of a batch has seed {seed} + i and a stream of its own, from "
+    "which autoresets go on",
+)
+def seed_batch(ctx: Context, mode: AutoresetMode) -> Pairs:
     """Check that an environment does not depend on the size of its batch."""
     whole = ctx.trajectories(ctx.long_run(mode))
     for sequences in ([0], [1], [2], [1, 2]):
-        recorder = ctx.run(mode, ctx.steps, sequences)
-        for env, part in zip(sequences, ctx.trajectories(recorder), strict=True):
-            diff = ctx.trajectory_difference(whole[env], part)
-            if diff is not None:
-                position, text = diff
-                yield Problem(
-                    f"environment {env} of {NUM_ENVS} after reset(seed={ctx.seed}), "
-                    f"against environment {env - sequences[0]} of {len(sequences)} "
-                    f"after reset(seed={ctx.seed + sequences[0]}), with the same "
-                    "actions",
-                    f"they part at transition {position} ({part[position].did}): "
-                    f"{text}",
-                    f"equal: environment i of a batch has seed {ctx.seed} + i and a "
-                    "stream of its own, from which autoresets go on",
-                )
-                return
+        own = {"count": len(sequences), "own": ctx.seed + sequences[0]}
+        parts = ctx.trajectories(ctx.run(mode, ctx.steps, sequences))
+        for place, (env, part) in enumerate(zip(sequences, parts, strict=True)):
+            yield whole[env], part, {**own, "env": env, "place": place}
 
 
-@check("seed-none")
-def seed_none(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_episodes(
+    "seed-none",
+    "environment {env} after reset(seed={seed}), 5 steps and reset(seed={mixed})",
+    "the episode of {of}",
+    " (left: after {call})",
+    modes="once",
+    all_problems=True,
+)
+def seed_none(ctx: Context, mode: AutoresetMode) -> Pairs:
     """Check that None in a list of seeds lets that environment's stream go on."""
     ctx.require("seed-list")
     new: list[int | None] = [ctx.seed + 50 + env for env in range(NUM_ENVS)]
@@ -135,67 +130,46 @@ def seed_none(ctx: Context, mode: AutoresetMode) -> Problems:
             recorder.reset(**({} if seeds is None else {"seed": seeds}))
             recorder.run(min(20, ctx.steps))
             runs[name] = ctx.trajectories(recorder)
-    for env, other in ((0, "seeded"), (1, "unseeded"), (2, "seeded")):
-        diff = ctx.trajectory_difference(runs[other][env], runs["mixed"][env])
-        if diff is not None:
-            yield Problem(
-                f"environment {env} after reset(seed={ctx.seed}), 5 steps and "
-                f"reset(seed={mixed})",
-                f"{diff[1]} (left: after "
-                + ("reset())" if other == "unseeded" else f"reset(seed={new}))"),
-                "the episode that an unseeded reset would have begun"
-                if other == "unseeded"
-                else f"the episode of seed {mixed[env]}",
-            )
+    for env, seed in enumerate(mixed):
+        other, call, of = "seeded", f"reset(seed={new})", f"seed {seed}"
+        if seed is None:
+            other, call, of = "unseeded", "reset()", "the stream, as after reset()"
+        words = {"env": env, "mixed": mixed, "call": call, "of": of}
+        yield runs[other][env], runs["mixed"][env], words
 
 
 @check("seed-length")
 def seed_length(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a list of seeds of the wrong length is refused."""
+    rule = f"an error: there are {NUM_ENVS} environments"
     for length in (NUM_ENVS - 1, NUM_ENVS + 1):
-        yield from _must_refuse(
-            ctx,
-            mode,
-            list(range(length)),
-            f"an error: there are {NUM_ENVS} environments",
-        )
+        yield from must_refuse(ctx, mode, rule, seed=list(range(length)))
 
 
 @check("seed-negative")
 def seed_negative(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a negative seed is refused."""
     # Low enough that seed + i is negative for the last environment too.
-    yield from _must_refuse(ctx, mode, -NUM_ENVS - 1, "gymnasium.error.Error")
+    rule = "gymnasium.error.Error"
+    yield from must_refuse(ctx, mode, rule, seed=-NUM_ENVS - 1)
 
 
-def _must_refuse(ctx: Context, mode: AutoresetMode, seed: Any, rule: str) -> Problems:
-    with ctx.open(mode) as probe:
-        try:
-            probe.env.reset(seed=seed)
-        except Exception:
-            return
-        yield Problem(probe.describe(f"reset(seed={seed})"), "no error", rule)
-
-
-@check("unseeded-reset", modes="each")
-def unseeded_reset(ctx: Context, mode: AutoresetMode) -> Problems:
+@same_calls(
+    "unseeded-reset",
+    "two instances of {origin}: reset(seed={seed}), four times 5 steps and reset()",
+    "the same: a reset without a seed draws from the stream that the last seed began",
+)
+def unseeded_reset(ctx: Context, mode: AutoresetMode) -> Pair:
     """Check that resets without a seed go on from the last seed."""
-    runs: list[list[Call]] = []
+    recorders = []
     for _ in range(2):
         with ctx.recorder(mode) as recorder:
             recorder.reset(seed=ctx.seed)
             for _ in range(4):
                 recorder.run(min(5, ctx.steps))
                 recorder.reset()
-            runs.append(recorder.calls)
-    for diff in _differences(*runs):
-        yield Problem(
-            f"two instances of {recorder.probe.origin}: reset(seed={ctx.seed}), then "
-            "four times 5 steps and reset()",
-            diff,
-            "the same: a reset without a seed draws from the stream that the last "
-            "seed began",
-        )
+            recorders.append(recorder)
+    return recorders[0].calls, recorders[1]
 
 
 @check("stream-restarts")

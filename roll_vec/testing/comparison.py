@@ -10,23 +10,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-__all__ = [
-    "UNKNOWN",
-    "arrays_in",
-    "batch",
-    "data_keys",
-    "difference",
-    "info_of",
-    "is_array",
-    "layout_mismatches",
-    "mask_of",
-    "observation_of",
-    "overwrite",
-    "show",
-    "snapshot",
-    "without_keys",
-]
-
 _ARRAY_SPACES = (
     spaces.Box,
     spaces.Discrete,

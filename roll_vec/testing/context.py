@@ -20,8 +20,6 @@ from roll_vec.testing.trajectories import (
     trajectory_difference,
 )
 
-__all__ = ["NUM_ENVS", "Attempt", "Context"]
-
 # Three: one in the middle has neighbours on both sides.
 NUM_ENVS = 3
 

@@ -6,15 +6,6 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = [
-    "TRACEBACK",
-    "CallFailed",
-    "DoesNotApply",
-    "describe_cause",
-    "describe_error",
-    "skip",
-]
-
 TRACEBACK = "Traceback (most recent call last)"
 _MAX_CHARACTERS = 240
 

@@ -8,8 +8,6 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-__all__ = ["Maker"]
-
 
 class Maker:
     """Makes fresh instances of the environment under test.

@@ -14,8 +14,6 @@ from roll_vec.testing.errors import CallFailed, describe_error
 from roll_vec.testing.recorder import Call, replay
 from roll_vec.testing.report import Problem
 
-__all__ = ["MisuseResult", "misuse"]
-
 
 @dataclass(frozen=True)
 class MisuseResult:

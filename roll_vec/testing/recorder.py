@@ -15,16 +15,6 @@ from numpy.typing import NDArray
 from roll_vec.testing.comparison import batch, difference, show, snapshot
 from roll_vec.testing.errors import CallFailed
 
-__all__ = [
-    "ActionPlan",
-    "Call",
-    "Probe",
-    "Recorder",
-    "first_difference",
-    "join_descriptions",
-    "replay",
-]
-
 # Added to the number of a sequence; sequences are numbered from 0, one an environment.
 IGNORED_OFFSET = 1_000
 

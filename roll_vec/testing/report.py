@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field
 
-__all__ = ["ConformanceError", "Finding", "Problem", "Report"]
-
 _WIDTH = 100
 
 

@@ -23,8 +23,6 @@ from roll_vec.testing.registry import GENERAL, GROUPS
 from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
 from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
 
-__all__ = ["check_vector_env"]
-
 # Problems to report of one check in one mode; the others are mostly more of the same.
 _MAX_PROBLEMS = 3
 # Checks to name that met the same error.

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["TimeLimitExceeded", "time_limit"]
-
 
 class TimeLimitExceeded(BaseException):
     """Raised in the middle of a call that took too long.

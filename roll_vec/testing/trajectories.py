@@ -23,8 +23,6 @@ from roll_vec.testing.comparison import (
 )
 from roll_vec.testing.recorder import Call, Recorder
 
-__all__ = ["Transition", "trajectories", "trajectory_difference"]
-
 _FINAL_KEYS = ("final_obs", "_final_obs", "final_info", "_final_info")
 
 

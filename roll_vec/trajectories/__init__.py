@@ -6,7 +6,6 @@ In reading order:
 - `turn`: the arguments of a policy
 - `play`: play each seed of a list once, in a batch
 - `messages`: an episode of texts as the messages of a chat
-- `atif`, `inspect_log`: such episodes for the viewers of Harbor and Inspect
 - `json_values`: infos as JSON has them
 
 ::
@@ -16,23 +15,19 @@ In reading order:
         print(trajectory.seed, trajectory.total_reward, to_messages(trajectory))
 """
 
-from roll_vec.trajectories.atif import ATIF_VERSION, to_atif
-from roll_vec.trajectories.inspect_log import INSPECT_LOG_VERSION, to_inspect_log
+from roll_vec.trajectories.json_values import to_json
 from roll_vec.trajectories.messages import to_messages
 from roll_vec.trajectories.play import BatchStep, play_seeds, play_steps
 from roll_vec.trajectories.trajectory import Trajectory
 from roll_vec.trajectories.turn import Policy, Turn
 
 __all__ = [
-    "ATIF_VERSION",
-    "INSPECT_LOG_VERSION",
     "BatchStep",
     "Policy",
     "Trajectory",
     "Turn",
     "play_seeds",
     "play_steps",
-    "to_atif",
-    "to_inspect_log",
+    "to_json",
     "to_messages",
 ]

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["to_json"]
-
 
 def to_json(value: Any) -> Any:
     """Return a value with only what JSON has: None, bool, int, float, str, list, dict.

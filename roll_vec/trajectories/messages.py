@@ -5,8 +5,6 @@ from __future__ import annotations
 from roll_vec.errors import InvalidOptionError
 from roll_vec.trajectories.trajectory import Trajectory
 
-__all__ = ["to_messages"]
-
 
 def to_messages(
     trajectory: Trajectory, *, last_observation: bool = False

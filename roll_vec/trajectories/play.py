@@ -23,8 +23,6 @@ from roll_vec.trajectories.turn import Policy, Turn
 from roll_vec.vector.info_lists import split_infos
 from roll_vec.vector.successes import episode_success
 
-__all__ = ["SKIPPED", "BatchStep", "fault_counts", "play_seeds", "play_steps"]
-
 SKIPPED = "the reset failed, and the pool played another episode"
 """The fault of an episode in whose place a pool plays another one."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from roll_vec.seeding import fold_seed
 
-__all__ = ["Policy", "Turn"]
-
 
 @dataclass(frozen=True)
 class Turn:

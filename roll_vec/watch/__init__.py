@@ -19,7 +19,7 @@ rollout`, and gets the results of each reset and step; `views` takes boards, tex
 pictures from the batch.  `page.write_page` writes a
 recording as one HTML file; `packing` is the form of the data inside it.
 `video.write_gif` and `video.write_mp4` write it as a video, whose pictures `pictures`
-draws.
+draws; `text.write_text` as plain text.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from __future__ import annotations
 from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
 from roll_vec.watch.page import make_page, write_page
 from roll_vec.watch.recorder import FrameRecorder
+from roll_vec.watch.text import write_text
 from roll_vec.watch.video import write_gif, write_mp4
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "write_gif",
     "write_mp4",
     "write_page",
+    "write_text",
 ]

@@ -20,7 +20,7 @@ class Tick:
     step: int
     """Steps of the batch so far: 0 is the first reset, 1 the first step."""
     is_reset: bool
-    """True: a reset alone; None of the environments took an action."""
+    """True: a reset alone, in which no environment took an action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,6 @@ class Recording:
     """By cell code, the word for it."""
     glyphs: tuple[str, ...] = ()
     """By cell code, its characters in text."""
-    colours: tuple[str, ...] = ()
-    """By cell code, its colour in text, see `roll_vec.render.ansi`."""
     difference: FirstDifference | None = None
     is_replay: bool = False
     """Whether the steps are those of a file, played again and compared."""

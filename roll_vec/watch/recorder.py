@@ -10,15 +10,12 @@ import numpy as np
 from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.vector.info_lists import split_infos
+from roll_vec.recordings import BatchEvent, EventStream
 from roll_vec.vector.successes import episode_success
 from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
 from roll_vec.watch.views import View, Views, row_of
 
 __all__ = ["FrameRecorder"]
-
-# Keys that hold the last observation and infos of an episode in SAME_STEP mode.
-_FINAL_KEYS = {"final_obs", "final_info", "_final_obs", "_final_info"}
 
 
 class FrameRecorder:
@@ -39,10 +36,11 @@ class FrameRecorder:
     def __init__(self, env: VectorEnv[Any, Any, Any], env_ids: Sequence[int]) -> None:
         self._env: Any = env
         self._env_ids = np.array(env_ids, np.int64)
-        self._mode = AutoresetMode(
+        mode = AutoresetMode(
             env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         )
-        self._views = Views(env, self._mode)
+        self._stream = EventStream(env.num_envs, mode)
+        self._views = Views(env, mode)
         self._names = _action_names(env)
         self._num_steps = 0
         self._ticks: list[Tick] = []
@@ -53,12 +51,7 @@ class FrameRecorder:
 
     def add_reset(self, observations: Any, infos: Mapping[str, Any]) -> None:
         """Add a reset: the first one, or one of the environments that have ended."""
-        self._ticks.append(Tick(self._num_steps, is_reset=True))
-        rows = [row for row, state in enumerate(self._states) if state.needs_reset]
-        views = self._views.present(observations, self._env_ids[rows])
-        for row, view, own in zip(rows, views, self._split(infos, rows), strict=True):
-            self._begin(row, view, own)
-        self._fill()
+        self.add(self._stream.add_reset(observations, infos))
 
     def add_step(
         self,
@@ -70,42 +63,32 @@ class FrameRecorder:
         infos: Mapping[str, Any],
     ) -> None:
         """Add a step."""
-        self._num_steps += 1
-        self._ticks.append(Tick(self._num_steps, is_reset=False))
-        everyone = range(len(self._env_ids))
-        same_step = self._mode is AutoresetMode.SAME_STEP
-        ends = (np.asarray(terminations) | np.asarray(truncations))[self._env_ids]
-        own_infos = self._split(infos, everyone)
-        views = self._views.present(observations, self._env_ids)
-        ended = [row for row in everyone if ends[row]]
-        final_views: dict[int, View] = {}
-        final_infos: dict[int, dict[str, Any]] = {}
-        if same_step and ended:
-            last = self._views.final(infos, self._env_ids[ended])
-            final_views = dict(zip(ended, last, strict=True))
-            layout = infos.get("final_info", {})
-            finals = self._split(layout, ended)
-            final_infos = dict(zip(ended, finals, strict=True))
-        for row, env_id in enumerate(self._env_ids.tolist()):
-            if self._states[row].needs_reset:
-                if self._mode is AutoresetMode.NEXT_STEP:
-                    self._begin(row, views[row], own_infos[row])
-                continue
-            self._take(
-                row,
-                row_of(self._env.action_space, actions, env_id),
-                float(rewards[env_id]),
-                bool(terminations[env_id]),
-                bool(truncations[env_id]),
-                final_infos.get(row, own_infos[row]),
-                final_views.get(row, views[row]),
-            )
-        self._fill()
-        if same_step and ended:
-            self._ticks.append(Tick(self._num_steps, is_reset=True))
-            for row in ended:
-                self._begin(row, views[row], own_infos[row])
+        results = observations, rewards, terminations, truncations, infos
+        self.add(self._stream.add_step(actions, *results))
+
+    def add(self, event: BatchEvent) -> None:
+        """Add the event of a reset or step, in the place of its results."""
+        starts, ends = (mask[self._env_ids] for mask in (event.starts, event.ends))
+        env_ids = self._env_ids
+        views = self._views.present(event.observations, env_ids)
+        if not event.is_reset:
+            self._num_steps += 1
+            self._ticks.append(Tick(self._num_steps, is_reset=False))
+            both = np.flatnonzero(starts & ends)
+            last = self._views.final(event.infos, env_ids[both])
+            last_views = dict(zip(both.tolist(), last, strict=True))
+            infos = event.step_infos(env_ids)
+            for row in np.flatnonzero(event.plays[env_ids]).tolist():
+                view = last_views.get(row, views[row])
+                self._take(row, event, infos[row], view)
+        beginning = np.flatnonzero(starts)
+        if event.is_reset or (starts & ends).any():
             self._fill()
+            self._ticks.append(Tick(self._num_steps, is_reset=True))
+        infos = event.first_infos(env_ids[beginning])
+        for row, own in zip(beginning.tolist(), infos, strict=True):
+            self._begin(row, views[row], own)
+        self._fill()
 
     def add_exception(self, actions: Any, error: Exception) -> None:
         """Accept the exception of the last step, which has no results."""
@@ -138,23 +121,20 @@ class FrameRecorder:
         self._frames[row].append(frame)
 
     def _take(
-        self,
-        row: int,
-        action: Any,
-        reward: float,
-        terminated: bool,
-        truncated: bool,
-        infos: dict[str, Any],
-        view: View,
+        self, row: int, event: BatchEvent, infos: dict[str, Any], view: View
     ) -> None:
         """Add the frame of a step."""
-        state = self._states[row]
+        state, env_id = self._states[row], int(self._env_ids[row])
+        action = row_of(self._env.action_space, event.actions, env_id)
+        reward = float(event.rewards[env_id])
+        terminated, truncated = (
+            bool(each[env_id]) for each in (event.terminations, event.truncations)
+        )
         state.length += 1
         state.total_reward += reward
-        state.needs_reset = terminated or truncated
         success = infos.get("success")
-        if state.needs_reset:
-            success = episode_success(self._env, self._env_ids[row], infos)
+        if terminated or truncated:
+            success = episode_success(self._env, env_id, infos)
         fault = infos.pop("error", None)
         frame = Frame(
             is_reset=False,
@@ -181,13 +161,6 @@ class FrameRecorder:
             if len(frames) < len(self._ticks):
                 frames.append(None)
 
-    def _split(
-        self, infos: Mapping[str, Any], rows: Sequence[int]
-    ) -> list[dict[str, Any]]:
-        """Return the infos of some of the recorded environments, one dict each."""
-        layout = {key: infos[key] for key in infos if key not in _FINAL_KEYS}
-        return split_infos(layout, self._env_ids[list(rows)])
-
     def _name(self, action: Any) -> str:
         """Return an action for people."""
         if isinstance(action, str):
@@ -199,11 +172,6 @@ class FrameRecorder:
         return str(action)
 
     # ---------------------------------------------------------------- result
-
-    @property
-    def num_frames(self) -> int:
-        """Frames so far, of all environments."""
-        return len(self._ticks) * len(self._frames)
 
     def recording(
         self,
@@ -227,7 +195,6 @@ class FrameRecorder:
             tiles=self._views.tiles,
             meanings=tuple(cell.meaning for cell in self._views.cells),
             glyphs=tuple(cell.glyph for cell in self._views.cells),
-            colours=tuple(cell.colour for cell in self._views.cells),
             difference=difference,
             is_replay=is_replay,
         )
@@ -237,12 +204,11 @@ class _Episode:
     """The episode that an environment plays."""
 
     def __init__(self) -> None:
-        self.number, self.needs_reset = -1, True
+        self.number = -1
         self.length, self.total_reward = 0, 0.0
 
     def begin(self) -> None:
         self.number += 1
-        self.needs_reset = False
         self.length, self.total_reward = 0, 0.0
 
 

@@ -1,45 +1,53 @@
-"""The published figures: pages and pictures are what their files and the code give."""
+"""The published figures: pages are what the files of results and the code give."""
 
 import json
 import re
 
 import pytest
 
-from benchmarks import exports, plot, report, result, thread_simulation
+from benchmarks import pages
 from benchmarks.baselines import __main__ as baselines
-from benchmarks.baselines import chart, page, policies, results
-from benchmarks.goals import __main__ as goals
-from benchmarks.goals import page as goals_page
-from benchmarks.quotations import PAGES, pattern, rewrite
+from benchmarks.baselines import policies, results, tables
+from benchmarks.quotations import PAGES
+from benchmarks.result import RESULTS, read_result
 from roll_vec.evaluation import SPLITS, find_split
 
-BASELINES = json.loads(results.RESULTS.read_text("utf-8"))
+BASELINES = tables.content()
 ROWS = {results.key_of(row): row for row in BASELINES["rows"]}
-EXPORTS = json.loads(exports.RESULTS.read_text("utf-8"))
-RESULTS = sorted((report.ROOT / "benchmarks/results").glob("*.json"))
-GOALS = json.loads((goals.FOLDER / goals_page.DATA).read_text("utf-8"))["runs"]
 ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
-
-
-def test_page_and_picture_of_baselines_are_what_the_file_gives():
-    path = results.RESULTS
-    assert path.with_suffix(".md").read_text("utf-8") == page.render(BASELINES)
-    picture = path.with_suffix(".png")
-    assert picture.stat().st_size < 60_000
-    with pytest.importorskip("PIL.Image").open(picture) as image:
-        assert image.text["Description"] == chart.digest_of(BASELINES)
+RATES = r"\d ?(?:ns|[uµ]s|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_pages_quote_the_files_alone(path):
+def test_figures_of_pages_come_from_results(path):
     text = path.read_text("utf-8")
-    assert page.quote(text, BASELINES) == text
-    assert exports.quote(text, EXPORTS) == text
-    if path != results.RESULTS.with_suffix(".md"):
-        # The table of frameworks has another kind.
-        others = pattern(r"(?:baseline|frameworks?)").sub("", text)
-        figures = re.findall(r"^.*\bPPO\b.*\d %.*$|^.*\d %.*\bPPO\b.*$", others, re.M)
-        assert not figures, "take it from baselines.json, see benchmarks.baselines.page"
+    if path.stem != "cluster":  # a simulation of some seconds; tests/test_examples.py
+        assert pages.fill(text) == text, "make pages"
+    own = re.sub(r"<!-- (?!end).*?<!-- end -->|```.*?```", "", text, flags=re.DOTALL)
+    assert not re.findall(f"^.*(?:{RATES}).*$", own, re.M), "a figure typed by hand"
+
+
+def test_a_figure_that_no_file_has_is_refused(tmp_path):
+    for words, error in (
+        ("baseline a b c", ValueError),
+        ("figure exports cats", ValueError),
+        ("figures nowhere", ValueError),
+        ("cluster cats", KeyError),
+    ):
+        with pytest.raises(error):
+            pages.fill(f"<!-- {words} --><!-- end -->")
+    text = pages.fill("<!-- figure exports messages -->1<!-- end -->")
+    assert text == "<!-- figure exports messages -->9,100<!-- end -->"
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"x\.json: expected a result of a run"):
+        read_result(tmp_path / "x.json")
+
+
+def test_all_results_are_quoted():
+    text = "".join(path.read_text("utf-8") for path in PAGES)
+    marks = re.findall(r"<!-- (\w+) (\w*)", text)
+    quoted = {word for pair in marks for word in pair}
+    assert {path.stem for path in RESULTS.iterdir()} <= quoted
 
 
 def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
@@ -100,8 +108,6 @@ def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, 
     monkeypatch.setattr(baselines, "play_split", play_once)
     monkeypatch.setattr(baselines, "make_row", record)
     monkeypatch.setattr(baselines, "revision", lambda *_: "abc")
-    # It needs matplotlib.
-    monkeypatch.setattr(baselines.chart, "draw", lambda content, path: path.touch())
 
     def run(*arguments):
         measured.clear()
@@ -121,75 +127,7 @@ def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, 
         assert run("--only", "rule") == ["rule"]
     content = json.loads(out.read_text("utf-8"))
     assert [row["policy"] for row in content["rows"]] == ["random", "rule", "solver"]
-    assert out.with_suffix(".md").read_text("utf-8") == page.render(content)
     out.write_text("{}")
     with pytest.raises(SystemExit):
         run()
     assert "out.json: expected baselines" in capsys.readouterr().err
-
-
-def test_quotations_are_replaced(tmp_path, capsys):
-    key, path = ("roll_vec/Sokoban-v0", "test-1-box", "rule"), tmp_path / "page.md"
-    row = {**ROWS[key], "success": [0.5, 0.25, 0.75]}
-    begin = f"a <!-- baseline {' '.join(key)} -->"
-    path.write_text(f"{begin}old\ntext<!-- end --> b", "utf-8")
-    rewrite([path], lambda text: page.quote(text, {"rows": [row]}))
-    expected = f"{begin}50.0 % (25.0 to 75.0)<!-- end --> b"
-    assert path.read_text("utf-8") == expected
-    assert capsys.readouterr().out == f"written: {path}\n"
-    with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
-        page.quote("<!-- baseline a b c --><!-- end -->", BASELINES)
-
-
-@pytest.mark.parametrize("name", report.SECTIONS)
-def test_pages_have_what_the_report_gives(name):
-    text = (report.ROOT / name).read_text("utf-8")
-    (path,) = RESULTS
-    section = report.SECTIONS[name](
-        result.read_result(path), path.relative_to(report.ROOT).as_posix()
-    )
-    assert report.replace(name, text, section) == text
-    assert path.with_suffix(".png").is_file()
-    with pytest.raises(ValueError, match=r"a.md: expected the markers"):
-        report.replace("a.md", "nothing", section)
-
-
-def test_report_and_plot_are_written_of_results_alone(tmp_path, capsys, monkeypatch):
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr(report, "ROOT", tmp_path)
-    path = tmp_path / "x.json"
-    path.write_text("{}")
-    for main in (report.main, plot.main):
-        with pytest.raises(SystemExit):
-            main([str(path)])
-        assert "it has no '" in capsys.readouterr().err
-    path.write_bytes(RESULTS[-1].read_bytes())
-    (tmp_path / "docs").mkdir()
-    pages = [tmp_path / name for name in report.SECTIONS]
-    for each in pages:
-        each.write_text(f"a\n{report.BEGIN}y.json -->\n{report.END}\n")
-    with pytest.raises(SystemExit):
-        report.main([str(path)])
-    assert "expected the plot" in capsys.readouterr().err
-    plot.main([str(path)])
-    report.main([str(path)])
-    assert all("x.json" in each.read_text("utf-8") for each in pages)
-
-
-# -------------------------------------------------------------- goals and simulation
-
-
-def test_page_of_goals_has_what_its_runs_give():
-    text = (goals.FOLDER / goals.PAGE).read_text("utf-8")
-    assert goals_page.render(text, GOALS) == text
-    assert len(GOALS) == goals.RUNS
-
-
-def test_the_page_of_threads_has_the_figures_and_constants():
-    path = thread_simulation.PAGE
-    content = json.loads(path.with_suffix(".json").read_text())
-    text = path.read_text("utf-8")
-    assert "\n".join(thread_simulation.render(content)) in text
-    words, threads = " ".join(text.split()), thread_simulation.kernel_threads
-    assert f"at least {1e6 * threads.PART_SECONDS:.0f} µs of work" in words
-    assert f"at least {threads.HAND_OVERS} times as long as a hand-over" in words

@@ -3,7 +3,9 @@
 import importlib
 import inspect
 import json
+import re
 import sys
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,19 +16,20 @@ import pytest
 from benchmarks import (
     batches,
     cases,
-    exports,
-    floors,
     interleave,
     levels,
+    own_cases,
+    plot,
     processes,
-    report,
-    step_costs,
     suite,
+    table,
 )
-from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, Case, Row
+from benchmarks.__main__ import main
+from benchmarks.comparisons import ALONE, COST, EXTRA_NS, RATIO, Case, Row
 from benchmarks.interleave import Contender, ContenderPool
-from benchmarks.plot import PANELS
+from benchmarks.peers import PEERS
 from benchmarks.processes import ROOT
+from benchmarks.result import read_result
 from tests.conftest import JIT_OFF
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="contenders use fork")
@@ -75,7 +78,7 @@ def fake(tmp_path, monkeypatch):
         options = dict(options)
         if rate is not None:
             options |= {"log": str(log), "name": name, "rate": rate}
-        return Contender(name, "fake", "fake_tasks", task, options, **more)
+        return Contender(name, "fake_tasks", task, options, engine="fake", **more)
 
     fake.log = log
     return fake
@@ -115,7 +118,7 @@ def test_contenders_take_turns_and_those_that_cannot_run_have_a_reason(fake):
 
 def test_processes_of_all_cores_are_summed_and_leave_no_files(fake, monkeypatch):
     cores = interleave.usable_cores()
-    values, records, _ = compete(fake("a", "count", 10.0, process_per_core=True))
+    values, records, _ = compete(fake("a", "count", 10.0, each_core=True))
     assert values["a"] == [20.0 * cores] * 2
     assert records["a"]["processes"] == records["a"]["cores"] == cores
     fake.log.unlink()
@@ -131,6 +134,8 @@ def every_case():
         extra = ("levels.npy", "levels") if name == "boxoban" else ()
         for quick in (False, True):
             yield pytest.param(make(quick, *extra), quick, id=f"{name}-{quick}")
+    case = own_cases.custom(batches.FROZEN_LAKE, [1, 16], {})
+    yield pytest.param(case, False, id="custom")
 
 
 @pytest.mark.parametrize(("case", "quick"), [*every_case()])
@@ -142,14 +147,15 @@ def test_rows_find_their_contenders_and_these_their_tasks(case, quick):
     for row in case.rows:
         ours, theirs = {*case.names(row.subject)}, {*case.names(row.baseline)}
         assert not row.baseline or not ours & theirs
+        # Only sizes compete for a side.
+        assert len({re.sub(r"\d+", "", name) for name in ours}) <= 1
     # No contender is measured for nothing.
-    prefixes = [*PANELS.get(case.name, ())]
-    prefixes += [prefix for row in case.complete_rows for prefix in row.prefixes]
-    unused = [name for name in names if not name.startswith(tuple(prefixes))]
-    assert unused in ([], ["pufferlib"])
+    prefixes = [prefix for row in case.complete_rows for prefix in row.prefixes]
+    assert all(name.startswith((*case.plots, *prefixes)) for name in names)
     for contender in case.contenders:
         path = ROOT.joinpath(*contender.module.split(".")).with_suffix(".py")
         assert path.is_file()
+        assert contender.peer in ("", *PEERS)
         if not contender.peer:
             task = getattr(importlib.import_module(contender.module), contender.task)
             inspect.signature(task).bind(**contender.options)
@@ -163,7 +169,7 @@ def test_best_of_each_side_are_compared_round_by_round():
         "theirs1": [20.0, 10.0, 5.0],
         "theirs2": [2.0, 2.0, 2.0],
     }
-    records = [{"name": name, "values": each} for name, each in measured.items()]
+    records = {name: {"name": name, "values": each} for name, each in measured.items()}
     pool = SimpleNamespace(skipped={}, entries=measured)
     pool.measure_interleaved = lambda names, rounds: {
         name: measured[name][:rounds] for name in names
@@ -171,13 +177,14 @@ def test_best_of_each_side_are_compared_round_by_round():
     for kind, theirs, values in (
         (RATIO, "theirs", [2.0, 4.0]),
         (COST, "theirs", [0.5, 0.25]),
-        (NS_MORE, "theirs", [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
+        (EXTRA_NS, "theirs", [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
         (ALONE, "", [40.0, 40.0]),
     ):
         row = Row("r", "ours", theirs, 3, kind)
         result = suite.compare(row, records, pool, 2)
-        assert result["ours"] == "ours2"
-        assert not theirs or result["theirs"] == "theirs1"
+        assert result["ours"]["name"] == "ours2"
+        assert result["ours"]["values"] == [40.0, 40.0]
+        assert not theirs or result["theirs"]["name"] == "theirs1"
         assert result["values"] == pytest.approx(values)
 
 
@@ -191,18 +198,22 @@ def test_a_run_of_a_case_skips_what_dies_and_keeps_rows_if_interrupted(
         fake("c", "unwilling"),
     ]
     rows = [Row("first", "a", "b"), Row("second", "a", "b"), Row("c alone", "c")]
-    cases, plan = {"x": Case("x", "X", contenders, rows)}, suite.Plan((), 2, True)
-    reports = []
-    result = suite.measure(cases, plan, lambda *report: reports.append(report))
+    case, plan = Case("X", contenders, rows, ("a",)), suite.Plan((), 2, True)
+    reports, result = [], suite.new_result(plan)
+    suite.measure("x", case, plan, result, lambda *report: reports.append(report))
     first, second, third = result["rows"]
     assert first["values"] == []
     assert first["skipped"] == "ended with code 3: without a word"
     # The next best takes its place.
-    assert (second["theirs"], second["values"]) == ("b2", [4.0, 4.0])
+    assert (second["theirs"]["name"], second["values"]) == ("b2", [4.0, 4.0])
     assert third["skipped"] == result["skipped"][0]["reason"] == "not on Sundays"
     title, count, total = reports[-1]
     assert (title, count) == ("X", total)
-    assert "second" in report.report(result, "x.json")
+    assert result["curves"] == {"X": {"fake": [[3, 1.2, 1.2, 1.2]]}}
+    assert "| second | 4.00× | 4.00× – 4.00× | 1.20 things/s" in table.markdown(
+        result["rows"][1:2]
+    )
+    assert "| first | skipped | ended with" in table.markdown(result["rows"])
 
     workers = []
 
@@ -217,12 +228,37 @@ def test_a_run_of_a_case_skips_what_dies_and_keeps_rows_if_interrupted(
 
     monkeypatch.setattr(interleave, "Worker", RecordedWorker)
     rows = [Row("first", "a"), Row("second", "b2")]
-    cases = {"x": Case("x", "X", [contenders[0], contenders[2]], rows)}
-    with pytest.raises(KeyboardInterrupt) as interruption:
-        suite.measure(cases, plan, interrupt)
-    assert [row["title"] for row in interruption.value.result["rows"]] == ["first"]
+    case, result = Case("X", contenders[::2], rows), suite.new_result(plan)
+    with pytest.raises(KeyboardInterrupt):
+        suite.measure("x", case, plan, result, interrupt)
+    assert [row["title"] for row in result["rows"]] == ["first"]
     assert len(workers) == 2
     assert all(worker._process.returncode is not None for worker in workers)
+
+
+def test_the_command_shows_and_writes_a_run(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(suite, "SECONDS", 0.01)
+    monkeypatch.setattr(suite, "SWEEPS", 1)
+    out = tmp_path / "run.json"
+    words = ["--env", batches.FROZEN_LAKE, "-o", "map_name=8x8", "--num-envs", "3"]
+    assert main([*words, "--rounds", "1", "--out", str(out)]) == 0
+    assert "SyncVectorEnv" in capsys.readouterr().out
+    (row,) = read_result(out)["rows"]
+    assert row["title"] == f"{batches.FROZEN_LAKE}, 3"
+    content = {**read_result(out), "curves": {"X": {"roll_vec": [[1, 2, 1, 3]]}}}
+    plot.draw(content, tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 1000
+    for words, message in (
+        (["--out", "run.txt"], "expected a file .json"),
+        (["--peer-python", "cats=x"], "expected PEER=PYTHON"),
+        (["--peer-python", "envpool=/no/such"], "cannot be run"),
+        (["--rounds", "0"], "expected an integer from 1 up"),
+        (["--env", "x", "-o", "y"], "expected KEY=VALUE"),
+    ):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert message in capsys.readouterr().err
 
 
 # -------------------------------------------------------------------------------- tasks
@@ -246,18 +282,27 @@ TINY = [
     ("texts.pool", {"num_envs": 2, "wait": 0.001, "workers": 2}),
     ("texts.parse", {"num_texts": 3}),
     ("texts.parse", {"num_texts": 3, "plainly": True}),
-    ("custom_env.steps", {**LAKE, "keywords": {}}),
+    ("custom.steps", {**LAKE, "keywords": {}}),
     ("solver.solutions", {"num_boxes": 1, "count": 2, "objective": "pushes"}),
     ("solver.plain_solutions", {"num_boxes": 1, "count": 2}),
-    ("snapshots.cost", {**LAKE, "call": "step"}),
-    ("snapshots.cost", {**LAKE, "id": "roll_vec/Countdown-v0", "call": "clone"}),
-    ("bands.levels", {**LAKE, "id": batches.SOKOBAN, "solution_steps": (3, None)}),
-    ("goals.policy.loop_ratio", SHORT),
-    ("goals.policy.slowest_turn", SHORT),
-    ("goals.steps.step_time", LAKE),
-    ("goals.kernels.kernel_share", LAKE),
-    ("goals.unrolls.unroll_ratio", {"game": "FrozenLake-v1", **SHORT}),
-    ("goals.steps.worst_ratio", {"id": batches.FROZEN_LAKE, "sizes": (2, 3)}),
+    ("solver.times", {"num_boxes": 1, "count": 2, "statistic": "most"}),
+    ("solver.dead_ends", {"num_boxes": 1, "count": 50}),
+    ("calls.snapshots", {**LAKE, "call": "step"}),
+    ("calls.snapshots", {**LAKE, "id": "roll_vec/Countdown-v0", "call": "clone"}),
+    ("calls.levels", {**LAKE, "id": batches.SOKOBAN, "solution_steps": (3, None)}),
+    ("calls.actions", {"num_envs": 2, "mask": True}),
+    ("loops.loop_ratio", SHORT),
+    ("loops.slowest_turn", SHORT),
+    ("loops.step_time", {**SHORT, "statistic": "99 %", "has_policy": False}),
+    ("batches.step_time", LAKE),
+    ("batches.thread_ratio", LAKE),
+    ("batches.resets", LAKE),
+    ("kernels.share", LAKE),
+    ("kernels.copy_time", {"num_envs": 2, "num_bytes": 8}),
+    ("unrolls.unroll_ratio", {"id": batches.FROZEN_LAKE, **SHORT}),
+    ("startup.import_time", {}),
+    ("exports.rows", {"format": "messages", "num": 2}),
+    ("exports.rows", {"num": 2}),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
     ("webshop.search", {"num_products": 30}),
@@ -279,28 +324,6 @@ def test_task_works_at_a_tiny_size(name, options):
 
 
 @compiled
-@pytest.mark.parametrize(
-    "workload", floors.WORKLOADS, ids=lambda workload: workload.title
-)
-def test_kernels_are_timed_where_they_are_called(workload):
-    small = {**workload.keywords, "num_levels": 2} if workload.keywords else {}
-    costs = floors.measure(workload._replace(keywords=small), 3, rounds=1, env_steps=30)
-    assert [name for name, _, _ in costs] == ["all", *workload.kernels]
-    # No room ends in so short a time; every other kernel must have been called.
-    assert all(cost > 0 for name, cost, _ in costs if not name.endswith("advance_rows"))
-    assert costs[0][1] > sum(cost for _, cost, _ in costs[1:])
-
-
-@compiled
-def test_kernels_are_a_part_of_a_step(monkeypatch):
-    monkeypatch.setattr(step_costs, "ENV_STEPS", 1)
-    id, keywords = next(iter(step_costs.CASES.values()))
-    cost, share = step_costs.measure(id, keywords, 2)
-    assert cost > 0.0
-    assert share > 0.0
-
-
-@compiled
 def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     path, description = levels.find_levels("/no/such/python", tmp_path, count=5)
     assert description == "5 rooms of our generator"
@@ -313,14 +336,33 @@ def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
 
 
-def test_an_export_writes_and_deletes_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(exports, "ID", "roll_vec/FrozenLake-v1")
-    keywords = {**exports.TEXTS, "is_slippery": False}
-    monkeypatch.setattr(exports, "KEYWORDS", {"messages": keywords})
-    write = exports.make_export("messages", 3, tmp_path / "rows.jsonl")
-    write()
-    write()
-    assert not list(tmp_path.iterdir())
+@compiled
+@pytest.mark.parametrize(
+    ("id", "levels"), [(batches.FROZEN_LAKE, 0), (batches.SOKOBAN, 64)]
+)
+def test_an_environment_has_at_most_a_kilobyte(id, levels):
+    keywords = {"num_levels": levels} if levels else {}
+
+    def allocated_bytes(num_envs):
+        """Return the bytes of numpy's arrays of a batch and of its last results."""
+        tracemalloc.start()
+        try:
+            with closing(batches.make(id, num_envs, **keywords)) as env:
+                results = env.step(env.action_space.sample())
+                arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+                traces = tracemalloc.take_snapshot().filter_traces([arrays]).traces
+                del results
+                return sum(trace.size for trace in traces)
+        finally:
+            tracemalloc.stop()
+
+    # What all batches share; kernels are compiled here, where that is not traced.
+    with closing(batches.make(id, 1024, **keywords)) as env:
+        env.step(env.action_space.sample())
+    # A thread that draws its first level keeps memory to work in: the least of some
+    # measurements is of the batch alone.
+    small, large = (min(allocated_bytes(n) for _ in range(4)) for n in (1024, 4096))
+    assert 0 < (large - small) / (4096 - 1024) <= 1024
 
 
 def count_bytecodes(env, actions):

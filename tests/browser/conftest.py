@@ -5,7 +5,7 @@ import json
 import pytest
 
 from roll_vec.watch.page import make_page
-from website.browser import set_page_size, start_browser
+from tests.browser.chromium import set_page_size, start_browser
 
 SIZE = 1280, 900
 

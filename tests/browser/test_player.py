@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.browser.chromium import set_page_size
 from tests.watch import recordings
 from tests.watch.recordings import HOSTILE, VISIBLE
-from website.browser import set_page_size
 
 pytestmark = pytest.mark.browser
 

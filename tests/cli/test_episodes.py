@@ -136,7 +136,7 @@ def test_random_does_not_draw_what_an_environment_of_the_same_seed_draws(actions
 
 def test_policies_act_in_any_space(run):
     def draw(env_id, *flags):
-        size = ("--num", 2, "--steps", 3, "--terminal", "--quiet", *flags)
+        size = ("--num", 2, "--steps", 3, "--text", "--quiet", *flags)
         return re.findall("\n> (.*)", run("watch", env_id, *size).out)
 
     # Numbers with decimals, and examples of answers.

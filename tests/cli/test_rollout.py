@@ -1,4 +1,4 @@
-"""`roll-vec rollout`: its table, picture, texts, files, faults and shards."""
+"""`roll-vec rollout`: its table, picture, files and faults."""
 
 import errno
 import json
@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from roll_vec import distributed
-from tests.cli.conftest import strip_colours, table_of
-from tests.distributed.local_actors import LocalActors
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
@@ -58,7 +55,7 @@ def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
 
 
 def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch):
-    def full(*arguments):
+    def full(*arguments, **_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     for function, name in (("save_picture", "'a.png'"), ("save_run", "'a.npz'")):
@@ -99,10 +96,11 @@ def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypat
     assert "boards at the end: rollout.png" in few.out
     many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
     outcome = run(*many, "--image", "boards.jpg")
-    assert "boards of another, smaller rollout: boards.jpg" in outcome.out
-    assert {path.name for path in tmp_path.iterdir()} == {"rollout.png", "boards.jpg"}
+    assert "no picture: the environment can only render all of its 65" in outcome.out
+    assert {path.name for path in tmp_path.iterdir()} == {"rollout.png"}
     monkeypatch.setitem(sys.modules, "pygame", None)
-    assert "no picture: rendering failed: pygame is not installed" in run(*many).out
+    few = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
+    assert "no picture: rendering failed: pygame is not installed" in few.out
 
 
 class Plain(gymnasium.Env):
@@ -190,30 +188,6 @@ def test_success_is_what_the_environment_says(
     assert np.load("e.npz")["success"].tolist() == success * 2
 
 
-def last_texts(outcome):
-    """Return the lines after the heading of the texts."""
-    lines = outcome.out.splitlines()
-    return lines[lines.index("last texts:") + 1 :]
-
-
-def test_long_texts_are_cut_and_steps_of_resets_left_out(run, user_module, policy_of):
-    policy = policy_of(
-        "answers = iter([['1\\n 2'], ['y' * 99], ['z']])\n"
-        "def act(texts): return next(answers)\n"
-    )
-    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy")
-    heard, said, *_ = last_texts(run(*one, policy))
-    assert heard == "  heard 1 2"
-    assert re.fullmatch(r"  > y{20,}\.\.\.  reward 0", said)
-    assert len(said) <= 80
-    # Two steps: the second resets the first environment, whose answer was right.
-    policy = policy_of("def act(texts): return [texts[0][-1], 'no']\n")
-    sys.modules.pop("policy_of_mine")
-    first, *others = last_texts(run(*one, policy, "--num-envs", 2))
-    number = first.removeprefix("  say ")
-    assert others[:3] == [f"  > {number}  reward 1", "  heard no", "  > no  reward 0"]
-
-
 @FAULTS_ON_PURPOSE
 def test_a_fault_ends_an_episode_of_unknown_success(run, user_module, policy_of):
     # The transcripts have one of each mode.
@@ -244,35 +218,3 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(
     options = ("workers=1", "executor=process", "context=spawn", "step_timeout=60")
     flags = [flag for option in options for flag in ("-o", option)]
     assert run("rollout", ECHO, "--num-envs", 4, "--steps", 12, *flags).code == 0
-
-
-def test_a_run_over_shards_is_one_without_and_counts_restarts(run, monkeypatch):
-    # The shards are in this process; `tests.distributed.ray` has Ray's.
-    calls = []
-
-    def make_actors(recipe, sizes, mode, options):
-        calls.append((sizes, options))
-        return LocalActors(recipe, sizes, mode, {(1, 9): "late", (0, 20): "early"})
-
-    monkeypatch.setitem(sys.modules, "ray", object())
-    cls = distributed.RayVectorEnv
-    monkeypatch.setattr(cls, "_make_actors", staticmethod(make_actors))
-    arguments = ("rollout", SOKOBAN, "--num-envs", 6, "--steps", 30, "--seed", 5)
-    arguments += ("--policy", "oracle", "--no-image", "--save")
-    alone = run(*arguments, "alone.npz").table
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    # Those of shards are no keywords of the environment.
-    own = ("--address", "auto", "--threads", 1, "-onum_cpus=2", "-orender_on=shard")
-    sharded = run(*arguments, "shards.npz", "--shards", 3, *own)
-    monkeypatch.delenv("FORCE_COLOR")
-    ((sizes, options),) = calls
-    assert (sizes, options.address, options.num_cpus) == ([2, 2, 2], "auto", 2)
-    out, err = map(strip_colours, (sharded.out, sharded.err))
-    table = table_of(out)
-    assert table["shards"] == "3 shards, 2 restarts"
-    assert "stepping, 3 shards, 2 restarts " in err
-    for name in ("episodes", "environment steps", "return", "success rate", "length"):
-        assert table[name] == alone[name]
-    files = [np.load(name)["digests"].tolist() for name in ("alone.npz", "shards.npz")]
-    assert files[0] == files[1]
-    assert run("replay", "shards.npz").code == 0

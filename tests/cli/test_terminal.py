@@ -1,4 +1,4 @@
-"""`play` and `watch --terminal` on pseudo-terminals; signals while commands work."""
+"""`play` on pseudo-terminals; signals while commands work."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ from tests.cli.small_envs import LINE, SUM, Line
 from tests.envs.sokoban.user_levels import COLLECTION
 
 terminals = pytest.importorskip("tests.cli.pseudo_terminal")
-SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+SOKOBAN = "roll_vec/Sokoban-v0"
 
 
 def send(number):
@@ -161,23 +161,6 @@ def test_nothing_is_echoed_while_the_game_is_made(screen, register):
     assert echoes == [False]
 
 
-def test_keys_move_to_steps_of_a_recording_until_a_signal(screen):
-    tty = screen(lines=11, columns=50)  # two boards
-    keys = ["\x1b[C", "d", "\x1bOD", "a", "a", "9", "d", "n", "0", "s"]
-    keys.append(send(signal.SIGTERM))
-    texts = ["q quit", *["| paused"] * 9, "| 3 to 4 of 5 environments"]
-    watch = ("watch", LAKE, "--num", 5, "--steps", 30, "--seed", 3, "--fps", 0.001)
-    script = zip(texts, keys, strict=True)
-    assert tty.run([*watch, "--terminal", "--quiet"], *script) == 143
-    pictures = strip_colours(tty.output).split("\x1b[H")[1:]
-    steps = [int(picture.split("step ")[1].split()[0]) for picture in pictures]
-    assert steps == [0, 1, 2, 1, 0, 0, 30, 30, 30, 0, 0]
-    assert tty.is_restored
-    assert tty.output.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l")
-    assert tty.output.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
-    assert "step 0 of 30 | 1 to 2 of 5 environments | 0.001 a" in tty.output
-
-
 SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--save", "run.npz")
 
 
@@ -235,7 +218,9 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
     register("Loud-v0", vector_entry_point=Loud)
     monkeypatch.setattr(Loud, "is_loud", True)
     clock = itertools.count()
-    monkeypatch.setattr("roll_vec.cli._episodes.perf_counter", lambda: next(clock))
+    monkeypatch.setattr(
+        "roll_vec.recordings.episodes.perf_counter", lambda: next(clock)
+    )
     outcome = run("rollout", "Loud-v0", *SMALL, "--no-image", *options)
     assert outcome.code == 130
     assert outcome.err == f"roll-vec: interrupted after {steps} of 12 steps\n"

@@ -1,4 +1,4 @@
-"""`roll-vec bench`, `doctor`, `completion` and `webshop index`."""
+"""`roll-vec doctor`, `completion` and `webshop index`."""
 
 import argparse
 import json
@@ -11,44 +11,10 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from benchmarks import suite
 from roll_vec.cli import doctor, make_parser
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.registration import ENVIRONMENTS
-from tests.conftest import ROOT
 from tests.envs.webshop.shops import ITEMS, write
-
-
-def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
-    values = {"values": [1e6, 3e6, 2e6]}
-    figures = {"name": "a", "engine": "roll_vec", "peer": "", "version": None}
-    figures |= {"cores": 1, "processes": 1, "unit": "steps/s", "facts": {"batch": 64}}
-    row = {"case": "c", "title": "a row", "kind": "alone", "target": None, "ours": "a"}
-    row |= {"theirs": None, "skipped": None, "their_values": [], **values}
-
-    def measure_nothing(plan, report_progress):
-        report_progress("A case", 1, 2)
-        result = {"machine": suite.machine.describe(plan.command), "seconds": 0.1}
-        result |= {"rounds": plan.rounds, "load": [None, None], "skipped": []}
-        cases = {"c": {"title": "A case", "contenders": [figures | values]}}
-        rows = [{**row, "our_values": values["values"]}]
-        return {**result, "cases": cases, "rows": rows}
-
-    monkeypatch.setattr(suite, "run", measure_nothing)
-    monkeypatch.chdir(ROOT)
-    outcome = run("bench", "--out", tmp_path / "run.json", "--rounds", 3)
-    assert outcome.code == 0
-    for text in ("2.00M steps/s", "batch 64", "1.00M", "3.00M"):
-        assert text in outcome.out
-    assert "A case" in outcome.err
-    text = (tmp_path / "run.json").read_text("utf-8")
-    assert json.loads(text)["rows"][0]["values"] == values["values"]
-    assert str(tmp_path) not in text
-
-
-def test_bench_elsewhere_is_an_error(fails):
-    assert "in the root of a checkout of roll_vec" in fails("bench")
-
 
 SECTIONS = ["versions", "machine", "kernels", "extras", "terminal"]
 

@@ -35,7 +35,7 @@ from roll_vec.evaluation import (
     wilson_interval,
 )
 from tests.golden import assert_golden
-from tests.interruptions import Countdown, Interruption, interrupt
+from tests.interruptions import goes_on_to_the_same_bytes
 
 SPLIT = find_split("roll_vec/RandomFrozenLake-v0", "test-no-slip")
 KEYWORDS = {"obs_mode": "text", "special_token_list": ("a",)}
@@ -107,29 +107,22 @@ WALKS = [*range(3), *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("seed", WALKS)
 def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, seed):
-    rng = random.Random(seed)
-    whole, path = tmp_path / "whole", tmp_path / "parts"
-    counter = Countdown(tmp_path, 10**6, stays_dead=False)
-    with interrupt(counter):
-        records = run(64, path=whole, header=HEADER, on_progress=counter)
-    num_steps, is_over = 10**6 - counter.steps, False
-    while not is_over:
-        steps = rng.randrange(2 * num_steps)
-        countdown = Countdown(tmp_path, steps, stays_dead=rng.random() < 0.5)
-        keywords = {"path": path, "header": HEADER, "on_progress": countdown}
-        try:
-            with interrupt(countdown):
-                assert run(rng.choice([1, 3, 64]), **keywords) == records
-            is_over = True
-        except Interruption:
-            if path.exists() and rng.random() < 0.5:
-                # A crash within the last line.
-                lines = path.read_bytes().splitlines(keepends=True)
-                lines[-1] = lines[-1][: rng.randrange(len(lines[-1]) + 1)]
-                path.write_bytes(b"".join(lines if len(lines) > 1 else []))
-                path.stat().st_size or path.unlink()
-    assert path.read_bytes() == whole.read_bytes()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["parts", "whole"]
+    rng, expected = random.Random(seed), run(64)
+
+    def play(name, on_progress):
+        own = {"path": tmp_path / name, "header": HEADER, "on_progress": on_progress}
+        assert run(rng.choice([1, 3, 64]), **own) == expected
+
+    def damage(rng):
+        path = tmp_path / "parts"
+        if path.exists() and rng.random() < 0.5:
+            # A crash within the last line.
+            lines = path.read_bytes().splitlines(keepends=True)
+            lines[-1] = lines[-1][: rng.randrange(len(lines[-1]) + 1)]
+            path.write_bytes(b"".join(lines if len(lines) > 1 else []))
+            path.stat().st_size or path.unlink()
+
+    goes_on_to_the_same_bytes(tmp_path, play, seed, damage)
 
 
 def test_nothing_is_played_twice(run, tmp_path):

@@ -18,7 +18,6 @@ from roll_vec.evaluation import (
 )
 from roll_vec.evaluation.split import FREE_KEYWORDS
 from roll_vec.registration import ENVIRONMENTS
-from website import split_table
 
 SHOP = "roll_vec/WebShop-v0"
 ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
@@ -28,12 +27,6 @@ ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
 def test_a_split_has_the_episodes_of_its_digest(split):
     assert split.compute_digest() == split.digest
     assert len(set(split.seeds)) == len(split) >= 500
-
-
-def test_the_page_has_the_splits():
-    text = split_table.PAGE.read_text("utf-8")
-    assert split_table.with_table(text) == text, "python -m website.split_table"
-    assert split_table.split_table() in text
 
 
 def test_every_id_of_the_package_has_a_test_split():

@@ -3,7 +3,7 @@
 Then, where roll_vec has code for the framework, ``NAME/record.py``: its transcripts
 must be those that tests/adapters reads, and its rows say what else it has compared and
 measured.  ``python -m tests.frameworks`` runs all, with names some.  The results go to
-docs/frameworks.json and, from there, to the pages in docs.
+benchmarks/results/frameworks.json and, from there, to the pages in docs.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.frameworks",
         description="Run the program of each framework's page, compare recorded "
-        "transcripts with the real package, and write docs/frameworks.json and the "
+        "transcripts with the real package, and write frameworks.json and the "
         "tables and figures of the pages.  The other frameworks keep their results.",
     )
     add = parser.add_argument

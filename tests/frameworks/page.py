@@ -1,8 +1,8 @@
-"""The file docs/frameworks.json, its figures in pages, and the tables of their index.
+"""The results of frameworks, their figures in pages, and the tables of their index.
 
-The file has the last result of each framework, by name: ``status`` (``passed``,
-``failed`` or ``not run``) and ``reason``, which is empty where it passed; and if it
-could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
+benchmarks/results/frameworks.json has the last result of each framework, by name:
+``status`` (``passed``, ``failed`` or ``not run``) and ``reason``, which is empty where
+it passed; and if it could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
 (``cpu``, ``cores``), ``python``, ``versions`` of the packages, and ``rows``:
 
 ``what``, ``result``
@@ -27,9 +27,10 @@ from typing import Any
 
 from benchmarks import quotations
 from benchmarks.processes import ROOT
+from benchmarks.result import write_result
 from tests.frameworks.frameworks import FRAMEWORKS
 
-RESULTS = ROOT / "docs" / "frameworks.json"
+RESULTS = ROOT / "benchmarks" / "results" / "frameworks.json"
 FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
 ABSENT = "not measured"
 
@@ -46,15 +47,8 @@ def read_results(path: Path = RESULTS) -> Results:
 
 
 def write_results(results: Results, path: Path = RESULTS) -> None:
-    """Write the file, a line for each row; an interrupted call leaves the old file."""
-    text = json.dumps(
-        {name: results[name] for name in FRAMEWORKS if name in results},
-        indent=1,
-        ensure_ascii=False,
-    )
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(f"{text}\n", "utf-8")
-    temporary.replace(path)
+    """Write the file, a line for each framework."""
+    write_result(path, {name: results[name] for name in FRAMEWORKS if name in results})
 
 
 def record(results: Results, name: str, result: Mapping[str, Any]) -> None:
@@ -95,7 +89,7 @@ def show(words: str, results: Results) -> str:
     rows = {row["what"]: row for row in result["rows"]}
     cells = show_row(rows[what]) if what in rows else {}
     if not cells.get(figure):
-        message = f"no {figure} in docs/frameworks.json: {words}; rows: {list(rows)}"
+        message = f"no {figure} in frameworks.json: {words}; rows: {list(rows)}"
         raise ValueError(message)
     return cells[figure]
 

@@ -1,10 +1,6 @@
-"""Episodes of seeds and of splits, whatever the batch; their transcripts.
-
-`tests.trajectories.transcripts` reads transcripts with the packages of the formats.
-"""
+"""Episodes of seeds and of splits, whatever the batch; their messages and infos."""
 
 import json
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -21,14 +17,11 @@ from roll_vec.evaluation import (
     play_split,
 )
 from roll_vec.trajectories import (
-    Trajectory,
     play_seeds,
     play_steps,
-    to_atif,
-    to_inspect_log,
+    to_json,
     to_messages,
 )
-from tests.golden import assert_golden
 
 CASES = {
     "lakes": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "grid"}),
@@ -330,64 +323,29 @@ def test_messages():
     assert last == {"role": "user", "content": observations[-1]}
 
 
-def talk(seed, *texts, **changes):
-    """Return an episode of some observations and answers in turn."""
-    values = {
-        "id": "mine/Talk-v0",
-        "seed": seed,
-        "observations": [*texts[::2]],
-        "actions": [*texts[1::2]],
-        "rewards": np.arange(len(texts) // 2) - 0.5,
-        "terminated": True,
-        "truncated": False,
-        "success": True,
-        "infos": [{"env_instruction": "Talk.", "a": i} for i in range(len(texts[::2]))],
+def test_values_of_infos_become_what_json_has():
+    info = {
+        "b": np.array([[1.5, np.inf]]),
+        "a": (np.float32(0.5), np.int64(3), np.bool_(True), None),
+        2: {3, 1},
+        "said\ud800": "half \ud800",
+        "nan": [float("nan"), {}],
+        "space": gymnasium.spaces.Discrete(2),
     }
-    return Trajectory(**{**values, **changes})
+    converted = to_json(info)
+    assert json.loads(json.dumps(converted, allow_nan=False)) == converted
+    # Sorted: in the infos of a batch the order depends on the other environments.
+    assert [*converted.items()] == [
+        ("2", [1, 3]),
+        ("a", [0.5, 3, True, None]),
+        ("b", [[1.5, "inf"]]),
+        ("nan", ["nan", {}]),
+        ("said?", "half ?"),
+        ("space", "<gymnasium.spaces.discrete.Discrete>"),
+    ]
 
 
-GOOD = [
-    talk(3, "hello", "me", "who?", "you", "bye"),
-    # The same seed once more, which ends at the limit.
-    talk(3, "hello", "no", "oh", terminated=False, truncated=True, success=False),
-]
-ODD = [
-    talk(
-        None,
-        *("hello", "me", "who?"),
-        rewards=np.array([np.nan]),
-        success=None,
-        infos=[{}, {"error": "it broke", "parts": (np.float32(0.5), {2: {1}})}],
-        fault="it broke",
-    ),
-    # Viewers refuse JSON that UTF-8 cannot have.
-    talk(
-        1,
-        *("a\ud800", "\udfff!", "b"),
-        infos=[{}, {"said\ud800": "\ud800", "space": gymnasium.spaces.Discrete(2)}],
-    ),
-    talk(2, "hello", rewards=np.zeros(0), infos=[{}], fault="lost", success=False),
-]
-
-
-def test_transcripts_are_those_of_the_golden_file():
-    own = {"agent": "oracle", "agent_version": "2", "session_id": "s"}
-    content = {
-        "atif": [to_atif(each) for each in (*GOOD, *ODD)],
-        "atif of an agent": to_atif(GOOD[1], **own),
-        "inspect": to_inspect_log(GOOD, agent="oracle"),
-        "inspect, odd": to_inspect_log(ODD),
-    }
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    golden = Path(__file__).parent / "data" / "transcripts.json"
-    assert_golden(golden, text.encode() + b"\n")
-
-
-def test_episodes_without_texts_and_of_two_environments_are_refused():
-    numbers = talk(1, 0, 1, 0)
-    for convert in (to_messages, to_atif, lambda each: to_inspect_log([each])):
-        with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
-            convert(numbers)
-    for episodes in ([], [*GOOD, talk(1, "a", "b", "c", id="other/Talk-v0")]):
-        with pytest.raises(InvalidOptionError, match="of one environment"):
-            to_inspect_log(episodes)
+def test_messages_of_episodes_without_texts_are_refused():
+    trajectory = play(*CASES["positions"], 2)[0]
+    with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
+        to_messages(trajectory)

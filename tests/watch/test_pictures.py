@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.watch import FirstDifference, letters, write_gif, write_mp4
+from roll_vec.watch import FirstDifference, letters, write_gif, write_mp4, write_text
 from roll_vec.watch.captions import return_text
 from roll_vec.watch.pictures import PictureMaker
-from roll_vec.watch.terminal import board_lines, boards_in, transcript_lines
-from tests.cli.conftest import strip_colours
 from tests.conftest import ROOT
 from tests.watch.recordings import LAKE, RESET, STEP, make, record
 
@@ -44,52 +42,37 @@ def step(**fields):
 # The transcript `tests/cli/golden/watch.session` has the lines of each step.
 
 
-def test_colours_change_no_text(lakes):
-    assert boards_in(lakes, 80, 20) == (3, 3)
-    for tick in range(9):
-        coloured = board_lines(lakes, tick, width=80)
-        assert any("\x1b[" in line for line in coloured)
-        lines = board_lines(lakes, tick, width=80, colour=False)
-        assert [strip_colours(line).rstrip() for line in coloured] == lines
-
-
-def test_boards_that_do_not_fit_are_on_another_page(lakes):
-    pages = [(0, 6, "#0 #1"), (2, 6, "#2 #3"), (4, 40, "#4"), (0, 1, "#0 #1")]
-    for first, height, numbers in pages:
-        size = {"height": height, "width": 50}
-        lines = board_lines(lakes, 0, first=first, colour=False, **size)
-        words = [word for line in lines for word in line.split() if word[0] == "#"]
-        assert words == numbers.split()
-
-
 def test_returns_have_no_rounding_errors():
     totals = {-4.44e-16: "0", 0.1 + 0.2: "0.3", -0.0: "0", 1e9: "1e+09"}
     for total, text in totals.items():
         assert return_text(step(total_reward=total)) == text
 
 
+def lines_of(recording, **options):
+    """Return the lines of the plain text."""
+    out = io.StringIO()
+    write_text(out, recording, **options)
+    return out.getvalue().split("\n")
+
+
 def test_texts_of_models_cannot_reach_the_terminal():
-    recording = recording_of(
-        step(action_name=HOSTILE, text="a\x1b[31m\nb"), is_text=True
-    )
-    for colour in (True, False):
-        lines = transcript_lines(recording, 0, 0, colour=colour)
-        text = strip_colours("".join(lines))
-        assert not [letter for letter in text if not letter.isprintable()]
-        assert "next" in text
+    talk = recording_of(step(action_name=HOSTILE, text="a\x1b[31m\nb"), is_text=True)
     board = recording_of(
         step(action_name=HOSTILE, board=np.ones((1, 1), np.uint8)), glyphs=("#", "_")
     )
-    assert "\x1b" not in "".join(board_lines(board, 0, colour=False))
+    for recording in (talk, board):
+        text = "".join(lines_of(recording))
+        assert not [letter for letter in text if not letter.isprintable()]
+    assert "next" in "".join(lines_of(talk))
 
 
 def test_long_lines_are_wrapped_and_boards_keep_their_spaces():
     text = "P _\n_ O\n" + "word " * 30
     recording = recording_of(dataclasses.replace(RESET, text=text), is_text=True)
-    lines = transcript_lines(recording, 0, 0, width=40, colour=False)
-    assert lines[1:3] == ["P _", "_ O"]
-    assert max(map(len, lines)) <= 40
-    assert " ".join(lines[3:]).split() == ["word"] * 30
+    lines = lines_of(recording, width=40)
+    assert lines[3:5] == ["P _", "_ O"]
+    assert max(map(len, lines[1:])) <= 40
+    assert " ".join(lines[5:]).split() == ["word"] * 30
 
 
 def places(picture, part):
@@ -159,8 +142,8 @@ def test_captions_have_action_reward_return_and_end(words, word):
     edges = [picture[letters.LINE_HEIGHT : -40, 4:24] for picture in (first, last)]
     assert (edges[0] != edges[1]).any(axis=-1).sum() > 30
     assert inks[1] - inks[0]
-    lines = board_lines(recording, 2, colour=False)
-    assert lines[-2:] == ["#7 Right        -0.1", f"{word}{'0.8':>{20 - len(word)}}"]
+    lines = lines_of(recording)
+    assert lines[-3:-1] == ["#7 Right        -0.1", f"{word}{'0.8':>{20 - len(word)}}"]
 
 
 def test_the_first_difference_of_a_replay_is_marked(words):

@@ -7,7 +7,10 @@ import dataclasses
 import gc
 import hashlib
 import os
+import shutil
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import metadata
@@ -17,7 +20,7 @@ from roll_vec.envs.webshop.catalogue.data import CatalogueData
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.catalogue.storage import FIXED_OPTIONS, open_stored, save
 from roll_vec.errors import InvalidOptionError
-from roll_vec.shared_folders import IS_SUPPORTED, share_folder
+from roll_vec.files import HAS_LOCKS, private_folder, wait_for_lock
 from roll_vec.version import __version__
 
 __all__ = ["ENVIRONMENT_VARIABLE", "is_sharing", "open_shared", "share_catalogues"]
@@ -25,17 +28,18 @@ __all__ = ["ENVIRONMENT_VARIABLE", "is_sharing", "open_shared", "share_catalogue
 ENVIRONMENT_VARIABLE = "ROLL_VEC_SHARE_CATALOGUES"
 """``1``: processes share their catalogues; ``0`` or not set: each has its own."""
 
-# Without an import of the whole package, which imports the other games.
 # Packages that the words of the search index and of titles come from.
 _PACKAGES = ("nltk", "regex", "tantivy", "spacy", "en_core_web_sm")
+_UNUSED_SECONDS = 7 * 24 * 60 * 60
 
 
 def share_catalogues() -> None:
     """Let this process, and those that it starts, share catalogues with others.
 
     The first process on a machine that needs a catalogue stores it in a private
-    temporary folder; the others wait and map it.  The last one deletes the folder.
-    Keywords, pickles, snapshots and results stay those of a catalogue in memory.
+    temporary folder; the others wait and map it.  A catalogue that nobody has opened
+    for a week is deleted when another one is stored.  Keywords, pickles, snapshots and
+    results stay those of a catalogue in memory.
 
     Catalogues that are in memory already stay there.  Without ``flock``, as on Windows,
     this has no effect.
@@ -54,7 +58,7 @@ def is_sharing() -> bool:
     text = os.environ.get(ENVIRONMENT_VARIABLE, "0")
     if text not in ("0", "1"):
         raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, "0 or 1", text)
-    return text == "1" and IS_SUPPORTED
+    return text == "1" and HAS_LOCKS
 
 
 def open_shared(
@@ -78,24 +82,40 @@ def open_shared(
     """
     if options.is_stored:
         return open_stored(dataclasses.replace(options, memory_map=True))
+    parent = Path(tempfile.gettempdir()) / f"roll_vec-{os.getuid()}-shared-webshop"
+    path = parent / _digest(options, digests)
 
-    def store(path: Path) -> None:
-        save(build(), options, path)
-        _return_memory()
+    def open_mapped() -> CatalogueData:
+        fixed = {name: getattr(options, name) for name in FIXED_OPTIONS}
+        data = open_stored(CatalogueOptions(products=path, memory_map=True, **fixed))
+        os.utime(path)  # it is in use
+        return data
 
-    folder = share_folder(f"webshop-{_digest(options, digests)}", store)
-    fixed = {name: getattr(options, name) for name in FIXED_OPTIONS}
     try:
-        stored = CatalogueOptions(products=folder.path, memory_map=True, **fixed)
-        data = open_stored(stored)
-    except BaseException as error:
-        folder.release()
-        if not isinstance(error, InvalidOptionError):
-            raise
-        # Such as by a cleaner of temporary files, while others still map them.
-        return build()
-    folder.release_with(data.products)
-    return data
+        private_folder(parent)
+        with wait_for_lock(parent / f"{path.name}.lock"):
+            if path.exists():
+                # A cleaner of temporary files may have deleted a part of it.
+                with suppress(InvalidOptionError):
+                    return open_mapped()
+                shutil.rmtree(path)
+            _remove_unused(parent)
+            save(build(), options, path)
+            _return_memory()
+            return open_mapped()
+    except OSError as error:
+        message = f"{parent} cannot be used: {error}; TMPDIR names another place"
+        raise InvalidOptionError(message) from error
+
+
+def _remove_unused(parent: Path) -> None:
+    """Delete the catalogues that nobody has opened for a week.
+
+    A process that maps one keeps its files.
+    """
+    for path in parent.iterdir():
+        if path.is_dir() and time.time() - path.stat().st_mtime > _UNUSED_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _return_memory() -> None:

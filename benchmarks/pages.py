@@ -1,0 +1,109 @@
+"""Write the figures of pages from files of results: ``python -m benchmarks.pages``.
+
+The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a table of
+`KINDS`, never typed by hand.  FILE is a name in benchmarks/results.
+
+::
+
+    figures FILE [CASE ...]    the table of the rows, or of those cases
+    aims FILE                  the same with the values to reach
+    summary FILE               the rows of `SUMMARY`
+    figure FILE TITLE          the median of a row alone, to two digits
+    machine FILE               machine, versions, date, command, what is skipped
+    baseline, baselines        see `benchmarks.baselines.tables`
+    cluster                    see `benchmarks.shards.tables`
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import plot, table
+from benchmarks.baselines import chart
+from benchmarks.baselines import tables as baselines
+from benchmarks.processes import ROOT
+from benchmarks.quotations import PAGES, quote, rewrite
+from benchmarks.result import RESULTS, read_result
+from benchmarks.shards import tables as shards
+
+# Titles of the rows that the README shows.
+SUMMARY = (
+    "FrozenLake-v1 beside SyncVectorEnv",
+    "FrozenLake-v1 beside an EnvPool on each core",
+    "Sokoban, levels of Boxoban, beside EnvPool",
+    "rooms, 6x6, 3 boxes, beside gym-sokoban",
+    "Countdown, tasks, beside reasoning-gym",
+    "a pool without workers beside SyncVectorEnv",
+)
+
+
+@functools.cache
+def _read(name: str) -> dict[str, Any]:
+    return read_result(RESULTS / f"{name}.json")
+
+
+def _figures(words: str, aims: bool = False) -> str:
+    name, *cases = words.split()
+    rows = [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
+    return table.markdown(rows if aims else [{**x, "target": None} for x in rows])
+
+
+def _summary(words: str) -> str:
+    rows = {row["title"]: row for row in _read(words)["rows"]}
+    lines = ["| | times as fast | roll_vec | the other |", "|---|--:|---|---|"]
+    for title in SUMMARY:
+        _, median, _, _, *sides = table.cells(rows[title])
+        lines.append(f"| {title} | {' | '.join([median, *sides])} |")
+    return "\n".join(lines)
+
+
+def _figure(words: str) -> str:
+    name, _, title = words.partition(" ")
+    (row,) = [row for row in _read(name)["rows"] if row["title"] == title]
+    # Two digits: another run differs in the third.
+    digits = f"{statistics.median(row['values']):.2g}"
+    return f"{float(digits):,.0f}"
+
+
+def _machine(words: str) -> str:
+    result = _read(words)
+    command = f"Command: `{result['machine']['command']}`."
+    reasons = [f"Skipped: {line}." for line in table.skipped(result)]
+    return "  \n".join([*table.description(result), command, *reasons])
+
+
+KINDS: dict[str, Callable[[str], str]] = {
+    "figures": _figures,
+    "aims": functools.partial(_figures, aims=True),
+    "summary": _summary,
+    "figure": _figure,
+    "machine": _machine,
+    "baseline": baselines.show_figure,
+    "baselines": baselines.show_table,
+    "cluster": shards.show_table,
+}
+# Kinds that stand within a line.
+INLINE = ("figure", "baseline")
+
+
+def fill(text: str) -> str:
+    """Return a page with all its figures.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If there is no such file, row or table.
+    """
+    for kind, show in KINDS.items():
+        space = "" if kind in INLINE else "\n\n"
+        text = quote(text, kind, lambda words, s=space, f=show: f"{s}{f(words)}{s}")
+    return text
+
+
+if __name__ == "__main__":
+    rewrite(PAGES, fill)
+    plot.draw(_read("suite"), ROOT / "docs" / "performance.png")
+    chart.draw(ROOT / "docs" / "baselines.png")

@@ -1,0 +1,294 @@
+"""The setup of a run: everything that makes the same batch again, as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from roll_vec.data_files import (
+    PinnedFile,
+    fingerprint,
+    refuse_change,
+    refuse_unreadable,
+)
+from roll_vec.errors import InvalidOptionError
+from roll_vec.plain_data import decode, encode
+from roll_vec.recordings.environments import (
+    SetupError,
+    find_spec,
+    is_pooled,
+    load_class,
+    make_vector,
+)
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.version import __version__
+
+__all__ = ["RunSetup", "current_versions", "plan_run"]
+
+# Keywords of array environments that can be paths; those of pools are in `DATA_FILES`.
+_DATA_FILES = {"levels": ""}
+# Keywords that change how a pool works, and no result.
+_HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
+_LIMIT = "max_episode_steps"
+_NOT_INSTALLED = "not installed"
+
+
+@dataclass(frozen=True)
+class RunSetup:
+    """How to make a batch.
+
+    Attributes
+    ----------
+    id : str
+        With the module that registers it, if one was named.
+    num_envs : int
+    autoreset : AutoresetMode
+    options : dict
+        The keywords that the user passed, without paths of data files.
+    data_files : dict of str to PinnedFile
+        By keyword: paths and digests.
+    defaults : dict of str to bytes
+        All other keywords of the environment, encoded.
+    """
+
+    id: str
+    num_envs: int
+    autoreset: AutoresetMode
+    options: dict[str, Any]
+    data_files: dict[str, PinnedFile]
+    defaults: dict[str, bytes]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {
+            "id": self.id,
+            "num_envs": self.num_envs,
+            "autoreset": self.autoreset.value,
+            "options": encode(self.options).decode(),
+            "data_files": {
+                name: {"path": f.path, "manifest": f.manifest, "sha256": f.digest}
+                for name, f in self.data_files.items()
+            },
+            "defaults": {name: each.decode() for name, each in self.defaults.items()},
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> RunSetup:
+        """Return the setup of `to_json`.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            If the content is no setup.
+        """
+        files = {
+            str(name): PinnedFile(
+                str(name), str(f["path"]), str(f["manifest"]), str(f["sha256"])
+            )
+            for name, f in content["data_files"].items()
+        }
+        options = decode(content["options"].encode())
+        if not all(type(name) is str for name in options):
+            message = "keywords are no text"
+            raise ValueError(message)
+        defaults = {
+            str(name): text.encode() for name, text in content["defaults"].items()
+        }
+        for text in defaults.values():
+            decode(text)
+        return cls(
+            id=str(content["id"]),
+            num_envs=int(content["num_envs"]),
+            autoreset=AutoresetMode(content["autoreset"]),
+            options=dict(options),
+            data_files=files,
+            defaults=defaults,
+        )
+
+    def make_batch(
+        self,
+        overrides: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        render_mode: str | None = None,
+    ) -> VectorEnv[Any, Any, Any]:
+        """Return the batch.
+
+        Parameters
+        ----------
+        overrides : mapping, optional
+            Other workers or time limits of a pool, and new paths of data files.
+        threads : int or None
+        render_mode : str or None
+            As for `make_vector`.
+
+        Raises
+        ------
+        SetupError
+            If the id or a keyword does not exist any more, or an override would change
+            the run.
+        InvalidOptionError
+            If a data file is missing or has another content.
+        """
+        overrides = overrides or {}
+        names = {*self.data_files}
+        if is_pooled(find_spec(self.id)):
+            names |= _HOW_POOLS_WORK
+        for name in overrides:
+            if name not in names:
+                others = f"those that may: {', '.join(sorted(names))}"
+                if not names:
+                    others = "no keyword of this run may"
+                text = f"{name} may not change in a replay; {others}"
+                raise SetupError(text)
+        paths = {
+            name: _check_file(file, overrides.get(name, file.path))
+            for name, file in self.data_files.items()
+        }
+        options = {**self._new_defaults(), **self.options, **overrides, **paths}
+        return make_vector(
+            self.id,
+            self.num_envs,
+            options=options,
+            autoreset=self.autoreset,
+            threads=threads,
+            render_mode=render_mode,
+        )
+
+    def _new_defaults(self) -> dict[str, Any]:
+        """Return the recorded defaults that have another value in this version."""
+        present = _defaults(find_spec(self.id))
+        return {
+            name: decode(recorded)
+            for name, recorded in self.defaults.items()
+            if name in present and present[name] != recorded
+        }
+
+
+def plan_run(
+    env_id: str,
+    num_envs: int,
+    autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
+    options: Mapping[str, Any] | None = None,
+) -> RunSetup:
+    """Return the setup of a run that is about to begin.
+
+    Parameters
+    ----------
+    env_id : str
+        As `RunSetup.id`.
+    num_envs : int
+    autoreset : AutoresetMode
+    options : mapping, optional
+        Keywords of the environment.
+
+    Raises
+    ------
+    SetupError
+        If a keyword is no plain data.
+    """
+    options = options or {}
+    spec = find_spec(env_id)
+    manifests = {**_DATA_FILES, **getattr(load_class(spec), "DATA_FILES", {})}
+    files: dict[str, PinnedFile] = {}
+    for name in manifests.keys() & options.keys():
+        value = options[name]
+        if isinstance(value, (str, os.PathLike)) and Path(value).exists():
+            path = str(Path(value).absolute())
+            digest = _digest_path(name, path, manifests[name])
+            files[name] = PinnedFile(name, path, manifests[name], digest)
+    others = {name: value for name, value in options.items() if name not in files}
+    try:
+        encode(others)
+    except TypeError as error:
+        message = f"keywords of a run have to be plain data: {error}"
+        raise SetupError(message) from error
+    defaults = _defaults(spec)
+    return RunSetup(
+        id=env_id,
+        num_envs=num_envs,
+        autoreset=autoreset,
+        options=others,
+        data_files=files,
+        defaults={
+            name: defaults[name] for name in sorted(defaults.keys() - options.keys())
+        },
+    )
+
+
+def _defaults(spec: EnvSpec) -> dict[str, bytes]:
+    """Return the defaults of an id's keywords that are plain data, encoded."""
+    defaults = (
+        {} if spec.max_episode_steps is None else {_LIMIT: spec.max_episode_steps}
+    )
+    if spec.id in ENVIRONMENTS:
+        defaults |= ENVIRONMENTS[spec.id].defaults()
+    plain = {}
+    for name, value in defaults.items():
+        if name == "render_mode":
+            continue
+        try:
+            plain[name] = encode(value)
+        except TypeError:
+            continue  # such as the marker of a keyword without a default
+    return plain
+
+
+def _check_file(file: PinnedFile, location: Any) -> str:
+    """Return the path of a data file after a look at its content.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    path = str(location)
+    try:
+        digest = _digest_path(file.argument, path, file.manifest)
+    except InvalidOptionError as error:
+        message = f"{error}; if it has moved, use -o {file.argument}=PATH"
+        raise InvalidOptionError(message) from error
+    if digest != file.digest:
+        refuse_change(file.argument, path, "the run was saved")
+    return path
+
+
+def _digest_path(argument: str, path: str, manifest: str) -> str:
+    """Return the digest of a file; of a folder, of its manifest or of its files.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it cannot be read.
+    """
+    folder = Path(path)
+    if manifest or not folder.is_dir():
+        return fingerprint(argument, path, manifest)
+    try:
+        files = sorted(file for file in folder.iterdir() if file.is_file())
+    except OSError as error:
+        refuse_unreadable(argument, path, error)
+    content = "\n".join(f"{f.name} {fingerprint(argument, str(f))}" for f in files)
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def current_versions() -> dict[str, str]:
+    """Return the versions of Python, this package and those that it depends on."""
+    versions = {
+        "python": platform.python_version(),
+        "roll-vec": __version__,
+        "platform": platform.platform(),
+    }
+    for package in ("gymnasium", "numpy", "numba"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = _NOT_INSTALLED
+    return versions

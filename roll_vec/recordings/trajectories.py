@@ -1,0 +1,167 @@
+"""The events of a saved run, and its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roll_vec.errors import InvalidFileError
+from roll_vec.plain_data import decode
+from roll_vec.recordings.environments import find_spec, load_class
+from roll_vec.recordings.events import BatchEvent, EventStream
+from roll_vec.recordings.files import Run, refuse_damage
+from roll_vec.recordings.flat_results import FlatResults
+from roll_vec.seeding import episode_seed, expand_seeds
+from roll_vec.trajectories import Trajectory
+
+__all__ = ["read_events", "read_trajectories"]
+
+_NEEDED = ("observations", "infos")
+
+
+def read_events(run: Run) -> Iterator[BatchEvent]:
+    """Yield the resets and steps of a run, in order.
+
+    Batches of Dict and Tuple spaces are dicts; texts and other objects are arrays of
+    objects, one an environment.
+
+    Raises
+    ------
+    InvalidFileError
+        If the file is damaged, or has digests in place of some observations or infos.
+    """
+    with refuse_damage(run.path):
+        stream = EventStream(run.setup.num_envs, run.setup.autoreset)
+        actions = run.actions()
+        for frame in run.frames():
+            if frame.digest_fields & {*_NEEDED}:
+                message = (
+                    f"{run.path} has only digests of the observations or infos of "
+                    "later steps; save the run with a larger --save-values"
+                )
+                raise InvalidFileError(message)
+            results = _nested(frame.values)
+            results.setdefault("infos", {})
+            if frame.is_reset:
+                yield stream.add_reset(**results)
+            else:
+                yield stream.add_step(next(actions), **results)
+
+
+class _Episode(NamedTuple):
+    """The columns of a trajectory."""
+
+    observations: list[Any]
+    actions: list[Any]
+    rewards: list[float]
+    infos: list[dict[str, Any]]
+
+
+def read_trajectories(run: Run) -> Iterator[Trajectory]:
+    """Yield the episodes of a run that ended, in the order of environment and start.
+
+    A pool skips an episode whose reset fails, and the file does not say which: the
+    episodes of such an environment have no seed.
+
+    Nested observations, of Dict and Tuple spaces, are dicts.
+
+    Raises
+    ------
+    InvalidFileError
+        As `read_events`.
+    """
+    setup = run.setup
+    spec = find_spec(setup.id)
+    seeds = expand_seeds(run.seed, setup.num_envs, setup.options.get("group_size", 1))
+    # Only with levels does an episode after the first have a seed of its own.
+    has_levels = hasattr(load_class(spec), "level_seed")
+    successes = run.successes()
+    ended: list[list[Trajectory]] = [[] for _ in seeds]
+    episodes: dict[int, _Episode] = {}
+    with refuse_damage(run.path):
+        for event in read_events(run):
+            for env_id, terminated, truncated in _extend(episodes, event):
+                observations, actions, rewards, infos = episodes.pop(env_id)
+                number, seed = len(ended[env_id]), seeds[env_id]
+                if number and seed is not None:
+                    seed = episode_seed(seed, number) if has_levels else None
+                fault = infos[-1].get("error")
+                success = successes[env_id][number]
+                trajectory = Trajectory(
+                    id=spec.id,
+                    seed=seed,
+                    observations=observations,
+                    actions=actions,
+                    rewards=np.array(rewards, np.float64),
+                    terminated=terminated,
+                    truncated=truncated,
+                    success=success if fault is None else False,
+                    infos=infos,
+                    fault=fault,
+                )
+                ended[env_id].append(trajectory)
+            env_ids = np.flatnonzero(event.starts)
+            first = event.first_infos(env_ids)
+            for env_id, info in zip(env_ids.tolist(), first, strict=True):
+                observation = _row(event.observations, env_id)
+                episodes[env_id] = _Episode([observation], [], [], [info])
+    for env_id, each in enumerate(ended):
+        faults = sum(one.fault is not None for one in each)
+        if run.fault_counts is not None and run.fault_counts[env_id] != faults:
+            each = [replace(one, seed=None) for one in each]
+        yield from each
+
+
+def _extend(
+    episodes: dict[int, _Episode], event: BatchEvent
+) -> Iterator[tuple[int, bool, bool]]:
+    """Add a step to the episodes, and yield the environments whose episode it ends.
+
+    With whether they have terminated, and whether they were truncated.
+    """
+    env_ids = np.flatnonzero(event.plays)
+    ended = []
+    for env_id, info in zip(env_ids.tolist(), event.step_infos(env_ids), strict=True):
+        episode = episodes[env_id]
+        if event.ends[env_id] and event.starts[env_id]:
+            observation = event.final_observation(env_id)
+        else:
+            observation = _row(event.observations, env_id)
+        episode.observations.append(observation)
+        episode.actions.append(_row(event.actions, env_id))
+        episode.rewards.append(float(event.rewards[env_id]))
+        episode.infos.append(info)
+        if event.ends[env_id]:
+            ends = event.terminations[env_id], event.truncations[env_id]
+            ended.append((env_id, bool(ends[0]), bool(ends[1])))
+    yield from ended
+
+
+def _nested(frame: FlatResults) -> dict[str, Any]:
+    """Return leaves as nested dicts of arrays, by field."""
+    results: dict[str, Any] = {}
+    for path, leaf in frame.items():
+        place = results
+        for part in path[:-1]:
+            place = place.setdefault(part, {})
+        if isinstance(leaf, np.ndarray):
+            place[path[-1]] = leaf
+            continue
+        values = np.empty(len(leaf), object)
+        # Most texts occur many times.
+        texts = {text: decode(text) for text in {*leaf}}
+        for i, text in enumerate(leaf):
+            values[i] = texts[text]
+        place[path[-1]] = values
+    return results
+
+
+def _row(batch: Any, env_id: int) -> Any:
+    """Return the entry of one environment of a batch."""
+    if isinstance(batch, dict):
+        return {key: _row(part, env_id) for key, part in batch.items()}
+    row = batch[env_id]
+    return row.item() if isinstance(row, np.generic) else row
