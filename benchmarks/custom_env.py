@@ -21,7 +21,7 @@ from benchmarks.comparisons import Case, Row
 from benchmarks.interleave import Contender
 from benchmarks.progress import progress_bars
 from benchmarks.tasks import Rate
-from roll_vec.cli._arguments import integer_from, literal
+from roll_vec.cli._options import integer_from, literal
 
 # Keywords of a batch, which `gymnasium.make` does not take.
 BATCH_KEYWORDS = (

@@ -18,7 +18,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.batches import FROZEN_LAKE, SOKOBAN, draw_actions, make
-from roll_vec.cli._arguments import integer_from
+from roll_vec.cli._options import integer_from
 from roll_vec.stacked.kernel_threads import KernelThreads
 
 # Bytes per environment and step, read and written: action, skip mask, reward, five

@@ -36,14 +36,14 @@ class Picture(NamedTuple):
 PICTURES = (
     Picture(
         "watch_boards.png",
-        ("roll_vec/Sokoban-v0", "--policy", "oracle", "--num", "10"),
+        ("roll_vec/Sokoban-v0", "--policy", "oracle", "--num-envs", "10"),
         (960, 600),
         "watchPage.timeline.go(13)",
     ),
     Picture(
         "watch_texts.png",
         (
-            *("roll_vec/Countdown-v0", "--num", "16", "--steps", "6"),
+            *("roll_vec/Countdown-v0", "--num-envs", "16", "--steps", "6"),
             *("--policy", "website.watch_pictures:some_answers"),
             *("-o", "group_size=4", "-o", "action_pattern=<answer>(.*?)</answer>"),
         ),

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.shards import costs, page, rates
 from benchmarks.shards.workloads import WORKLOADS
-from roll_vec.cli._arguments import integer_from
+from roll_vec.cli._options import integer_from
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
