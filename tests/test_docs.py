@@ -147,8 +147,9 @@ QUICK = [
     "roll-vec envs",
     "roll-vec info roll_vec/RandomFrozenLake-v0 -o size=8 --json",
     "roll-vec doctor --json",
-    "roll-vec eval roll_vec/Countdown-v0",
-    "roll-vec watch roll_vec/Countdown-v0 --num 16 -o group_size=4 --out page.html",
+    "roll-vec eval list roll_vec/Countdown-v0",
+    "roll-vec watch roll_vec/Countdown-v0 --num-envs 16 -o group_size=4 --out "
+    "page.html",
 ]
 
 

@@ -69,9 +69,11 @@ ROLLOUT = ("rollout", LAKE, "--num-envs", "2", "--steps", "2", "--quiet")
 WRITERS = {
     "snapshot": write_snapshot,
     "results": write_results,
-    "rows.jsonl": command("export", LAKE, "--num", "1", "--overwrite", "--out", None),
-    "run.npz": command(*ROLLOUT, "--no-image", "--save", None),
-    "last.png": command(*ROLLOUT, "--image", None),
+    "rows.jsonl": command(
+        "export", LAKE, "--num-rows", "1", "--overwrite", "--out", None
+    ),
+    "run.npz": command(*ROLLOUT, "--no-image", "--out", None),
+    "last.png": command(*ROLLOUT, "--out", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
     "set.txt": command("levels", "make", MAPS, "--num-levels", "1", "--out", None),
 }

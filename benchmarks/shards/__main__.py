@@ -16,7 +16,7 @@ from benchmarks.result import write_result
 from benchmarks.shards import costs, rates
 from benchmarks.shards.tables import RESULTS
 from benchmarks.shards.workloads import WORKLOADS
-from roll_vec.cli._arguments import integer_from
+from roll_vec.cli._options import integer_from
 
 
 def report(text: str) -> None:

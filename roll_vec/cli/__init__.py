@@ -26,7 +26,7 @@ from roll_vec.cli._errors import FAILURE, INTERRUPTED, USER_ERROR, say_error
 from roll_vec.errors import RollVecError, RollVecWarning, one_line
 
 if TYPE_CHECKING:
-    from roll_vec.cli._arguments import Parser
+    from roll_vec.cli._options import Parser
 
 __all__ = ["main", "make_parser"]
 
@@ -40,25 +40,16 @@ from the command line.
 
 _EPILOG = """\
 examples:
-  roll-vec envs
   roll-vec info roll_vec/Sokoban-v0
   roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
-  roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 \\
-      --policy oracle
-  roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
+  roll-vec rollout roll_vec/Sokoban-v0 --out run.npz
   roll-vec replay run.npz
-  roll-vec eval roll_vec/Sokoban-v0 --split test --policy oracle
   roll-vec watch run.npz --out page.html
-  roll-vec export roll_vec/Sokoban-v0 --policy oracle --num 1000 \\
-      --out train.jsonl
+  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle
+  roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
-  roll-vec play roll_vec/Countdown-v0
-  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 1000 --out train.txt
-  roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json \\
-      --out shop
-  roll-vec doctor
 
-Each command has its own --help.
+Each command has its own --help; docs/commands.md has all of them.
 """
 
 
@@ -172,7 +163,6 @@ def make_parser() -> Parser:
     from roll_vec.cli import (
         completion,
         doctor,
-        envs,
         eval,
         export,
         info,
@@ -183,7 +173,7 @@ def make_parser() -> Parser:
         watch,
         webshop,
     )
-    from roll_vec.cli._arguments import Parser
+    from roll_vec.cli._options import Parser
 
     parser = Parser(prog="roll-vec", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument(
@@ -193,7 +183,7 @@ def make_parser() -> Parser:
         help="show the versions of this program and of gymnasium and exit",
     )
     commands = parser.add_commands()
-    order = rollout, replay, eval, watch, export, play, envs, info, levels
+    order = rollout, replay, eval, watch, export, play, info, levels
     for command in (*order, webshop, doctor):
         command.add_parser(commands)
     completion.add_parser(commands, parser)

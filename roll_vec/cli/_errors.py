@@ -1,10 +1,11 @@
-"""Error messages and exit codes of the command line."""
+"""Error messages and exit codes of the command line; packages that are missing."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 
-from roll_vec.errors import RollVecError
+from roll_vec.errors import MissingExtraError, RollVecError
 
 __all__ = [
     "FAILURE",
@@ -12,6 +13,7 @@ __all__ = [
     "USER_ERROR",
     "UsageError",
     "argument_error",
+    "require",
     "say_error",
 ]
 
@@ -28,6 +30,31 @@ class UsageError(RollVecError):
 def argument_error(argument: str, text: str) -> UsageError:
     """Return the error ``argument NAME: text``."""
     return UsageError(f"argument {argument}: {text}")
+
+
+def require(
+    package: str, feature: str, *, module: str | None = None, extra: str = "cli"
+) -> None:
+    """Check that a package of an extra can be imported.
+
+    Parameters
+    ----------
+    package : str
+        Its name for pip.
+    feature : str
+        The feature that needs it, subject of the message.
+    module : str, optional
+        Its name for import, if that is different.
+    extra : str
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    try:
+        importlib.import_module(module or package)
+    except ImportError as error:
+        raise MissingExtraError(feature, extra=extra, package=package) from error
 
 
 def say_error(message: str) -> None:

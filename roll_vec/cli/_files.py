@@ -1,20 +1,21 @@
-"""Files that commands write: checked early, replaced whole, errors of one line."""
+"""Files that commands write: checked early, replaced whole, also at signals."""
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from roll_vec.cli._errors import argument_error
-from roll_vec.cli._signals import ending_signals
 from roll_vec.errors import InvalidOptionError
 from roll_vec.files import find_kind, find_target, replace_file
 from roll_vec.render.mosaic import picture_format
 
-__all__ = ["check_suffix", "check_target", "new_file", "write_errors"]
+__all__ = ["check_suffix", "check_target", "ending_signals", "new_file", "write_errors"]
 
 
 def check_target(argument: str, path: Path | None) -> None:
@@ -73,3 +74,23 @@ def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
         replace_file(path) as file,
     ):
         yield file
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise SystemExit, so that `finally` blocks run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    handlers = {number: signal.signal(number, _exit) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _exit(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)

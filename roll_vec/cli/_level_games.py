@@ -19,19 +19,19 @@ from roll_vec.stacked.level_sets import LevelSet
 __all__ = [
     "GAMES",
     "LEVEL_SUFFIXES",
-    "Columns",
-    "Effort",
     "LevelGame",
+    "Measures",
+    "SearchBudget",
     "SokobanLevels",
     "game_of_file",
     "game_of_id",
 ]
 
-Columns = dict[str, NDArray[Any]]
+Measures = dict[str, NDArray[Any]]
 
 
-class Effort(NamedTuple):
-    """The bounds of a measurement."""
+class SearchBudget(NamedTuple):
+    """The bounds of a search for solutions."""
 
     max_states: int | None
     """States that a search may visit in a level; None: the solver's own bound."""
@@ -45,7 +45,7 @@ class LevelGame:
     # The first is the usual one.
     TEXT_SUFFIXES: ClassVar[tuple[str, ...]]
     # Letters of this game's text files.
-    LETTERS: ClassVar[str]
+    CHARSET: ClassVar[str]
     # Keywords that the play of a level depends on, but not the level.
     PLAY_KEYWORDS: ClassVar[tuple[str, ...]] = (
         "max_episode_steps",
@@ -57,7 +57,7 @@ class LevelGame:
         """Return levels in any form of the keyword ``levels`` as a set."""
         raise NotImplementedError
 
-    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+    def from_generated(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
         """Return rows of a provider's generated levels as a set."""
         raise NotImplementedError
 
@@ -65,13 +65,13 @@ class LevelGame:
         """Return levels in the text format of the game, each below its number."""
         raise NotImplementedError
 
-    def count(self, levels: LevelSet) -> Columns:
+    def count(self, levels: LevelSet) -> Measures:
         """Return what can be counted on each board."""
         raise NotImplementedError
 
     def solve(
-        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
-    ) -> Columns:
+        self, levels: LevelSet, options: Mapping[str, Any], budget: SearchBudget
+    ) -> Measures:
         """Return the exact measures of each level; NaN where there is none.
 
         ``options`` are the keywords of the environment that plays the levels.
@@ -84,7 +84,7 @@ class SokobanLevels(LevelGame):
 
     ENV_ID = "roll_vec/Sokoban-v0"
     TEXT_SUFFIXES = (".txt", ".xsb", ".sok")
-    LETTERS = "#@+$*. -_"
+    CHARSET = "#@+$*. -_"
 
     def load(self, levels: Any) -> LevelSet:
         """See `LevelGame.load`."""
@@ -92,8 +92,8 @@ class SokobanLevels(LevelGame):
 
         return load_levels(levels)
 
-    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
-        """See `LevelGame.read_provider`."""
+    def from_generated(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+        """See `LevelGame.from_generated`."""
         return self.load(arrays[0])
 
     def format_text(self, levels: LevelSet, numbers: NDArray[np.int64]) -> str:
@@ -102,7 +102,7 @@ class SokobanLevels(LevelGame):
 
         return format_levels(levels.grids, numbers)
 
-    def count(self, levels: LevelSet) -> Columns:
+    def count(self, levels: LevelSet) -> Measures:
         """See `LevelGame.count`."""
         from roll_vec.kernels.sokoban import rules
 
@@ -113,15 +113,15 @@ class SokobanLevels(LevelGame):
         }
 
     def solve(
-        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
-    ) -> Columns:
+        self, levels: LevelSet, options: Mapping[str, Any], budget: SearchBudget
+    ) -> Measures:
         """See `LevelGame.solve`."""
         from roll_vec.envs.sokoban.solver import GAVE_UP, NO_SOLUTION, measure_rooms
 
         del options
-        bound = {} if effort.max_states is None else {"max_states": effort.max_states}
+        bound = {} if budget.max_states is None else {"max_states": budget.max_states}
         steps, pushes = measure_rooms(
-            levels.grids, num_threads=effort.num_threads, **bound
+            levels.grids, num_threads=budget.num_threads, **bound
         )
         lowest = np.minimum(steps, pushes)
         return {
@@ -140,7 +140,7 @@ class LakeLevels(LevelGame):
 
     ENV_ID = "roll_vec/RandomFrozenLake-v0"
     TEXT_SUFFIXES = (".txt",)
-    LETTERS = "SFHG"
+    CHARSET = "SFHG"
     PLAY_KEYWORDS = ("is_slippery", *LevelGame.PLAY_KEYWORDS)
 
     def load(self, levels: Any) -> LevelSet:
@@ -149,8 +149,8 @@ class LakeLevels(LevelGame):
 
         return load_levels(levels)
 
-    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
-        """See `LevelGame.read_provider`."""
+    def from_generated(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+        """See `LevelGame.from_generated`."""
         from roll_vec.kernels.frozen_lake import rules
 
         # A band of difficulty adds more arrays.
@@ -167,15 +167,15 @@ class LakeLevels(LevelGame):
 
         return format_levels(levels.grids, numbers)
 
-    def count(self, levels: LevelSet) -> Columns:
+    def count(self, levels: LevelSet) -> Measures:
         """See `LevelGame.count`."""
         from roll_vec.kernels.frozen_lake import rules
 
         return {"holes": (levels.grids == rules.HOLE).sum(axis=(1, 2))}
 
     def solve(
-        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
-    ) -> Columns:
+        self, levels: LevelSet, options: Mapping[str, Any], budget: SearchBudget
+    ) -> Measures:
         """See `LevelGame.solve`."""
         from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
         from roll_vec.envs.frozen_lake.solver import measure_maps
@@ -187,7 +187,7 @@ class LakeLevels(LevelGame):
             starts,
             levels.shape,
             is_slippery=is_slippery,
-            num_threads=effort.num_threads,
+            num_threads=budget.num_threads,
         )
         return {"success_probability": chances}
 
@@ -258,8 +258,8 @@ def game_of_file(path: Path) -> LevelGame:
         raise argument_error("SOURCE", f"{file} cannot be read: {error}") from error
     letters = set(row.strip())
     for game in GAMES.values():
-        if letters and letters <= set(game.LETTERS):
+        if letters and letters <= set(game.CHARSET):
             return game
-    formats = " or ".join(repr(game.LETTERS) for game in GAMES.values())
+    formats = " or ".join(repr(game.CHARSET) for game in GAMES.values())
     text = f"{file} has no levels: expected rows of the letters {formats}"
     raise argument_error("SOURCE", text)

@@ -7,6 +7,7 @@ that makes the policy for one vector environment; anything else with a colon is
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import traceback
 from collections.abc import Callable
@@ -17,12 +18,11 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Text
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-from roll_vec.cli._arguments import literal
-from roll_vec.cli._chat_arguments import is_endpoint
-from roll_vec.cli._errors import UsageError, argument_error
+from roll_vec.cli._errors import UsageError, argument_error, require
+from roll_vec.cli._options import CHAT_OPTIONS, literal, refuse_arguments
 from roll_vec.cli._oracles import make_oracle
 from roll_vec.errors import InvalidOptionError, one_line
-from roll_vec.evaluation import UniformPolicy
+from roll_vec.evaluation import ChatEndpoint, UniformPolicy
 from roll_vec.recordings.environments import import_from_here
 from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
@@ -34,10 +34,14 @@ __all__ = [
     "POLICIES",
     "Policy",
     "PolicyFactory",
+    "is_endpoint",
+    "make_endpoint",
     "make_policy",
     "make_turn_policy",
+    "refuse_chat",
 ]
 
+_CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 Policy: TypeAlias = Callable[[Any], Any]
 """From the batch of observations to the batch of actions."""
@@ -240,3 +244,52 @@ POLICIES: dict[str, PolicyFactory] = {
     "oracle": _oracle,
     "constant": _constant,
 }
+
+
+# ------------------------------------------------------- a model behind an endpoint
+
+
+def is_endpoint(policy: str) -> bool:
+    """Return whether a policy of the command line is an address."""
+    return policy.startswith(("http://", "https://"))
+
+
+def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
+    """Return the endpoint of the arguments.
+
+    Raises
+    ------
+    UsageError
+        If an argument cannot be used.
+    MissingExtraError
+        Without the extra ``chat``.
+    """
+    if arguments.model is None:
+        text = "expected the name of the model, with --policy http(s)://..."
+        raise argument_error("--model", text)
+    if arguments.num_envs is not None:
+        raise argument_error("--num-envs", "use --concurrency with an endpoint")
+    try:
+        endpoint = ChatEndpoint(
+            policy,
+            arguments.model,
+            temperature=arguments.temperature,
+            max_tokens=arguments.max_tokens,
+            timeout=arguments.timeout,
+            retries=arguments.retries,
+        )
+    except InvalidOptionError as error:
+        raise argument_error("--policy", one_line(error)) from error
+    require("openai", "a policy behind an HTTP endpoint", extra="chat")
+    return endpoint
+
+
+def refuse_chat(arguments: argparse.Namespace) -> None:
+    """Raise an error if a policy that is no endpoint has arguments of one.
+
+    Raises
+    ------
+    UsageError
+    """
+    reason = "without --policy http(s)://..."
+    refuse_arguments(arguments, _CHAT_NAMES, reason)

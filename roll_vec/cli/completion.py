@@ -1,25 +1,14 @@
-"""``roll-vec completion``: the words that a shell completes after ``roll-vec``.
-
-The library shtab, of the extra ``cli``, writes the program for the shell.  This module
-says which words an argument accepts, by its name in the help: ``ID``, ``FILE``,
-``FILE.npz``, ``DIR``, ``ID|FILE``.
-"""
+"""``roll-vec completion``: the words that a shell completes after ``roll-vec``."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-import zlib
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._arguments import PathArgument
-from roll_vec.cli._imports import require
-from roll_vec.cli._level_games import LEVEL_SUFFIXES
+from roll_vec.cli._errors import require
 from roll_vec.cli._policies import POLICIES
-from roll_vec.export import FORMATS
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["SHELLS", "add_parser"]
@@ -36,13 +25,6 @@ For the present shell alone:
   eval "$(roll-vec completion bash)"
 """
 
-# Suffixes of the files that may stand where an id may.
-_SUFFIXES = {
-    "SOURCE": LEVEL_SUFFIXES,
-    "ID|FILE": (".npz", *(each.suffix for each in FORMATS.values() if each.suffix)),
-}
-_MODES = ("next_step", "same_step", "disabled")
-
 
 def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
     """Add the command to the subparsers of the program."""
@@ -53,9 +35,7 @@ def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
         "ids and files\nafter roll-vec when you press Tab.",
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "shell", choices=SHELLS, metavar="SHELL", help="bash, zsh, fish"
-    )
+    parser.take("SHELL", choices=SHELLS, help="bash, zsh, fish")
     parser.set_defaults(run=lambda arguments: _run(program, arguments.shell))
 
 
@@ -70,86 +50,34 @@ def _run(program: argparse.ArgumentParser, shell: str) -> int:
 
 def _add_completers(parser: argparse.ArgumentParser) -> None:
     """Give each argument of a parser, and of its commands, its kind of words."""
+    import shtab
+
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 _add_completers(command)
             continue
-        completer = _completer_of(action)
-        if completer is not None:
-            action.complete = completer  # type: ignore[attr-defined]
+        kinds = str(action.metavar).split("|")
+        if action.dest == "policy":
+            action.complete = _words(POLICIES)  # type: ignore[attr-defined]
+        elif "ID" in kinds or "SOURCE" in kinds:
+            action.complete = _words(ENVIRONMENTS)  # type: ignore[attr-defined]
+        elif kinds == ["DIR"]:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif action.type is Path or kinds[0].startswith("FILE"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
 
 
-def _completer_of(action: argparse.Action) -> dict[str, Any] | None:
-    """Return the words of an argument, as shtab takes them; None: anything."""
-    import shtab
-
-    name = str(action.metavar)
-    kinds = name.split("|")
-    words: Iterable[str] = ()
-    if "ID" in kinds or name == "SOURCE":
-        words = ENVIRONMENTS
-    elif action.dest == "policy":
-        words = POLICIES
-    elif action.dest == "autoreset":
-        words = _MODES
-    suffixes: Sequence[str] = _SUFFIXES.get(name, ())
-    if isinstance(action.type, PathArgument):
-        suffixes = action.type.suffixes
-    for kind in kinds:
-        # FILE.npz, RUN.npz
-        if re.fullmatch(r"[A-Z]+\.\w+", kind):
-            suffixes = (kind[kind.index(".") :],)
-    if words:
-        return _complete_words(words, suffixes)
-    if suffixes:
-        return _complete_files(suffixes)
-    if name == "DIR":
-        return dict(shtab.DIRECTORY)
-    is_file = action.type is Path or name in ("FILE", "FILES")
-    return dict(shtab.FILE) if is_file else None
-
-
-def _complete_files(suffixes: Sequence[str]) -> dict[str, Any]:
-    """Return the completion of files with one of some suffixes."""
-    import shtab
-
-    patterns = [f"*{suffix}" for suffix in suffixes]
-    # shtab puts the patterns into parentheses.  zsh takes those around a single pattern
-    # for a glob qualifier, and completes nothing.
-    zsh = patterns[0] if len(patterns) == 1 else f"({'|'.join(patterns)})"
-    return {**shtab.glob(*patterns), "zsh": f"_files -g '{zsh}'"}
-
-
-def _complete_words(words: Iterable[str], suffixes: Sequence[str]) -> dict[str, Any]:
-    """Return the completion of words without spaces, and of files with suffixes."""
-    text = " ".join(words)
-    if not suffixes:
-        name = _function_name(text)
-        bash = f'{name}() {{\n  compgen -W "{text}" -- $1\n}}'
-        return {
-            "bash": name,
-            "zsh": f"({text})",
-            "fish": text,
-            "preamble": {"bash": bash},
-        }
-    files = _complete_files(suffixes)
-    preamble = files["preamble"]
-    name = _function_name(f"{text} {suffixes}")
-    bash = f'{name}() {{\n  compgen -W "{text}" -- $1\n  {files["bash"]} "$1"\n}}'
-    zsh = f"{name}() {{\n  compadd -- {text}\n  {files['zsh']}\n}}"
+def _words(words: Any) -> dict[str, Any]:
+    """Return the completion of words without spaces, and of files."""
+    text, name = " ".join(words), f"_roll_vec_{len(words)}_words"
+    bash = f'{name}() {{\n  compgen -W "{text}" -- $1\n  compgen -f -- $1\n}}'
     return {
         "bash": name,
         "zsh": name,
-        "fish": f"{text} {files['fish']}",
+        "fish": text,
         "preamble": {
-            "bash": f"{preamble['bash']}\n{bash}",
-            "zsh": zsh,
-            "fish": preamble["fish"],
+            "bash": bash,
+            "zsh": f"{name}() {{\n  compadd -- {text}\n  _files\n}}",
         },
     }
-
-
-def _function_name(text: str) -> str:
-    """Return a name for a function of the shell, another one for another text."""
-    return f"_roll_vec_words_{zlib.crc32(text.encode()):08x}"

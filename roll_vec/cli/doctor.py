@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from roll_vec.cli._errors import FAILURE
-from roll_vec.cli._screen import is_screen, text_width, wants_colour
+from roll_vec.cli._tables import is_screen, text_width, wants_colour
 from roll_vec.diagnosis import BROKEN, OK, Finding, diagnose
 
 __all__ = ["add_parser"]
@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
         ),
         epilog=_EPILOG,
     )
-    parser.add_argument("--json", action="store_true", help="write it as JSON")
+    parser.take("--json")
     parser.set_defaults(run=_run)
 
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._arguments import refuse_arguments
-from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_chat
+import numpy as np
+
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
     UsageError,
     argument_error,
+    require,
     say_error,
 )
-from roll_vec.cli._eval_arguments import (
-    DESCRIPTION,
-    EPILOG,
-    MAX_ENVS,
-    add_arguments,
-)
-from roll_vec.cli._eval_report import comparison_table, result_table, split_table
 from roll_vec.cli._files import check_target
-from roll_vec.cli._imports import require
-from roll_vec.cli._policies import make_turn_policy
-from roll_vec.cli._progress import episode_bar
+from roll_vec.cli._options import refuse_arguments
+from roll_vec.cli._policies import (
+    is_endpoint,
+    make_endpoint,
+    make_turn_policy,
+    refuse_chat,
+)
+from roll_vec.cli._tables import format_rows, print_table, progress
 from roll_vec.errors import (
     InvalidActionError,
     InvalidFileError,
@@ -40,7 +40,10 @@ from roll_vec.errors import (
 from roll_vec.evaluation import (
     SPLITS,
     ChatError,
+    Comparison,
     EpisodeRecord,
+    EpisodeResults,
+    Interval,
     ResultHeader,
     Split,
     chat_keywords,
@@ -58,57 +61,134 @@ from roll_vec.recordings.setup import current_versions
 
 __all__ = ["add_parser"]
 
+_MAX_ENVS = 256
+_NO_VALUE = "-"
+_DIGEST_CHARS = 12
+
+_SUMMARY = "evaluate a policy on a fixed set of episodes, and compare policies"
+
+_DESCRIPTION = """\
+Play each episode of a split once, and report the mean return, the success rate
+and their 95 % intervals. With --out an interrupted run goes on: the same
+command plays the episodes that the file does not have (docs/evaluation.md).
+"""
+
+_EPILOG = """\
+A split is a fixed, named set of episodes with a digest: results on the same
+split can be compared.
+
+examples:
+  roll-vec eval list roll_vec/Sokoban-v0
+  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle \\
+      --out oracle.jsonl
+  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
+      --out mine.jsonl
+  roll-vec eval compare oracle.jsonl mine.jsonl
+  roll-vec eval check roll_vec/Sokoban-v0 --split test
+"""
+
+_EXAMPLES = """\
+examples:
+  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
+      --out mine.jsonl
+  roll-vec eval run roll_vec/Countdown-v0 --split test --num-episodes 500 \\
+      --policy http://localhost:8000/v1 --model NAME --out model.jsonl
+"""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "eval",
-        help="evaluate a policy on a fixed set of episodes, and compare policies",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+    parent = commands.add_parser(
+        "eval", help=_SUMMARY, description=f"{_SUMMARY.capitalize()}.", epilog=_EPILOG
     )
-    add_arguments(parser)
-    parser.set_defaults(run=_run)
+    inner = parent.add_commands()
+    parser = inner.add_parser(
+        "run",
+        help="play the episodes of a split",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+    )
+    parser.take("ID")
+    parser.take("--split", metavar="NAME", required=True, help="the set of episodes")
+    parser.take("--policy")
+    parser.take("--seed", help="seed of the random policy")
+    parser.take("--num-episodes")
+    most = f"as many as episodes, at most {_MAX_ENVS}"
+    parser.take("--num-envs", help=f"stepped at once, for speed (default: {most})")
+    parser.take("--threads")
+    parser.take("-o", help="keyword that leaves the task as it is; may be repeated")
+    parser.take("--out", metavar="FILE.jsonl", help="write the results, a line each")
+    parser.take(
+        "--retry-faults",
+        action="store_true",
+        help="play episodes again that ended by a fault in the file of --out",
+    )
+    parser.take("--quiet")
+    parser.take_chat()
+    parser.set_defaults(run=_evaluate)
+
+    parser = inner.add_parser(
+        "list", help="list splits", description="List the splits of an id, or of all."
+    )
+    parser.take("ID", nargs="?", help="the id (default: all)")
+    parser.set_defaults(run=_list)
+
+    parser = inner.add_parser(
+        "check",
+        help="compute the digest of a split",
+        description="Compute the digest of a split, and compare it with its name's.",
+    )
+    parser.take("ID")
+    parser.take("--split", metavar="NAME", required=True, help="the set of episodes")
+    parser.take("-o", help="of WebShop: products and the other files of a shop")
+    parser.set_defaults(run=_check)
+
+    parser = inner.add_parser(
+        "compare",
+        help="compare two files of results",
+        description="Print the differences between two files of results, B minus A.",
+    )
+    for name in "AB":
+        parser.take(name, type=Path, help="a file of roll-vec eval run --out")
+    parser.take(
+        "--common",
+        action="store_true",
+        help="compare the episodes that both files have; without it, others are an "
+        "error",
+    )
+    parser.set_defaults(run=_compare)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    changes = arguments.changes.keys()
-    if arguments.compare is not None:
-        unread = changes - {"compare", "common", "quiet"}
-        refuse_arguments(arguments, unread, "with --compare")
-        return _compare(arguments)
-    refuse_arguments(arguments, ["common"], "without --compare A B")
-    split_ids = _split_ids(arguments.id)
-    if arguments.list or arguments.split is None:
-        reason = "with --list" if arguments.list else "without --split NAME"
-        refuse_arguments(arguments, changes - {"id", "list"}, reason)
-        sys.stdout.write(split_table(split_ids))
-        return 0
-    if arguments.id is None:
-        raise argument_error("ID", "expected the id of the split")
-    split, keywords = _find_split(split_ids[0], arguments)
-    if arguments.check:
-        unread = changes - {"id", "split", "options", "check"}
-        refuse_arguments(arguments, unread, "with --check")
-        return _check(split)
-    return _evaluate(split, keywords, arguments)
+def _list(arguments: argparse.Namespace) -> int:
+    """Write the splits of one id or of all, a line for each."""
+    ids = list(SPLITS) if arguments.id is None else [_id_with_splits(arguments.id)]
+    rows = [("id", "split", "episodes", "digest", "episodes are")]
+    rows += [
+        (
+            id,
+            split.name,
+            f"{len(split):,}",
+            split.digest[:_DIGEST_CHARS] or _NO_VALUE,
+            split.title,
+        )
+        for id in ids
+        for split in splits_of(id).values()
+    ]
+    sys.stdout.write(format_rows(rows, "<<><", sys.stdout))
+    return 0
 
 
-def _split_ids(env_id: str | None) -> list[str]:
-    """Return the ids to list: one, or all."""
-    if env_id is None:
-        return list(SPLITS)
+def _id_with_splits(env_id: str) -> str:
     name = find_spec(full_id(env_id)).id
     if not splits_of(name):
         text = f"expected an id with splits: {', '.join(SPLITS)}, got {env_id!r}"
         raise argument_error("ID", text)
-    return [name]
+    return name
 
 
-def _find_split(
-    env_id: str, arguments: argparse.Namespace
-) -> tuple[Split, dict[str, Any]]:
+def _find_split(arguments: argparse.Namespace) -> tuple[Split, dict[str, Any]]:
     """Return the split, and the keywords that are not of its shop."""
+    env_id = _id_with_splits(arguments.id)
     splits = splits_of(env_id)
     if arguments.split not in splits:
         text = f"expected a split of {env_id}: {', '.join(splits)}"
@@ -121,8 +201,11 @@ def _find_split(
     return find_split(env_id, arguments.split, **shop), keywords
 
 
-def _check(split: Split) -> int:
+def _check(arguments: argparse.Namespace) -> int:
     """Compute the digest of a split and compare it with the one of its name."""
+    split, keywords = _find_split(arguments)
+    if keywords:
+        raise argument_error("-o", f"expected files of a shop, got {[*keywords]}")
     digest = split.compute_digest()
     if digest == split.digest:
         sys.stdout.write(f"{split.id} {split.name}: {digest}\n")
@@ -135,12 +218,12 @@ def _check(split: Split) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    first, second = arguments.compare
-    if not arguments.quiet:
-        require("rich", "a comparison without --quiet")
+    require("rich", "a comparison")
+    first, second = arguments.a, arguments.b
     comparison = compare_results(first, second, only_common=arguments.common)
-    if not arguments.quiet:
-        _print(comparison_table(comparison, str(first), str(second)))
+    header = comparison.headers[0]
+    rows = _comparison_rows(comparison, str(first), str(second))
+    print_table(f"{header.id} {header.split}", rows)
     return 0
 
 
@@ -154,19 +237,18 @@ class _Plan:
     envs: Any
 
 
-def _evaluate(
-    split: Split, keywords: dict[str, Any], arguments: argparse.Namespace
-) -> int:
+def _evaluate(arguments: argparse.Namespace) -> int:
+    split, keywords = _find_split(arguments)
     check_target("--out", arguments.out)
     if arguments.out is None:
         refuse_arguments(arguments, ["retry_faults"], "without --out FILE.jsonl")
     if not arguments.quiet:
         require("rich", "an evaluation without --quiet")
-    total = len(split) if arguments.num is None else arguments.num
+    total = len(split) if arguments.num_episodes is None else arguments.num_episodes
     if total > len(split):
         text = f"expected at most {len(split):,}, the episodes of {split.name}"
-        raise argument_error("--num", f"{text}, got {total}")
-    text = "random" if arguments.policy is None else arguments.policy
+        raise argument_error("--num-episodes", f"{text}, got {total}")
+    text = arguments.policy
     make = _plan_chat if is_endpoint(text) else _plan
     plan = make(split, keywords, text, total, arguments)
     header = None
@@ -175,10 +257,10 @@ def _evaluate(
         # A published file says nothing about the machine.
         del versions["platform"]
         header = ResultHeader.of(split, plan.keywords, plan.policy, versions)
-    progress = _Progress(total)
+    account = _Account(total)
     try:
-        with episode_bar(total, arguments.quiet) as show:
-            progress.show = show
+        with progress(arguments.quiet) as show:
+            account.show = show
             records = evaluate(
                 split,
                 plan.play,
@@ -186,15 +268,15 @@ def _evaluate(
                 header=header,
                 path=arguments.out,
                 retry_faults=arguments.retry_faults,
-                on_progress=progress,
+                on_progress=account,
             )
     except KeyboardInterrupt:
-        say_error(f"interrupted after {progress.describe(arguments.out)}")
+        say_error(f"interrupted after {account.describe(arguments.out)}")
         return INTERRUPTED
     except ChatError as error:
         if error.is_refusal:
             raise argument_error("--policy", f"{text}: {one_line(error)}") from error
-        say_error(f"error: {one_line(error)}, after {progress.describe(arguments.out)}")
+        say_error(f"error: {one_line(error)}, after {account.describe(arguments.out)}")
         return FAILURE
     except (InvalidActionError, InvalidFileError) as error:
         name = "--policy" if isinstance(error, InvalidActionError) else "--out"
@@ -202,7 +284,8 @@ def _evaluate(
     finally:
         plan.envs.close()
     if not arguments.quiet:
-        _print(result_table(split, plan.policy, records, progress.rate()))
+        rows = _result_rows(split, plan.policy, records, account.rate())
+        print_table(f"{split.id} {split.name}", rows)
     return _verdict(records)
 
 
@@ -227,7 +310,7 @@ def _plan(
 ) -> _Plan:
     """Make environments and a policy that acts in a batch."""
     refuse_chat(arguments)
-    num_envs = min(total, arguments.num_envs or MAX_ENVS)
+    num_envs = min(total, arguments.num_envs or _MAX_ENVS)
     envs = _make_envs(split, num_envs, keywords, arguments)
     try:
         policy = make_turn_policy(text, envs, arguments.seed)
@@ -287,7 +370,7 @@ def _make_envs(
         raise UsageError(message) from error
 
 
-class _Progress:
+class _Account:
     """Counts episodes and seconds, and moves the progress bar."""
 
     def __init__(self, total: int) -> None:
@@ -301,7 +384,9 @@ class _Progress:
         self._num_done, self._num_played = num_done, num_played
         self._seconds = time.perf_counter() - self._start
         if self.show is not None:
-            self.show(num_done, num_played, self._seconds)
+            rate = self.rate()
+            text = "" if rate is None else f"{rate:,.1f}/s"
+            self.show("episodes", num_done, self._total, text)
 
     def rate(self) -> float | None:
         """Return episodes a second; None if none was played."""
@@ -317,7 +402,92 @@ class _Progress:
         return f"{text}; the same command goes on with {str(out)!r}"
 
 
-def _print(table: Any) -> None:
-    from rich.console import Console
+def _result_rows(
+    split: Split,
+    policy: Mapping[str, Any],
+    records: Sequence[EpisodeRecord],
+    rate: float | None,
+) -> list[tuple[str, str]]:
+    """Return the table of an evaluation.
 
-    Console().print(table)
+    Parameters
+    ----------
+    split : Split
+    policy : mapping
+        Of the header.
+    records : sequence of EpisodeRecord
+    rate : float or None
+        Episodes a second; None: all were in the file.
+    """
+    results = EpisodeResults.of(records)
+    rows = [
+        ("mean return", _number(results.mean_return())),
+        ("success rate", _percent(results.success_rate())),
+        ("mean length", f"{np.mean(results.lengths):,.1f}"),
+        ("episodes", f"{len(records):,}"),
+        ("faults", f"{np.count_nonzero(results.faults):,}"),
+        ("episodes/s", _NO_VALUE if rate is None else f"{rate:,.1f}"),
+        ("policy", _describe(policy)),
+        ("digest", split.digest[:_DIGEST_CHARS]),
+    ]
+    first = next((one.fault for one in records if one.fault is not None), None)
+    if first is not None:
+        rows.insert(5, ("first fault", one_line(first)))
+    return rows
+
+
+def _comparison_rows(
+    comparison: Comparison, first: str, second: str
+) -> list[tuple[str, str]]:
+    """Return the table of two files of results, A and B."""
+    returns = [results.mean_return() for results in comparison.results]
+    rates = [results.success_rate() for results in comparison.results]
+    only_first, only_second = comparison.discordant()
+    return [
+        ("A", f"{first}: {_describe(comparison.headers[0].policy)}"),
+        ("B", f"{second}: {_describe(comparison.headers[1].policy)}"),
+        ("episodes", f"{len(comparison):,}"),
+        ("success rate of A", _percent(rates[0])),
+        ("success rate of B", _percent(rates[1])),
+        ("success, B - A", _points(comparison.success_difference())),
+        ("only A solves", f"{only_first:,}"),
+        ("only B solves", f"{only_second:,}"),
+        ("McNemar's exact p", _probability(comparison.p_value())),
+        ("mean return of A", _number(returns[0])),
+        ("mean return of B", _number(returns[1])),
+        ("return, B - A", _number(comparison.return_difference())),
+    ]
+
+
+def _describe(policy: Mapping[str, Any]) -> str:
+    """Return a policy on one line, without what is not set."""
+    name, *others = policy.items()
+    parts = [f"{key} {value}" for key, value in others if value is not None]
+    return ", ".join([str(name[1]), *parts])
+
+
+def _number(interval: Interval) -> str:
+    value, *ends = (f"{x:.4f}" for x in interval)
+    return _with_ends(interval, value, ends)
+
+
+def _percent(interval: Interval) -> str:
+    value, *ends = (f"{100 * x:.2f}" for x in interval)
+    return _with_ends(interval, f"{value} %", ends)
+
+
+def _points(interval: Interval) -> str:
+    value, *ends = (f"{100 * x:+.2f}" for x in interval)
+    return _with_ends(interval, f"{value} percentage points", ends)
+
+
+def _probability(value: float) -> str:
+    # The least numbers of float64 are near 1e-308.
+    return f"{value:.3g}" if value > 0 else "below 1e-300"
+
+
+def _with_ends(interval: Interval, value: str, ends: Sequence[str]) -> str:
+    """Return an estimate, with the ends of its interval if it has any."""
+    if not math.isfinite(interval.low):
+        return f"{value} (no interval)"
+    return f"{value} (95 %: {ends[0]} to {ends[1]})"

@@ -4,82 +4,86 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
-from roll_vec.cli._arguments import add_option_argument, integer_from, refuse_arguments
-from roll_vec.cli._chat_arguments import add_chat_arguments
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
     UsageError,
     argument_error,
+    require,
     say_error,
 )
-from roll_vec.cli._export_sources import make_source
-from roll_vec.cli._files import write_errors
-from roll_vec.cli._imports import require
-from roll_vec.cli._policies import ENDPOINT_FORM, FORMS
-from roll_vec.cli._progress import progress_bars, waiting
-from roll_vec.cli._signals import ending_signals
+from roll_vec.cli._files import ending_signals, write_errors
+from roll_vec.cli._options import POLICY_HELP, integer_from, refuse_arguments
+from roll_vec.cli._policies import (
+    is_endpoint,
+    make_endpoint,
+    make_turn_policy,
+    refuse_chat,
+)
+from roll_vec.cli._tables import count, progress
+from roll_vec.cli.replay import open_run
 from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
-from roll_vec.evaluation import ChatError
+from roll_vec.evaluation import ChatError, play_chat
 from roll_vec.export import (
     FORMATS,
     NUM_ENVS,
     ExportResult,
+    Source,
     TooFewSuccessesError,
     VerificationError,
     export,
+    player_source,
+    policy_source,
+    recorded_source,
     verify,
 )
-from roll_vec.recordings.environments import search_here
+from roll_vec.recordings import read_trajectories
+from roll_vec.recordings.environments import (
+    find_spec,
+    full_id,
+    is_pooled,
+    make_or_refuse,
+    search_here,
+)
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.trajectories import Trajectory
 
 __all__ = ["add_parser"]
 
+# Rows, unless --num-rows says otherwise.
+_NUM_ROWS = 1000
+# Keywords of games on grids, for formats of texts.
+_TEXTS = {
+    "obs_mode": "text",
+    "action_mode": "text",
+    "action_pattern": "<answer>(.*?)</answer>",
+}
 # Names of arguments in errors of `roll_vec.export`.
 _ARGUMENTS = {
     "format": "--format",
-    "num": "--num",
+    "num": "--num-rows",
     "out": "--out",
     "start_seed": "--seed",
 }
-_SECONDS_PER_UPDATE = 0.1
 
 _DESCRIPTION = """\
 Write episodes as training data, one row an episode: of a policy, or of a run
-that roll-vec rollout --save has recorded. Every row has its seed, its return
-and whether it is a success. Row k plays the seed of --seed plus k; with
---only-success, the k-th success.
-
-The same command writes the same bytes, whatever --num-envs and the threads are.
-After Ctrl-C, or any other end, the same command goes on where it was: the rows
-so far are in the folder OUT.partial. Another command with the same --out is
-refused.
+that roll-vec rollout --out has recorded. Row k plays the seed of --seed plus k;
+with --only-success, the k-th success. The same command writes the same bytes;
+after any end it goes on where it was: OUT.partial has the rows so far.
 """
 
 _EPILOG = """\
-formats:
+formats (docs/data.md):
 %(formats)s
 
-For messages a game on a grid gets the keywords obs_mode=text, action_mode=text
-and action_pattern=<answer>(.*?)</answer>; -o changes them.
-
 examples:
-  roll-vec export roll_vec/Sokoban-v0 --policy oracle --num 1000 \\
-      --out train.jsonl
-  roll-vec export roll_vec/Countdown-v0 --policy my_agent:act --only-success \\
-      --num 1000 --out train.jsonl
-  roll-vec export roll_vec/Sokoban-v0 --policy oracle --format parquet \\
-      --num 1000 --out train.parquet --verify
-  roll-vec export roll_vec/FrozenLake-v1 --policy oracle --format minari \\
-      --num 1000 --out ~/.minari/datasets/lake-oracle-v0
-  roll-vec export roll_vec/Countdown-v0 --only-success --num 1000 --model NAME \\
-      --policy http://localhost:8000/v1 --out model.jsonl
-  roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
+  roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl --verify
   roll-vec export run.npz --format parquet --out run.parquet
   roll-vec export train.jsonl --verify
 """
@@ -94,68 +98,39 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG % {"formats": names},
     )
-    parser.add_argument(
-        "source",
-        metavar="ID|FILE",
-        help="registered gymnasium id, or the .npz file of a recorded run; without "
-        "--out the complete export that --verify checks",
+    parser.take(
+        "ID|FILE",
+        dest="source",
+        help="registered id, or the .npz file of a run; without --out the complete "
+        "export that --verify checks",
     )
-    parser.add_argument(
-        "--format",
-        choices=tuple(FORMATS),
-        default="messages",
-        help="see below (default: %(default)s)",
+    parser.take(
+        "--format", choices=tuple(FORMATS), default="messages", help="see below"
     )
-    parser.add_argument("--out", type=Path, metavar="PATH", help="what is written")
-    parser.add_argument(
-        "--num",
-        type=integer_from(1),
-        metavar="N",
-        help="rows (default: 1000; of a recorded run, all)",
-    )
-    parser.add_argument(
-        "--policy",
-        default=None,
-        metavar="POLICY",
-        help=f"{FORMS}, or {ENDPOINT_FORM}; see roll-vec eval --help (default: oracle)",
-    )
-    parser.add_argument(
+    parser.take("--out", metavar="PATH", help="what is written")
+    parser.take("--num-rows", help=f"rows (default: {_NUM_ROWS:,}; of a run, all)")
+    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: oracle)")
+    parser.take(
         "--only-success",
         action="store_true",
         help="leave out the other episodes, and say how many there were",
     )
-    parser.add_argument(
+    parser.take(
         "--max-episodes",
-        type=integer_from(1),
         metavar="N",
+        type=integer_from(1),
         help="give up after N episodes (default: 100 for each row)",
     )
-    parser.add_argument(
-        "--seed",
-        type=integer_from(0),
-        default=0,
-        metavar="N",
-        help="seed of the first episode, and of a random policy (default: %(default)s)",
+    parser.take("--seed", "-o")
+    parser.take("--num-envs", help=f"stepped at once, for speed (default: {NUM_ENVS})")
+    parser.take(
+        "--verify", action="store_true", help="play each row again, and compare"
     )
-    add_option_argument(parser)
-    parser.add_argument(
-        "--num-envs",
-        type=integer_from(1),
-        metavar="N",
-        help=f"environments stepped at once; changes no row (default: {NUM_ENVS})",
-    )
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="play each row again, and compare return, success, steps and observations",
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace a complete export"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    add_chat_arguments(parser)
+    parser.take("--overwrite", action="store_true", help="replace a complete export")
+    parser.take("--quiet")
     # The same command goes on, so that a failure need not cost an episode.
-    parser.set_defaults(run=_run, on_error="raise")
+    parser.take_chat(on_error="raise")
+    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -175,42 +150,23 @@ def _run(arguments: argparse.Namespace) -> int:
     return code
 
 
-@contextmanager
-def _bar(task: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar; the function in it takes the count so far."""
-    if total is None or quiet:
-        with waiting(f"{task} ...", quiet):
-            yield lambda _: None
-        return
-    due = 0.0
-    with progress_bars() as update:
-
-        def show(count: int) -> None:
-            nonlocal due
-            # A bar costs more than a row.
-            if monotonic() >= due:
-                due = monotonic() + _SECONDS_PER_UPDATE
-                update(task, count, total)
-
-        yield show
-
-
 def _export(arguments: argparse.Namespace) -> int:
     """Write the file, and a line about it."""
-    source, num = make_source(arguments)
+    source, num = _make_source(arguments)
     rows = 0
     start = perf_counter()
     try:
         with (
             write_errors("--out", arguments.out),
             ending_signals(),
-            _bar("rows", num, arguments.quiet) as show,
+            progress(arguments.quiet) as show,
         ):
 
             def on_progress(totals: Any) -> None:
                 nonlocal rows
                 rows = totals.rows
-                show(rows)
+                if show is not None:
+                    show("rows", rows, num)
 
             result = export(
                 arguments.out,
@@ -247,12 +203,17 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
     # The ids of the file may name modules.
     search_here()
     try:
-        with _bar("playing the rows again", None, arguments.quiet) as show:
+        with progress(arguments.quiet) as show:
+
+            def on_progress(rows: int) -> None:
+                if show is not None:
+                    show("rows played again", rows, None)
+
             rows, without_seed = verify(
                 path,
                 arguments.format,
                 num_envs=arguments.num_envs or NUM_ENVS,
-                on_progress=show,
+                on_progress=on_progress,
             )
     except OSError as error:
         text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
@@ -262,7 +223,7 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
         return FAILURE
     replayed = rows - without_seed
     verb = "replays" if replayed == 1 else "replay"
-    line = f"verified: {_count(replayed, 'row', 'rows')} {verb} to the bit"
+    line = f"verified: {count(replayed, 'row')} {verb} to the bit"
     if without_seed:
         line += f"; {without_seed:,} rows have no seed that begins them"
     sys.stdout.write(f"{line}\n")
@@ -282,17 +243,13 @@ def _report(
     if totals.faults:
         lines.append(f"left out: {totals.faults:,} episodes that ended by an error")
     rate = (totals.rows - result.rows_before) / seconds
-    rows = _count(totals.rows, "row", "rows")
-    successes = _count(totals.successes, "success", "successes")
+    rows = count(totals.rows, "row")
+    successes = count(totals.successes, "success", "successes")
     lines.append(
         f"{arguments.out}: {rows}, {successes}, mean return {result.mean_return:.4g}, "
         f"{rate:,.0f} rows/s"
     )
     return lines
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _as_argument(error: InvalidOptionError) -> UsageError:
@@ -301,3 +258,97 @@ def _as_argument(error: InvalidOptionError) -> UsageError:
     if name not in _ARGUMENTS:
         return UsageError(str(error))
     return argument_error(_ARGUMENTS[name], text)
+
+
+def _make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
+    """Return the episodes to export, and the number of rows; None: all.
+
+    Raises
+    ------
+    UsageError
+        If an argument cannot be used.
+    InvalidFileError
+        If the file of a run is damaged.
+    MissingExtraError
+    """
+    if arguments.source.lower().endswith(".npz"):
+        return _recorded(arguments), arguments.num_rows
+    id = full_id(arguments.source)
+    spec = find_spec(id)
+    keywords = dict(arguments.options)
+    policy = arguments.policy or "oracle"
+    if spec.id not in ENVIRONMENTS:
+        text = f"expected an id of this package or of roll_vec.register, got {id!r}"
+        raise argument_error("ID", text)
+    needs_texts = FORMATS[arguments.format].needs_texts or is_endpoint(policy)
+    if needs_texts and not is_pooled(spec):
+        keywords = {**_TEXTS, **keywords}
+    make = _chat_source if is_endpoint(policy) else _policy_source
+    source = make_or_refuse(id, lambda: make(id, policy, keywords, arguments))
+    return source, arguments.num_rows or _NUM_ROWS
+
+
+def _policy_source(
+    id: str, policy: str, keywords: dict[str, Any], arguments: argparse.Namespace
+) -> Source:
+    """Return the episodes of a policy that acts in a batch."""
+    refuse_chat(arguments)
+    return policy_source(
+        id,
+        lambda envs: make_turn_policy(policy, envs, arguments.seed),
+        policy,
+        keywords=keywords,
+        start_seed=arguments.seed,
+        num_envs=arguments.num_envs or NUM_ENVS,
+    )
+
+
+def _chat_source(
+    id: str, policy: str, keywords: dict[str, Any], arguments: argparse.Namespace
+) -> Source:
+    """Return the episodes of a model behind an endpoint."""
+    endpoint = make_endpoint(policy, arguments)
+
+    def play(envs: Any, seeds: Sequence[int], first: int) -> Iterator[Trajectory]:
+        del first
+        return play_chat(
+            envs,
+            seeds,
+            endpoint,
+            history=arguments.history,
+            on_error=arguments.on_error,
+        )
+
+    facts = {**endpoint.to_json(), "history": arguments.history}
+    return player_source(
+        id,
+        play,
+        {"policy": arguments.model, "endpoint": facts},
+        keywords=keywords,
+        start_seed=arguments.seed,
+        num_envs=arguments.concurrency,
+    )
+
+
+def _recorded(arguments: argparse.Namespace) -> Source:
+    """Return the episodes of a recorded run."""
+    read = {"source", "format", "out", "num_rows", "only_success"}
+    read |= {"verify", "overwrite", "quiet"}
+    # --verify reads --num-envs, and --num-rows reads --max-episodes.
+    read |= {"num_envs"} if arguments.verify else set()
+    read |= {"max_episodes"} if arguments.num_rows is not None else set()
+    unread = arguments.changes.keys() - read
+    refuse_arguments(arguments, unread, "with a recorded run")
+    path = Path(arguments.source)
+    run = open_run(path, "FILE")
+    files = {name: file.path for name, file in run.setup.data_files.items()}
+    envs = run.setup.make_batch()
+    envs.close()
+    return recorded_source(
+        run.setup.id,
+        {**run.setup.options, **files},
+        envs.single_observation_space,
+        envs.single_action_space,
+        lambda: read_trajectories(run),
+        path,
+    )

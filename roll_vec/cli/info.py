@@ -1,14 +1,16 @@
-"""``roll-vec info``: an environment's spaces, keywords, rewards, ends and infos."""
+"""``roll-vec info`` and ``roll-vec envs``: one environment explained, or all listed."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+import textwrap
 from typing import Any
 
-from roll_vec.cli._arguments import add_option_argument
-from roll_vec.recordings.environments import full_id, make_or_refuse
+from roll_vec.cli._tables import format_rows
+from roll_vec.recordings.environments import full_id, import_module, make_or_refuse
+from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["add_parser"]
 
@@ -23,7 +25,20 @@ examples:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the subparsers of the program."""
+    """Add both commands to the subparsers of the program."""
+    parser = commands.add_parser(
+        "envs",
+        help="list the environments",
+        description="List the ids that roll_vec registers, each with its step limit.\n"
+        '"roll-vec info ID" explains one, with its keywords.',
+        epilog="examples:\n  roll-vec envs\n  roll-vec envs my_module\n",
+    )
+    parser.take(
+        "MODULE",
+        nargs="?",
+        help="import this module first, and list what it registers, too",
+    )
+    parser.set_defaults(run=_list)
     parser = commands.add_parser(
         "info",
         help="explain an environment: spaces, keywords, rewards, ends, infos",
@@ -31,24 +46,31 @@ def add_parser(commands: Any) -> None:
         "sources.\nOf other packages' ids it shows all that is known.",
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "id",
-        metavar="ID",
-        help="a registered id; without a version, the newest; module:ID imports the "
-        "module that registers it first",
+    parser.take("ID", "--json")
+    parser.take(
+        "-o",
+        help="keyword of the environment: spaces and rewards are then those with it; "
+        "may be repeated",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="write it as JSON, for programs"
-    )
-    add_option_argument(
-        parser,
-        "keyword of the environment: spaces and rewards are then those with it; may be "
-        "repeated",
-    )
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_info)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _list(arguments: argparse.Namespace) -> int:
+    if arguments.module is not None:
+        import_module(arguments.module.removesuffix(":"))
+    rows = []
+    for environment in ENVIRONMENTS.values():
+        limit = environment.max_episode_steps
+        text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
+        rows.append((environment.id, "-" if limit is None else str(limit), text))
+    sys.stdout.write(format_rows(rows, "<>", sys.stdout))
+    sys.stdout.write(
+        "\nThe number is the step limit.  Keywords and rewards: roll-vec info ID\n"
+    )
+    return 0
+
+
+def _info(arguments: argparse.Namespace) -> int:
     # It imports numba, which other commands do without.
     from roll_vec.descriptions import describe_env, format_description
 

@@ -9,38 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.cli._arguments import (
-    PathArgument,
-    add_option_argument,
-    integer_from,
-    number_ranges,
-    refuse_arguments,
-)
-from roll_vec.cli._errors import argument_error
+from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
-from roll_vec.cli._imports import require
 from roll_vec.cli._level_games import (
     LEVEL_SUFFIXES,
     LevelGame,
     SokobanLevels,
     game_of_id,
 )
-from roll_vec.cli._level_help import DESCRIPTIONS, EPILOGS, SUMMARY
-from roll_vec.cli._level_sources import (
+from roll_vec.cli._levels import (
     MAX_LEVELS,
-    draw_levels,
-    open_source,
-)
-from roll_vec.cli._level_stats import (
     MAX_PLAYERS,
     Measurement,
+    draw_levels,
     measure,
+    open_source,
     stats_tables,
     write_csv,
 )
-from roll_vec.cli._picture import MAX_BOARDS, draw_boards
-from roll_vec.cli._progress import progress_bars
-from roll_vec.progress import listen
+from roll_vec.cli._options import integer_from, number_ranges, refuse_arguments
+from roll_vec.cli._pictures import MAX_BOARDS, draw_boards
+from roll_vec.cli._tables import progress
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.stacked.level_archives import SUFFIX, write_archive
@@ -52,159 +41,146 @@ _SHEET = 16
 # Columns of a screen that no table fills.
 _NO_LIMIT = 10_000
 
+_SUMMARY = "make, show, measure and write sets of levels"
+
+_EPILOG = """\
+Levels are those of roll_vec/Sokoban-v0 or of roll_vec/RandomFrozenLake-v0. A
+SOURCE is a file or a folder of levels, or an id, whose level n is that of seed
+n. Beside an id, -o takes all its keywords; beside a file, which has its levels
+already, max_episode_steps, max_steps, render_scale, and is_slippery of lakes.
+
+files (docs/levels.md), all of them played with -o levels=FILE:
+  .txt .xsb .sok   Sokoban: rows of # @ + $ * . and space; a level ends at a
+                   blank line or at one that begins with ";"
+  .txt             lakes: rows of S F H G, likewise
+  .npz             an array "levels"
+"""
+
+_EXAMPLES = """\
+
+examples:
+  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 1000 --out train.txt
+  roll-vec levels show train.txt --levels 0-24 --out sheet.png
+  roll-vec levels stats train.txt --out train.csv
+  roll-vec levels export roll_vec/Sokoban-v0 --levels 3,7,10-12 --out few.txt
+  roll-vec play roll_vec/Sokoban-v0 -o levels=train.txt --seed 3
+"""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parent = commands.add_parser(
         "levels",
-        help=SUMMARY,
-        description=f"{SUMMARY.capitalize()}.",
-        epilog=EPILOGS[""],
+        help=_SUMMARY,
+        description=f"{_SUMMARY.capitalize()}.",
+        epilog=_EPILOG + _EXAMPLES,
     )
     inner = parent.add_commands()
-    for add in (_add_make, _add_show, _add_stats, _add_export):
-        add(inner)
 
+    def add(name: str, run: Any, help: str, description: str) -> Any:
+        parser = inner.add_parser(
+            name, help=help, description=description, epilog=_EPILOG
+        )
+        parser.set_defaults(run=run)
+        return parser
 
-def _add_make(commands: Any) -> None:
-    parser = commands.add_parser(
+    def take_source(parser: Any, default: str, max_levels: int = MAX_LEVELS) -> None:
+        parser.take("SOURCE", help="a file or a folder of levels, or an id")
+        parser.take(
+            "--levels",
+            type=number_ranges(max_levels),
+            metavar="NUMBERS",
+            help="such as 0-15,40: numbers of a file's levels, from 0, or seeds of an "
+            f"id (default: {default})",
+        )
+        parser.take("-o")
+
+    some = "all of a file, the first 100 of an id"
+    out = f"the file: {SUFFIX}, or text as {', '.join(LEVEL_SUFFIXES[1:])}"
+    parser = add(
         "make",
-        help="generate levels and write them to a file",
-        description=DESCRIPTIONS["make"],
-        epilog=EPILOGS["make"],
+        _make,
+        "generate levels and write them to a file",
+        "Generate the levels that an environment with the keywords num_levels=N and\n"
+        "start_level=S plays: level n of the file is that of seed S + n.",
     )
-    parser.add_argument(
-        "id", metavar="ID", help="for example roll_vec/Sokoban-v0 or roll_vec/Sokoban"
-    )
-    parser.add_argument(
+    parser.take("ID", "-o")
+    parser.take(
         "--num-levels",
         type=integer_from(1, MAX_LEVELS),
         default=1000,
         metavar="N",
-        help="levels to generate (default: %(default)s)",
+        help="levels to generate",
     )
-    parser.add_argument(
+    parser.take(
         "--start-level",
         type=integer_from(0),
         default=0,
         metavar="S",
-        help="seed of the first level (default: %(default)s)",
+        help="seed of the first level",
     )
-    add_option_argument(parser)
-    _add_out(parser)
-    parser.set_defaults(run=_make)
+    parser.take("--out", required=True, help=out)
 
-
-def _add_show(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add(
         "show",
-        help="draw a sheet of boards, or write them as text on the screen",
-        description=DESCRIPTIONS["show"],
-        epilog=EPILOGS["show"],
+        _show,
+        "draw a sheet of boards, or write them as text",
+        "Draw the boards of levels side by side as a picture, in rows from left to\n"
+        "right; or write them on the screen as text, in the format of a file.",
     )
-    _add_source(parser, f"the first {_SHEET}", MAX_BOARDS)
-    parser.add_argument(
+    take_source(parser, f"the first {_SHEET}", MAX_BOARDS)
+    parser.take(
         "--out",
-        type=PathArgument(*PICTURE_SUFFIXES),
         default=Path("levels.png"),
-        metavar="FILE",
         help=f"the picture: {', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its "
-        "boards (default: %(default)s)",
+        "boards",
     )
-    parser.add_argument(
-        "--text", action="store_true", help="write text on the screen, and no picture"
-    )
-    parser.set_defaults(run=_show)
+    parser.take("--text")
 
-
-def _add_stats(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add(
         "stats",
-        help="measure how difficult levels are",
-        description=DESCRIPTIONS["stats"],
-        epilog=EPILOGS["stats"],
+        _stats,
+        "measure how difficult levels are",
+        "Measure levels: the fewest moves and the fewest pushes that solve a Sokoban\n"
+        "level, by an exact search; the chance of the best player to reach the goal\n"
+        "of a lake; and how often random players succeed within the step limit of\n"
+        "the environment (-o max_episode_steps=N).",
     )
-    _add_source(parser, "all of a file, the first 100 of an id")
-    parser.add_argument(
+    take_source(parser, some)
+    parser.take(
         "--random-episodes",
         type=integer_from(0, MAX_PLAYERS),
         default=100,
         metavar="N",
-        help="episodes of random actions in each level (default: %(default)s)",
+        help="episodes of random actions in each level",
     )
-    parser.add_argument(
-        "--seed",
-        type=integer_from(0),
-        default=0,
-        metavar="N",
-        help="seed of the random actions (default: %(default)s)",
-    )
-    parser.add_argument(
+    parser.take("--seed", help="seed of the random actions")
+    parser.take(
         "--max-states",
         type=integer_from(1),
         metavar="N",
         help="positions after which the search gives a Sokoban level up (default: the "
         "solver's own bound)",
     )
-    parser.add_argument(
-        "--threads",
-        type=integer_from(1),
-        metavar="N",
-        help="threads (default: one for each core)",
-    )
-    parser.add_argument(
-        "--rows",
+    parser.take("--threads", help="threads (default: one for each core)")
+    parser.take(
+        "--num-rows",
         type=integer_from(0),
         default=20,
-        metavar="N",
-        help="levels in the table on the screen (default: %(default)s)",
+        help="levels in the table on the screen",
     )
-    parser.add_argument(
-        "--csv",
-        type=PathArgument(".csv"),
-        metavar="FILE",
-        help="write a row for each level",
-    )
-    parser.set_defaults(run=_stats)
+    parser.take("--out", metavar="FILE.csv", help="write a row for each level")
 
-
-def _add_export(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add(
         "export",
-        help="write levels in another format",
-        description=DESCRIPTIONS["export"],
-        epilog=EPILOGS["export"],
+        _export,
+        "write levels in another format",
+        "Write levels as text or as .npz. The keyword levels reads the file back as\n"
+        "the same levels: smaller ones of a set stay padded with wall to the size of\n"
+        "the largest.",
     )
-    _add_source(parser, "all of a file, the first 100 of an id")
-    _add_out(parser)
-    parser.set_defaults(run=_export)
-
-
-def _add_source(parser: Any, default: str, most: int = MAX_LEVELS) -> None:
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        help="a file or a folder of levels, or an id; see below",
-    )
-    parser.add_argument(
-        "--levels",
-        type=number_ranges(most),
-        metavar="NUMBERS",
-        help=f"such as 0-15,40: numbers of a file's levels, from 0, or seeds "
-        f"of an id (default: {default})",
-    )
-    add_option_argument(parser)
-
-
-def _add_out(parser: Any) -> None:
-    parser.add_argument(
-        "--out",
-        type=PathArgument(*LEVEL_SUFFIXES),
-        required=True,
-        metavar="FILE",
-        help="the file, in the format of its suffix: "
-        f"{SUFFIX}, or text as {', '.join(LEVEL_SUFFIXES[1:])}",
-    )
+    take_source(parser, some)
+    parser.take("--out", required=True, help=out)
 
 
 def _make(arguments: argparse.Namespace) -> int:
@@ -222,7 +198,7 @@ def _make(arguments: argparse.Namespace) -> int:
             raise argument_error("-o", text)
     options = {**arguments.options, "num_levels": count, "start_level": start}
     require("rich", "roll-vec levels")
-    with progress_bars() as progress, listen(progress):
+    with progress():
         levels = draw_levels(arguments.id, game, options, np.arange(count))
     _write(game, levels, arguments.out)
     seeds = f"seeds {start} to {start + count - 1}"
@@ -238,7 +214,7 @@ def _show(arguments: argparse.Namespace) -> int:
         check_suffix("--out", arguments.out)
         require("pillow", "a sheet of levels without --text", module="PIL.Image")
     source = open_source(
-        arguments.source, arguments.options, arguments.levels, most=_SHEET
+        arguments.source, arguments.options, arguments.levels, max_levels=_SHEET
     )
     if arguments.text:
         _say(source.game.format_text(source.levels, source.numbers), end="")
@@ -258,14 +234,14 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _stats(arguments: argparse.Namespace) -> int:
-    check_target("--csv", arguments.csv)
-    levels, rows = Path(arguments.source), arguments.csv
+    check_target("--out", arguments.out)
+    levels, rows = Path(arguments.source), arguments.out
     if rows is not None and rows.exists() and levels.exists() and rows.samefile(levels):
-        raise argument_error("--csv", f"{str(levels)!r} is the file of the levels")
+        raise argument_error("--out", f"{str(levels)!r} is the file of the levels")
     if not arguments.random_episodes:
         refuse_arguments(arguments, ["seed"], "with --random-episodes 0")
     require("rich", "roll-vec levels stats")
-    with progress_bars() as progress, listen(progress):
+    with progress():
         source = open_source(arguments.source, arguments.options, arguments.levels)
         if not isinstance(source.game, SokobanLevels):
             refuse_arguments(arguments, ["max_states"], "with lakes")
@@ -276,27 +252,27 @@ def _stats(arguments: argparse.Namespace) -> int:
             max_states=arguments.max_states,
             threads=arguments.threads,
         )
-    if arguments.csv is not None:
-        with new_file("--csv", arguments.csv) as file:
+    if arguments.out is not None:
+        with new_file("--out", arguments.out) as file:
             write_csv(file, result)
     from rich.console import Console
     from rich.measure import Measurement as Widths
 
     console = Console()
-    for part in stats_tables(result, arguments.rows):
+    for part in stats_tables(result, arguments.num_rows):
         # A table is never narrower than its values: the terminal breaks its lines.
         free = console.options.update(width=_NO_LIMIT)
         console.width = max(console.width, Widths.get(console, free, part).minimum)
         console.print(part)
-    if arguments.csv is not None:
-        _say(f"a row for each level: {arguments.csv}")
+    if arguments.out is not None:
+        _say(f"a row for each level: {arguments.out}")
     return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
     check_target("--out", arguments.out)
     require("rich", "roll-vec levels")
-    with progress_bars() as progress, listen(progress):
+    with progress():
         source = open_source(arguments.source, arguments.options, arguments.levels)
     _check_out(source.game, arguments.out)
     _write(source.game, source.levels, arguments.out)

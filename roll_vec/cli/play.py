@@ -10,12 +10,10 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.cli._arguments import add_environment_arguments
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._game import BoardGame, Game, has_directions
-from roll_vec.cli._key_player import KEYS, KeyPlayer
 from roll_vec.cli._keys import read_keys
-from roll_vec.cli._line_player import COMMANDS, LinePlayer, is_typed
+from roll_vec.cli._players import COMMANDS, KEYS, KeyPlayer, LinePlayer, is_typed
 from roll_vec.recordings.environments import (
     find_spec,
     full_id,
@@ -34,25 +32,14 @@ line.
 _EPILOG = f"""\
 {KEYS}
 {COMMANDS}
-With -o levels=FILE, or a list, --seed N begins with level N of it, counted from
-0, and new levels are the next ones. Without it, --seed N plays what
-reset(seed=N) begins with; for Sokoban and random lakes, roll-vec levels show ID
---levels N draws it.
-
-Keys are also read from the lines of a pipe, where the board is shown after each
-line, and so are answers. Colours follow the terminal; NO_COLOR=1 turns them
-off.
+With -o levels=FILE, or a list, --seed N begins with level N of it, from 0. Keys
+and answers are also read from the lines of a pipe. NO_COLOR=1: no colours.
 
 examples:
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
-  roll-vec play roll_vec/Sokoban-v0 -o dim_room="(10, 10)" -o num_boxes=4
-  roll-vec play roll_vec/FrozenLake-v1 -o is_slippery=False
   roll-vec play roll_vec/FrozenLake-v1 -o obs_mode=text -o action_mode=text
   roll-vec play roll_vec/Countdown-v0 -o max_steps=3
-  roll-vec play my_module:mine/Env-v0
   printf 'ddss\\nq\\n' | roll-vec play roll_vec/FrozenLake-v1
-  printf '79 + 64 / (99 - 67)\\n:quit\\n' | roll-vec play roll_vec/Countdown-v0 \\
-      --seed 3
 """
 
 
@@ -64,7 +51,8 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    add_environment_arguments(parser, seed_help="seed of the first level")
+    parser.take("ID", "-o")
+    parser.take("--seed", help="seed of the first level")
     parser.set_defaults(run=_run)
 
 

@@ -7,43 +7,30 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._arguments import add_option_argument, integer_from
-from roll_vec.cli._errors import FAILURE, UsageError, argument_error
-from roll_vec.cli._imports import require
-from roll_vec.cli._progress import stepping_bar
+from roll_vec.cli._errors import FAILURE, UsageError, argument_error, require
+from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
 from roll_vec.recordings.setup import current_versions
 
-__all__ = ["add_parser"]
+__all__ = ["add_parser", "make_batch", "open_run"]
 
 _DESCRIPTION = """\
-Make the batch of a file of roll-vec rollout --save again, reset it with the
-same seeds, take the same actions, and compare the results of every reset and
-step, bit by bit: observations, rewards, terminations, truncations and infos.
-
-It prints "identical" and exits with 0; or it prints the first difference (the
-step, the first environment in it, the field and both values) and exits with 1.
-Versions that differ from those of the file are printed as well.
+Make the batch of a file of roll-vec rollout --out again, reset it with the same
+seeds, take the same actions, and compare the results of every reset and step,
+bit by bit. It prints "identical" and exits with 0; or it prints the first
+difference (the step, the first environment in it, the field, both values) and
+exits with 1. Versions that differ from those of the file are printed as well.
 """
 
 _EPILOG = """\
-The file says everything: the id, the keywords, the seed and the actions. An id
-of your own needs its module, which is imported as roll-vec rollout imported it,
-also from the working directory. Data files in the keywords have to have the
-same content as then; their paths may change: -o data=PATH.
-
-Steps are counted from 1; step 0 is the first reset. Where the file has no
-values of a step, but only digests (see roll-vec rollout --save-values), the
-digest of the recorded value is shown in its place.
+Steps are counted from 1; step 0 is the first reset. Of a value of which the
+file has a digest alone, the digest is shown. See docs/replay.md.
 
 examples:
-  roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
+  roll-vec rollout roll_vec/Sokoban-v0 --out run.npz
   roll-vec replay run.npz
   roll-vec watch run.npz --envs 3 --text
-  roll-vec replay run.npz --threads 1
-  roll-vec rollout roll_vec/Countdown-v0 --save texts.npz
-  roll-vec replay texts.npz -o workers=0
 """
 
 
@@ -55,25 +42,15 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "file", type=Path, metavar="FILE.npz", help="file of roll-vec rollout --save"
+    parser.take("FILE.npz", dest="file", type=Path, help="a saved run")
+    parser.take(
+        "-o",
+        help="another path of a data file, or for a pool other workers=N, "
+        "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
+        "may be repeated",
     )
-    add_option_argument(
-        parser,
-        "another path of a data file, or for a pool other workers=N, executor=NAME, "
-        "context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; may be repeated",
-    )
-    parser.add_argument(
-        "--threads",
-        type=integer_from(1),
-        metavar="N",
-        help="threads of an environment that has them (default: its own choice)",
-    )
-    parser.add_argument(
-        "--quiet",
-        action="store_true",
-        help="no progress bar and no output; the exit code says all",
-    )
+    parser.take("--threads")
+    parser.take("--quiet", help="no progress bar, no output: the exit code says all")
     parser.set_defaults(run=_run)
 
 
@@ -81,25 +58,52 @@ def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     if not arguments.quiet:
         require("rich", "a replay without --quiet")
-    path = arguments.file
+    run = open_run(arguments.file, "FILE.npz")
+    env = make_batch(run, arguments.options, arguments.threads)
     try:
-        run = load_run(path)
-    except OSError as error:
-        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
-        raise argument_error("FILE.npz", text) from error
-    try:
-        env = run.setup.make_batch(arguments.options, arguments.threads)
-    except (UsageError, InvalidOptionError) as error:
-        message = f"{path} cannot be played here: {one_line(error)}"
-        raise UsageError(message) from error
-    try:
-        with stepping_bar(run.num_steps, arguments.quiet) as on_progress:
-            result = replay(env, run, on_progress)
+        with progress(arguments.quiet) as show:
+            result = replay(env, run, steps_listener(show, run.num_steps))
     finally:
         env.close()
     if not arguments.quiet:
         sys.stdout.write("".join(f"{line}\n" for line in _report(run, result)))
     return 0 if result.difference is None else FAILURE
+
+
+def open_run(path: Path, argument: str) -> Run:
+    """Return a saved run.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read; the error names the argument.
+    InvalidFileError
+    """
+    try:
+        return load_run(path)
+    except OSError as error:
+        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
+        raise argument_error(argument, text) from error
+
+
+def make_batch(
+    run: Run,
+    options: dict[str, Any],
+    threads: int | None = None,
+    render_mode: str | None = None,
+) -> Any:
+    """Return the batch of a run; see `RunSetup.make_batch`.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be made here.
+    """
+    try:
+        return run.setup.make_batch(options, threads, render_mode)
+    except (UsageError, InvalidOptionError) as error:
+        message = f"{run.path} cannot be played here: {one_line(error)}"
+        raise UsageError(message) from error
 
 
 def _report(run: Run, result: ReplayResult) -> list[str]:

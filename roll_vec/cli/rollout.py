@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gymnasium.vector import AutoresetMode
+import numpy as np
 
-from roll_vec.cli._arguments import (
-    PathArgument,
-    add_environment_arguments,
-    autoreset_mode,
-    integer_from,
-    refuse_arguments,
+from roll_vec.cli._errors import (
+    FAILURE,
+    INTERRUPTED,
+    argument_error,
+    require,
+    say_error,
 )
-from roll_vec.cli._errors import FAILURE, INTERRUPTED, argument_error, say_error
-from roll_vec.cli._files import check_suffix, check_target, write_errors
-from roll_vec.cli._imports import require
-from roll_vec.cli._picture import MAX_BOARDS, NoPictureError, draw_boards
-from roll_vec.cli._policies import FORMS, Policy, make_policy
-from roll_vec.cli._progress import stepping_bar
-from roll_vec.cli._report import fault_rows, result_table
+from roll_vec.cli._files import check_target, write_errors
+from roll_vec.cli._options import integer_from, refuse_arguments
+from roll_vec.cli._pictures import MAX_BOARDS, NoPictureError, draw_boards
+from roll_vec.cli._policies import Policy, make_policy
+from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.recordings import (
     RolloutSummary,
@@ -32,71 +31,39 @@ from roll_vec.recordings import (
 )
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
+from roll_vec.vector.successes import UNKNOWN
 
 __all__ = ["add_parser"]
 
+_RUN_SUFFIX = ".npz"
+_PICTURE = Path("rollout.png")
 # Notes of an oracle that are shown.
 _NOTES = 8
+_NO_VALUE = "\N{EN DASH}"
+_FAULTS = {
+    "exception": "by exceptions",
+    "timeout": "by timeouts",
+    "worker_death": "by dead workers",
+    "reset": "resets given up",
+}
 
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
-steps, steps a second, episodes, returns, success rate, lengths. The boards at
-the end are saved as a picture.
-
-Any registered gymnasium id will do. An id with its own vector environment is
-stepped by that, others by gymnasium's SyncVectorEnv.
-
-Steps a second cover everything after the first reset and step (which may
-compile and are shown on a row of their own): the environments, the policy, the
-bookkeeping and --save. The resets that next_step mode spends a step on are not
-counted as steps.
+steps, steps a second, episodes, returns, success rate, lengths. Steps a second
+are those after the first reset and step, which may compile; the resets that
+next_step mode spends a step on do not count. Any registered id will do.
 """
 
 _EPILOG = """\
-policies:
-  random            uniform over the actions, or over examples of texts; its
-                    stream is derived from --seed
-  oracle            the right action, of an environment that knows it: a
-                    shortest solution of Sokoban, the best policy of a lake, the
-                    answers of roll_vec/Countdown-v0 and roll_vec/WebShop-v0,
-                    the property oracle_action of your own class; with
-                    action_mode=text it writes the tags of action_pattern, such
-                    as <answer>(.*?)</answer>
-  constant:A        always the action A, a Python literal, or a text without
-                    quotes
-  module:attribute  a Python callable: batch of observations -> batch of
-                    actions, tuple of str -> list of str for texts; modules are
-                    also looked for in the working directory
-
-language environments, and those of your own, run as a pool of objects. Its
-keywords are given with -o, too: workers=N (0: none), executor=thread or
-process, step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or
-raise; environments that failed are counted in the report.
-
-the file of --save without shards.
-
-the file of --save is for roll-vec replay, and numpy.load reads it, too. It has,
-one entry an episode that ended:
-  env_index int64, returns float64, lengths int64, terminated bool, truncated
-  bool, success int8 (1, 0, or -1 where the environment does not say);
-the strings id, seed, config (JSON), versions (JSON);
-  actions (steps, num_envs), where they are arrays; a digest of each reset and
-  step;
-and, for roll-vec replay, all results.
+--out may be given twice: FILE.npz is the run, which roll-vec replay plays again
+(docs/replay.md); the others are pictures of the boards at the end.
 
 examples:
-  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
-  roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" -o num_boxes=4
-  roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save run.npz
-  roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 \\
-      --autoreset same_step
+  roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 \\
       --policy oracle
-  roll-vec rollout roll_vec/Sokoban-v0 --policy oracle -o action_mode=text \\
-      -o "action_pattern=<answer>(.*?)</answer>" --num-envs 64 --steps 100
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
       -o workers=8 -o executor=process -o step_timeout=10
-  roll-vec rollout CartPole-v1 --num-envs 64 --policy my_agent:act --no-image
 """
 
 
@@ -108,105 +75,50 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    add_environment_arguments(
-        parser, seed_help="seed of the first environment; environment i has seed N + i"
+    parser.take("ID", "-o")
+    parser.take("--num-envs", default=4096)
+    parser.take("--steps", default=1000)
+    parser.take("--seed", help="environment i has seed N + i")
+    parser.take("--policy", "--autoreset", "--threads")
+    suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
+    parser.take(
+        "--out",
+        action="append",
+        help=f"write the run or a picture: {suffixes} (default: {_PICTURE})",
     )
-    positive = integer_from(1)
-    parser.add_argument(
-        "--num-envs",
-        type=positive,
-        default=4096,
-        metavar="N",
-        help="environments stepped at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--steps",
-        type=positive,
-        default=1000,
-        metavar="N",
-        help="steps of all of them (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--policy",
-        default="random",
-        metavar="NAME",
-        help=f"{FORMS}, see below (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--autoreset",
-        type=autoreset_mode,
-        default=AutoresetMode.NEXT_STEP,
-        metavar="MODE",
-        help="when an episode that ended starts anew: next_step, same_step, or "
-        "disabled, where this command resets by reset_mask (default: next_step)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        metavar="N",
-        help="threads of an environment that has them (default: its own choice)",
-    )
-    parser.add_argument(
-        "--save",
-        type=Path,
-        metavar="FILE.npz",
-        help="save the run, see below; roll-vec replay plays it again (default: not "
-        "saved)",
-    )
-    parser.add_argument(
-        "--save-values",
-        type=integer_from(0),
-        default=256,
-        metavar="MB",
-        help="megabytes of observations, before compression, of which --save has the "
-        "values, and as many of infos; of later steps it has digests (default: "
-        "%(default)s)",
-    )
-    picture = parser.add_mutually_exclusive_group()
-    picture.add_argument(
-        "--image",
-        type=PathArgument(*PICTURE_SUFFIXES),
-        default=Path("rollout.png"),
-        metavar="FILE",
-        help="where the picture of the boards goes, as the suffix says: "
-        f"{', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its boards (default: "
-        "%(default)s)",
-    )
-    picture.add_argument(
-        "--no-image",
-        dest="image",
-        action="store_const",
-        const=None,
-        help="draw no picture",
-    )
-    parser.add_argument(
+    parser.take("--no-image", action="store_true", help="draw no picture")
+    parser.take(
         "--boards",
+        metavar="N",
         type=integer_from(1, MAX_BOARDS),
         default=16,
-        metavar="N",
-        help="boards in the picture (default: %(default)s)",
+        help="boards in the picture",
     )
-    parser.add_argument(
-        "--quiet",
-        action="store_true",
-        help="no progress bar, no table; files are written, errors are shown",
+    parser.take(
+        "--save-values",
+        metavar="MB",
+        type=integer_from(0),
+        default=256,
+        help="megabytes of observations, and of infos, of which the run has the "
+        "values; of later steps it has digests",
     )
+    parser.take("--quiet")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
-    if arguments.image is None:
-        refuse_arguments(arguments, ["boards"], "with --no-image")
-    if arguments.save is None:
-        refuse_arguments(arguments, ["save_values"], "without --save FILE.npz")
+    run, image = _targets(arguments)
+    if image is None:
+        refuse_arguments(arguments, ["boards"], "without a picture")
+    if run is None:
+        refuse_arguments(arguments, ["save_values"], "without --out FILE.npz")
     arguments.id = full_id(arguments.id)
-    check_target("--save", arguments.save)
-    check_target("--image", arguments.image)
-    check_suffix("--image", arguments.image)
+    for path in (run, image):
+        check_target("--out", path)
     if not arguments.quiet:
         require("rich", "a rollout without --quiet")
-    if arguments.image is not None:
+    if image is not None:
         require("pillow", "a rollout without --no-image", module="PIL.Image")
     env = make_vector(
         arguments.id,
@@ -214,56 +126,90 @@ def _run(arguments: argparse.Namespace) -> int:
         options=arguments.options,
         autoreset=arguments.autoreset,
         threads=arguments.threads,
-        render_mode=None if arguments.image is None else "rgb_array",
+        render_mode=None if image is None else "rgb_array",
     )
-    setup = None
-    if arguments.save is not None:
-        try:
-            setup = plan_run(
-                arguments.id,
-                arguments.num_envs,
-                arguments.autoreset,
-                arguments.options,
-            )
-        except BaseException:
-            env.close()
-            raise
+    notes = []
     try:
-        policy = make_policy(arguments.policy, env, arguments.seed)
-        recorder = None
-        if setup is not None:
+        setup = recorder = None
+        if run is not None:
+            size = arguments.num_envs, arguments.autoreset
+            setup = plan_run(arguments.id, *size, arguments.options)
             recorder = RunRecorder(env, arguments.save_values)
+        policy = make_policy(arguments.policy, env, arguments.seed)
         summary = _roll_out(env, policy, arguments, recorder)
-        more_rows = fault_rows(env, summary)
-        notes = []
-        if setup is not None and recorder is not None:
-            with write_errors("--save", arguments.save):
-                save_run(
-                    arguments.save,
-                    setup,
-                    recorder,
-                    summary.episodes,
-                    seed=arguments.seed,
-                    policy=arguments.policy,
-                )
-            notes.append(f"run: {arguments.save}")
+        if run is not None and setup is not None and recorder is not None:
+            facts = {"seed": arguments.seed, "policy": arguments.policy}
+            with write_errors("--out", run):
+                save_run(run, setup, recorder, summary.episodes, **facts)
+            notes.append(f"run: {run}")
         if summary.exception is not None:
-            say_error(f"a step raised an exception; run: {arguments.save}")
+            say_error(f"a step raised an exception; run: {run}")
             raise summary.exception
         # After Ctrl-C the user should not have to wait for a picture.
-        if arguments.image is not None and not summary.is_interrupted:
-            notes.append(_picture(env, arguments))
+        if image is not None and not summary.is_interrupted:
+            notes.append(_picture(env, image, arguments))
+        rows = [*_rows(arguments, summary), *_fault_rows(env, summary)]
     finally:
         env.close()
     if not arguments.quiet:
-        from rich.console import Console
-
-        console = Console()
-        console.print(result_table(arguments, summary, more_rows))
-        notes += _out_of_reach(policy)
-        for note in notes:
-            console.print(note, markup=False, highlight=False, soft_wrap=True)
+        title = f"{arguments.id} \N{MULTIPLICATION SIGN} {arguments.num_envs:,}"
+        print_table(title, rows, [*notes, *_out_of_reach(policy)])
     return _verdict(summary, arguments)
+
+
+def _targets(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Return the files of the run and of the picture."""
+    paths = arguments.out
+    if paths is None:
+        paths = [] if arguments.no_image else [_PICTURE]
+    found: dict[bool, Path] = {}
+    for path in paths:
+        suffix = path.suffix.lower()
+        is_run = suffix == _RUN_SUFFIX
+        if not is_run and suffix not in PICTURE_SUFFIXES:
+            suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
+            text = f"expected a file name that ends in {suffixes}, got {str(path)!r}"
+            raise argument_error("--out", text)
+        if is_run in found:
+            text = f"expected one file of a kind, got {found[is_run]} and {path}"
+            raise argument_error("--out", text)
+        found[is_run] = path
+    if False in found and arguments.no_image:
+        raise argument_error("--no-image", "not allowed with --out PICTURE")
+    return found.get(True), found.get(False)
+
+
+def _roll_out(
+    env: Any,
+    policy: Policy,
+    arguments: argparse.Namespace,
+    recorder: RunRecorder | None,
+) -> RolloutSummary:
+    try:
+        with progress(arguments.quiet) as show:
+            return roll_out(
+                env,
+                policy,
+                steps=arguments.steps,
+                seed=arguments.seed,
+                on_progress=steps_listener(show, arguments.steps),
+                recorder=recorder,
+            )
+    except InvalidActionError as error:
+        text = f"{arguments.policy}: {one_line(error)}"
+        raise argument_error("--policy", text) from error
+
+
+def _picture(env: Any, path: Path, arguments: argparse.Namespace) -> str:
+    """Save the picture; return a line with its place, or why there is none."""
+    try:
+        has_scale = "render_scale" in arguments.options
+        picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
+    except NoPictureError as error:
+        return f"no picture: {error}"
+    with write_errors("--out", path):
+        save_picture(path, picture)
+    return f"{caption}: {path}"
 
 
 def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
@@ -281,26 +227,51 @@ def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _roll_out(
-    env: Any,
-    policy: Policy,
-    arguments: argparse.Namespace,
-    recorder: RunRecorder | None,
-) -> RolloutSummary:
-    try:
-        with stepping_bar(arguments.steps, arguments.quiet) as on_progress:
-            return roll_out(
-                env,
-                policy,
-                steps=arguments.steps,
-                seed=arguments.seed,
-                on_progress=on_progress,
-                recorder=recorder,
-            )
-    except InvalidActionError as error:
-        raise argument_error(
-            "--policy", f"{arguments.policy}: {one_line(error)}"
-        ) from error
+def _rows(
+    arguments: argparse.Namespace, summary: RolloutSummary
+) -> Sequence[tuple[str, str]]:
+    """Return the rows of the table."""
+    episodes, rate = summary.episodes, summary.steps_per_second
+    known = episodes.success[episodes.success != UNKNOWN]
+    return [
+        ("environment steps", f"{summary.env_steps:,}"),
+        ("steps/s", _NO_VALUE if rate is None else f"{rate:,.0f}"),
+        ("episodes", f"{len(episodes):,}"),
+        ("return", _spread(episodes.returns)),
+        ("success rate", f"{known.mean():.2%}" if known.size else _NO_VALUE),
+        ("length", _spread(episodes.lengths)),
+        ("elapsed", f"{summary.timed_seconds:.2f} s"),
+        ("first reset and step", f"{summary.startup_seconds:.2f} s"),
+        ("seed", str(arguments.seed)),
+        ("policy", arguments.policy),
+        ("autoreset", arguments.autoreset.name.lower()),
+    ]
+
+
+def _spread(values: np.ndarray[Any, Any]) -> str:
+    """Return mean, standard deviation and range of the ended episodes."""
+    if not values.size:
+        return _NO_VALUE
+    return (
+        f"{values.mean():.3f} ± {values.std():.3f} "
+        f"({values.min():g} to {values.max():g})"
+    )
+
+
+def _fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
+    """Return rows about the faults of a pool, if there were any."""
+    faults = getattr(env.unwrapped, "faults", None) or {}
+    counts = [
+        f"{count:,} {_FAULTS.get(kind, kind)}"
+        for kind, count in faults.items()
+        if count
+    ]
+    if not counts:
+        return []
+    rows = [("faults", ", ".join(counts))]
+    if summary.first_error is not None:
+        rows.append(("first fault", one_line(summary.first_error)))
+    return rows
 
 
 def _out_of_reach(policy: Policy) -> list[str]:
@@ -314,15 +285,3 @@ def _out_of_reach(policy: Policy) -> list[str]:
         *notes[:_NOTES],
     ]
     return [*lines, "..."] if len(notes) > _NOTES else lines
-
-
-def _picture(env: Any, arguments: argparse.Namespace) -> str:
-    """Save the picture; return a line with its place, or why there is none."""
-    try:
-        has_scale = "render_scale" in arguments.options
-        picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
-    except NoPictureError as error:
-        return f"no picture: {error}"
-    with write_errors("--image", arguments.image):
-        save_picture(arguments.image, picture)
-    return f"{caption}: {arguments.image}"

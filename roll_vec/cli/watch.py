@@ -5,69 +5,108 @@ from __future__ import annotations
 import argparse
 import sys
 import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from roll_vec.cli._arguments import (
-    PathArgument,
-    add_option_argument,
-    autoreset_mode,
+from gymnasium.spaces import Text
+
+from roll_vec.cli._errors import (
+    FAILURE,
+    argument_error,
+    require,
+    say_error,
+)
+from roll_vec.cli._files import check_target, new_file
+from roll_vec.cli._options import (
+    POLICY_HELP,
     integer_from,
+    number_from,
     number_ranges,
     refuse_arguments,
 )
-from roll_vec.cli._files import new_file
-from roll_vec.cli._imports import require
-from roll_vec.cli._policies import FORMS
-from roll_vec.cli._progress import progress_bars
-from roll_vec.cli._screen import text_width
-from roll_vec.cli._watch_files import (
-    FILE_FORMS,
-    Writer,
-    file_writer,
-    positive_number,
+from roll_vec.cli._policies import make_policy
+from roll_vec.cli._tables import progress, steps_listener, text_width
+from roll_vec.cli.replay import make_batch, open_run
+from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
+from roll_vec.recordings import BatchEvent, Run, replay, roll_out
+from roll_vec.recordings.environments import full_id, make_vector
+from roll_vec.watch import (
+    FirstDifference,
+    Frame,
+    FrameRecorder,
+    Recording,
+    write_page,
+    write_text,
 )
-from roll_vec.cli._watch_sources import MAX_ENVS, NUM_ENVS, record_policy, record_run
-from roll_vec.watch import Recording, write_text
-from roll_vec.watch.video import DEFAULT_FPS
+from roll_vec.watch.video import (
+    DEFAULT_FPS,
+    MAX_GIF_FPS,
+    MAX_MP4_FPS,
+    MIN_FPS,
+    write_gif,
+    write_mp4,
+)
 
 __all__ = ["add_parser"]
 
+# Environments to show, unless the user says otherwise, and at most.
+_NUM_ENVS, _MAX_ENVS = 16, 4096
+_STEPS = 100
+# Bytes of a recording in memory, and of a frame without its board, text and picture.
+_MAX_BYTES = 4_000_000_000
+_FRAME_BYTES = 1_000
+
+_Writer: TypeAlias = Callable[
+    [BinaryIO, Recording, Callable[[int, int], None] | None], None
+]
+
+
+class _OutputFormat(NamedTuple):
+    """A form of file: `write` gets the open file, the recording and a listener."""
+
+    write: Callable[..., None]
+    is_video: bool = False
+    max_fps: float = MAX_MP4_FPS
+    packages: tuple[tuple[str, str, str], ...] = ()
+    """Of each package: its name for pip, that for import, and the extra."""
+
+
+_PILLOW = ("pillow", "PIL", "cli")
+# By the suffix of the file.
+_FORMATS = {
+    ".html": _OutputFormat(write_page),
+    ".gif": _OutputFormat(
+        write_gif, is_video=True, max_fps=MAX_GIF_FPS, packages=(_PILLOW,)
+    ),
+    ".mp4": _OutputFormat(
+        write_mp4,
+        is_video=True,
+        packages=(_PILLOW, ("imageio-ffmpeg", "imageio_ffmpeg", "render")),
+    ),
+}
+
 _DESCRIPTION = """\
-Write environments and what happened in them to a file that shows it, or here as
-plain text: a grid of boards, pictures or conversations. The suffix of
---out says the form of the file:
+Write environments and what happened in them, step by step: a grid of boards,
+pictures or conversations. The suffix of --out says the form:
 
   .html   one page for a browser, without other files and without network
-  .gif    an animated picture: a grid of boards, and below each the action, the
-          reward, the end of the episode and its return so far; it repeats
-  .mp4    the same as a video with H.264 (extra render)
+  .gif    an animated picture
+  .mp4    a video with H.264 (extra render)
 
 The environments are those of a saved run, which is played again and compared
-with its file as roll-vec replay does it; or they are made here and played by a
-policy.
+with its file as by roll-vec replay, also its exit code; or they are made here
+and played by a policy.
 """
 
-_EPILOG = f"""\
-a file of roll-vec rollout --save is played to its end, or to the first
-difference from the file, which is marked: its environment, step and field. The
-exit code is then 1, as that of roll-vec replay. A replay computes all values
-again, also those of which the file has digests alone.
-
+_EPILOG = """\
 examples:
   roll-vec watch roll_vec/Sokoban-v0 --policy oracle --out page.html
-  roll-vec watch roll_vec/Countdown-v0 --policy random -o group_size=8 \\
-      --out page.html
-  roll-vec watch CartPole-v1 --num 4 --steps 200 --out page.html --open
-  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --text
-  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --steps 40 \\
-      --out sokoban.gif
-  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 1000 --steps 120 \\
-      --save run.npz
+  roll-vec watch CartPole-v1 --num-envs 4 --steps 200 --out page.html --open
+  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --steps 40 --out a.gif
   roll-vec watch run.npz --envs 0-15,40 --out page.html
-
-By default the first {NUM_ENVS} environments of a run are shown; the whole batch
-is played all the same.
 """
 
 
@@ -79,87 +118,42 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    positive = integer_from(1)
-    parser.add_argument(
-        "target",
-        metavar="RUN.npz|ID",
-        help="file of roll-vec rollout --save, or a registered gymnasium id as for "
-        "roll-vec rollout",
-    )
+    parser.take("RUN.npz|ID", dest="target", help="a saved run, or a registered id")
     place = parser.add_mutually_exclusive_group(required=True)
-    place.add_argument(
-        "--out",
-        type=PathArgument(*FILE_FORMS),
-        metavar="FILE",
-        help=f"the file to write, with one of these suffixes: {', '.join(FILE_FORMS)}",
+    parser.take("--out", to=place, help=f"the file to write: {', '.join(_FORMATS)}")
+    parser.take("--text", to=place, help="write all steps as plain text, here")
+    parser.take(
+        "--num-envs",
+        type=integer_from(1, _MAX_ENVS),
+        help=f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
     )
-    place.add_argument(
-        "--text",
-        action="store_true",
-        help="write all steps as plain text, here",
-    )
-    parser.add_argument(
-        "--num",
-        type=integer_from(1, MAX_ENVS),
-        metavar="N",
-        help="environments to show: the first N of a run; of an ID, so many are made "
-        f"(default: {NUM_ENVS})",
-    )
-    parser.add_argument(
+    parser.take(
         "--envs",
-        type=number_ranges(MAX_ENVS),
+        type=number_ranges(_MAX_ENVS),
         metavar="I-J,K",
         help="of a run, the environments to show by their numbers: 0-15,40",
     )
-    parser.add_argument(
-        "--steps",
-        type=positive,
-        metavar="N",
-        help="steps to play (default: all of a run, 100 of an ID)",
+    parser.take(
+        "--steps", help=f"steps to play (default: all of a run, {_STEPS} of an ID)"
     )
-    parser.add_argument(
-        "--policy",
-        metavar="NAME",
-        help=f"of an ID: {FORMS}, see roll-vec rollout --help (default: random)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=integer_from(0),
-        metavar="N",
-        help="of an ID: seed of the first environment; environment i has seed N + i "
-        "(default: 0)",
-    )
-    parser.add_argument(
-        "--autoreset",
-        type=autoreset_mode,
-        metavar="MODE",
-        help="of an ID: next_step, same_step or disabled, as for roll-vec rollout "
-        "(default: next_step)",
-    )
-    add_option_argument(
-        parser,
-        "of an ID, a keyword of the environment, may be repeated: -o num_boxes=4 -o "
-        'group_size=8; "roll-vec info ID" lists them; of a run, as for roll-vec replay',
-    )
-    parser.add_argument(
+    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: random)")
+    parser.take("--seed", "--autoreset")
+    parser.take("-o", help="as for roll-vec rollout; of a run, as for roll-vec replay")
+    parser.take(
         "--fps",
-        type=positive_number,
+        type=number_from(0, is_open=True),
         metavar="N",
         help=f"of a video: steps a second (default: {DEFAULT_FPS})",
     )
-    parser.add_argument(
+    parser.take(
         "--scale",
-        type=positive,
+        type=integer_from(1),
         metavar="N",
         help="of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
         "number of boards)",
     )
-    parser.add_argument(
-        "--open", action="store_true", help="open the file when it is written"
-    )
-    parser.add_argument(
-        "--quiet", action="store_true", help="no progress bar and no output"
-    )
+    parser.take("--open", action="store_true", help="open the file when it is written")
+    parser.take("--quiet")
     parser.set_defaults(run=_run)
 
 
@@ -169,35 +163,263 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         refuse_arguments(arguments, ["fps", "scale", "open"], "with --text")
     else:
-        writer = file_writer(arguments.out, arguments.fps, arguments.scale)
+        writer = _file_writer(arguments.out, arguments.fps, arguments.scale)
     if not arguments.quiet:
         require("rich", "roll-vec watch without --quiet")
-    is_run = (
-        arguments.target.lower().endswith(".npz") or Path(arguments.target).is_file()
-    )
-    recording, code = (record_run if is_run else record_policy)(arguments)
-    if writer is not None:
-        _write(arguments, recording, writer)
-    else:
+    target = arguments.target
+    is_run = target.lower().endswith(".npz") or Path(target).is_file()
+    recording, code = (_record_run if is_run else _record_policy)(arguments)
+    if writer is None:
         write_text(sys.stdout, recording, text_width())
+    else:
+        _write(arguments, recording, writer)
     return code
 
 
-def _write(arguments: argparse.Namespace, recording: Recording, writer: Writer) -> None:
+def _write(
+    arguments: argparse.Namespace, recording: Recording, writer: _Writer
+) -> None:
     """Write the file, say so, and open it."""
     out: Path = arguments.out
-    with new_file("--out", out) as file:
-        if arguments.quiet:
-            writer(file, recording, None)
-        else:
-            with progress_bars() as show:
-                writer(file, recording, lambda n, total: show("writing", n, total))
+    with new_file("--out", out) as file, progress(arguments.quiet) as show:
+        writer(file, recording, None if show is None else partial(show, "written"))
     if not arguments.quiet:
-        from rich.console import Console
-
         size = out.stat().st_size / 1_000_000
         num_envs, steps = len(recording.env_ids), recording.ticks[-1].step
         line = f"{num_envs:,} environments, {steps:,} steps, {size:.2f} MB: {out}"
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        sys.stdout.write(f"{line}\n")
     if arguments.open:
         webbrowser.open(out.absolute().as_uri())
+
+
+def _file_writer(out: Path, fps: float | None, scale: int | None) -> _Writer:
+    """Return the function that writes a file, after a check of all that it needs.
+
+    Parameters
+    ----------
+    out : Path
+    fps, scale : numbers or None
+        Of ``--fps`` and ``--scale``, for videos alone.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written, its suffix is unknown or an option is not for it.
+    MissingExtraError
+        If a package is missing.
+    """
+    form = _FORMATS.get(out.suffix.lower())
+    if form is None:
+        text = f"expected a file name that ends in {', '.join(_FORMATS)}"
+        raise argument_error("--out", f"{text}, got {str(out)!r}")
+    check_target("--out", out)
+    options: dict[str, Any] = {"fps": fps, "scale": scale}
+    options = {name: value for name, value in options.items() if value is not None}
+    for name in options:
+        if not form.is_video:
+            videos = ", ".join(
+                suffix for suffix, form in _FORMATS.items() if form.is_video
+            )
+            text = f"it is for a video ({videos}), not for {str(out)!r}"
+            argument = f"--{name}"
+            raise argument_error(argument, text)
+    if fps is not None and not MIN_FPS <= fps <= form.max_fps:
+        text = f"expected {MIN_FPS:g} to {form.max_fps:g} for a file {out.suffix}"
+        raise argument_error("--fps", f"{text}, got {fps:g}")
+    for package, module, extra in form.packages:
+        feature = f"a file {out.suffix.lower()}"
+        require(package, feature, module=module, extra=extra)
+    return _with_argument(partial(form.write, **options))
+
+
+def _with_argument(write: _Writer) -> _Writer:
+    """Return a writer whose InvalidOptionError names the argument --out."""
+
+    def write_file(
+        file: BinaryIO,
+        recording: Recording,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> None:
+        try:
+            write(file, recording, on_progress)
+        except InvalidOptionError as error:
+            raise argument_error("--out", str(error)) from error
+
+    return write_file
+
+
+class _BoundedRecorder(FrameRecorder):
+    """A recorder that refuses more steps than fit into the memory.
+
+    The frames of the first reset say how much the others take.
+    """
+
+    def __init__(self, env: Any, env_ids: Sequence[int], steps: int) -> None:
+        super().__init__(env, env_ids)
+        self._max_steps, self._is_checked = steps, False
+
+    def add(self, event: BatchEvent) -> None:
+        """Add an event; check the size at the first one."""
+        super().add(event)
+        if self._is_checked:
+            return
+        self._is_checked = True
+        recording = self.recording("", {})
+        first = [frame for (frame,) in recording.frames if frame is not None]
+        size = self._max_steps * sum(map(_size_of, first))
+        if size > _MAX_BYTES:
+            text = (
+                f"{len(first):,} environments of {self._max_steps:,} steps take about "
+                f"{size / 1e9:,.0f} GB of memory, expected at most "
+                f"{_MAX_BYTES / 1e9:g}: fewer steps, or fewer environments "
+                "(--num-envs, --envs)"
+            )
+            raise argument_error("--steps", text)
+
+
+def _size_of(frame: Frame) -> int:
+    """Return the bytes that a frame takes in the memory."""
+    arrays = [each for each in (frame.board, frame.picture) if each is not None]
+    return _FRAME_BYTES + len(frame.text or "") + sum(each.nbytes for each in arrays)
+
+
+# ------------------------------------------------------------------ of a policy
+
+
+def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
+    """Return what a policy does in new environments, and the exit code."""
+    reason = "with an ID, of which --num-envs N makes N environments"
+    refuse_arguments(arguments, ["envs"], reason)
+    env_id = full_id(arguments.target)
+    num_envs = arguments.num_envs or _NUM_ENVS
+    steps = arguments.steps or _STEPS
+    policy_name = arguments.policy or "random"
+
+    def make(render_mode: str | None) -> Any:
+        return make_vector(
+            env_id,
+            num_envs,
+            options=arguments.options,
+            autoreset=arguments.autoreset,
+            render_mode=render_mode,
+        )
+
+    env = _with_render_mode(make, arguments.text)
+    try:
+        policy = make_policy(policy_name, env, arguments.seed)
+        recorder = _BoundedRecorder(env, range(num_envs), steps)
+        with progress(arguments.quiet) as show:
+            summary = roll_out(
+                env,
+                policy,
+                steps=steps,
+                seed=arguments.seed,
+                on_progress=steps_listener(show, steps),
+                recorder=recorder,
+            )
+        if summary.is_interrupted:
+            raise KeyboardInterrupt
+        details = {"policy": policy_name, "seed": str(arguments.seed)}
+        details |= _keyword_details(arguments.options)
+        code = 0
+        if summary.exception is not None:
+            details["exception"] = one_line(summary.exception)
+            say_error(f"error: a step raised an exception: {details['exception']}")
+            code = FAILURE
+        return recorder.recording(env_id, details), code
+    except InvalidActionError as error:
+        text = f"{policy_name}: {one_line(error)}"
+        raise argument_error("--policy", text) from error
+    finally:
+        env.close()
+
+
+def _with_render_mode(make: Callable[[str | None], Any], is_text: bool) -> Any:
+    """Return a batch with pictures, else with drawings in text, if it needs them.
+
+    A text shows no pictures.
+    """
+    first, *others = ("ansi", "text") if is_text else ("rgb_array", "ansi", "text")
+    env = make(first)
+    if isinstance(env.single_observation_space, Text):
+        return env
+    for mode in others:
+        if env.render_mode is not None:
+            break
+        env.close()
+        env = make(mode)
+    return env
+
+
+def _keyword_details(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keywords of the command line as facts for people."""
+    if not options:
+        return {}
+    return {"with": ", ".join(f"{name}={value!r}" for name, value in options.items())}
+
+
+# ------------------------------------------------------------------ of a saved run
+
+
+def _record_run(arguments: argparse.Namespace) -> tuple[Recording, int]:
+    """Return the environments of a run, played again, and the exit code."""
+    unread = ["policy", "seed", "autoreset"]
+    refuse_arguments(arguments, unread, "with a saved run, which has its own")
+    run = open_run(Path(arguments.target), "RUN.npz")
+    env_ids = _choose_envs(arguments, run.setup.num_envs)
+    recording = _replay(arguments, run, env_ids)
+    difference = recording.difference
+    if difference is None:
+        return recording, 0
+    if difference.env_id is not None and difference.env_id not in env_ids:
+        # The environment that differs is known only now: played again, with it.
+        recording = _replay(arguments, run, sorted([*env_ids, difference.env_id]))
+    return recording, FAILURE
+
+
+def _choose_envs(arguments: argparse.Namespace, num_envs: int) -> list[int]:
+    """Return the environments to show."""
+    if arguments.envs is None:
+        return list(range(min(arguments.num_envs or _NUM_ENVS, num_envs)))
+    refuse_arguments(arguments, ["num_envs"], "with argument --envs")
+    env_ids = sorted({*chain.from_iterable(arguments.envs)})
+    if env_ids[-1] >= num_envs:
+        text = f"expected 0 to {num_envs - 1}, got {env_ids[-1]}"
+        raise argument_error("--envs", text)
+    return env_ids
+
+
+def _replay(
+    arguments: argparse.Namespace, run: Run, env_ids: Sequence[int]
+) -> Recording:
+    """Play a run again and record some of its environments."""
+
+    def make(render_mode: str | None) -> Any:
+        return make_batch(run, arguments.options, None, render_mode)
+
+    env = _with_render_mode(make, arguments.text)
+    try:
+        steps = min(run.num_steps, arguments.steps or run.num_steps)
+        recorder = _BoundedRecorder(env, env_ids, steps)
+        with progress(arguments.quiet) as show:
+            listener = steps_listener(show, steps)
+            result = replay(env, run, listener, recorder=recorder, max_steps=steps)
+        first = None
+        if result.difference is not None:
+            first = FirstDifference(
+                step=result.num_steps,
+                env_id=result.difference.env_id,
+                field=result.difference.field,
+                recorded=result.difference.recorded,
+                present=result.difference.present,
+            )
+        batch = f"{run.setup.num_envs:,} environments"
+        details = {"run": run.path.name, "batch": batch, "seed": str(run.seed)}
+        details |= _keyword_details(run.setup.options)
+        if run.exception is not None:
+            details["exception"] = run.exception
+        return recorder.recording(
+            run.setup.id, details, difference=first, is_replay=True
+        )
+    finally:
+        env.close()

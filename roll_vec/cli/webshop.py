@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roll_vec.cli._arguments import integer_from, refuse_arguments
-from roll_vec.cli._errors import UsageError
-from roll_vec.cli._imports import require
-from roll_vec.cli._progress import progress_bars
+from roll_vec.cli._errors import UsageError, require
+from roll_vec.cli._options import integer_from, refuse_arguments
+from roll_vec.cli._tables import print_table, progress
 from roll_vec.progress import Listener
 
 if TYPE_CHECKING:
@@ -66,56 +65,49 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILES",
-        help="WebShop's files, see below; or a folder that was stored",
-    )
+    parser.take("FILES", nargs="*", help="WebShop's files, or a folder that was stored")
     for name, content in (
         ("attributes", "attributes and instructions"),
         ("human-instructions", "instructions by people"),
         ("title-nouns", "nouns of titles by asin"),
     ):
-        parser.add_argument(
+        parser.take(
             f"--{name}", metavar="FILE", help=f"file of {content}, whatever its name"
         )
-    parser.add_argument("--out", metavar="DIR", help="where the catalogue is stored")
-    parser.add_argument(
+    parser.take("--out", type=str, metavar="DIR", help="where the catalogue is stored")
+    parser.take(
         "--force",
         action="store_true",
         help="replace the catalogue that is in the folder of --out",
     )
-    parser.add_argument(
+    parser.take(
         "--check",
         action="store_true",
         help="report what is in it, and which goals cannot earn 1.0",
     )
-    parser.add_argument(
+    parser.take(
         "--num-products",
         type=integer_from(1),
         metavar="N",
         help="read N items of the file, or make N products (default: all, or 1000)",
     )
-    parser.add_argument(
+    parser.take(
         "--human-goals",
         action="store_true",
-        help="the goals are people's instructions (default: one for each choice of "
-        "options)",
+        help="the goals are people's instructions, not choices of options",
     )
-    parser.add_argument(
+    parser.take(
         "--catalog-seed",
         type=integer_from(0),
         default=0,
         metavar="N",
-        help="seed of drawn prices and limits (default: %(default)s)",
+        help="seed of drawn prices and limits",
     )
-    parser.add_argument(
+    parser.take(
         "--search-backend",
         default="lucene",
         metavar="NAME",
-        help="lucene, or tantivy for a million products, which ranks otherwise "
-        "(default: %(default)s)",
+        help="lucene, or tantivy for a million products, which ranks otherwise",
     )
     parser.set_defaults(run=_run)
 
@@ -152,36 +144,32 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     options |= {**files, "num_products": arguments.num_products}
     start = time.perf_counter()
-    with progress_bars() as progress:
-        catalogue = Catalogue.load(progress=progress, **options)
+    with progress() as show:
+        tell = show or _tell_nobody
+        catalogue = Catalogue.load(progress=tell, **options)
         seconds = time.perf_counter() - start
         if arguments.out:
             catalogue.save(arguments.out)
         report = []
         if arguments.check:
-            report = [*_describe(catalogue), *_solve_goals(catalogue, progress)]
+            report = [*_describe(catalogue), *_solve_goals(catalogue, tell)]
     folder = arguments.out or (files["products"] if is_stored else None)
     if arguments.check:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=folder or "catalogue", show_header=False)
-        table.add_column(style="bold")
-        table.add_column()
         if folder:
             size = check_everything(Path(folder))
             report.append(("on disk", f"{size / 1e6:,.1f} MB, all files as stored"))
         report.append(("ready in", f"{seconds:.2f} s"))
-        for name, value in report:
-            table.add_row(name, Text(value, overflow="fold"))
-        Console().print(table)
+        print_table(folder or "catalogue", report, justify="left")
     elif folder:
         sys.stdout.write(
             f"{len(catalogue.products):,} products and {len(catalogue.goals):,} goals "
             f"in {folder}; title nouns: {catalogue.title_nouns_source}\n"
         )
     return 0
+
+
+def _tell_nobody(*_: object) -> None:
+    """Take a report of progress that nobody sees."""
 
 
 def _files_by_keyword(arguments: argparse.Namespace) -> dict[str, str]:

@@ -81,7 +81,7 @@ def test_episodes_are_those_of_each_environment_alone(
     policy = policy_of(ANSWERS) if "Echo" in env_id else "random"
     name = f"{user_module}:{env_id}" if "mine" in env_id else env_id
     size = ("--num-envs", num_envs, "--steps", steps, "--seed", seed)
-    flags = ("--autoreset", mode, "--policy", policy, "--save", "run.npz")
+    flags = ("--autoreset", mode, "--policy", policy, "--out", "run.npz")
     options = [f"-o{key}={value}" for key, value in keywords.items()]
     outcome = works("rollout", name, *size, *flags, *options, "--no-image")
     saved = load()
@@ -105,7 +105,7 @@ def actions_of(run):
     """Return a function that rolls out and returns the actions, (steps, num_envs)."""
 
     def actions_of(env_id, num_envs, *arguments, steps=5):
-        size = ("--num-envs", num_envs, "--steps", steps, "--save", "run.npz")
+        size = ("--num-envs", num_envs, "--steps", steps, "--out", "run.npz")
         outcome = run("rollout", env_id, *size, "--no-image", *arguments)
         assert outcome.code == 0, outcome.err
         return load()["actions"]
@@ -136,7 +136,7 @@ def test_random_does_not_draw_what_an_environment_of_the_same_seed_draws(actions
 
 def test_policies_act_in_any_space(run):
     def draw(env_id, *flags):
-        size = ("--num", 2, "--steps", 3, "--text", "--quiet", *flags)
+        size = ("--num-envs", 2, "--steps", 3, "--text", "--quiet", *flags)
         return re.findall("\n> (.*)", run("watch", env_id, *size).out)
 
     # Numbers with decimals, and examples of answers.
@@ -200,7 +200,7 @@ def test_the_oracle_succeeds_in_every_episode(works, env_id, options, modes, lea
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, ONE_LAKE])
 def test_the_oracle_plays_the_best_solution(run, env_id, mode):
-    flags = ("--seed", 7, "--autoreset", mode, "--save", "run.npz")
+    flags = ("--seed", 7, "--autoreset", mode, "--out", "run.npz")
     assert run("rollout", env_id, *ORACLE, *flags).code == 0
     plans = {}
 

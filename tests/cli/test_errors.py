@@ -15,7 +15,7 @@ from tests.gymnasium_versions import needs
 
 ECHO = "user_envs:mine/Echo-v0"
 LAKE = "roll_vec/RandomFrozenLake"
-SPLIT = f"eval {LAKE} --split test-no-slip"
+SPLIT = f"eval run {LAKE} --split test-no-slip"
 CARTS = "rollout CartPole-v1 --num-envs 5 --no-image"
 ROOMS = "levels show set.txt"
 PAGE = "watch roll_vec/FrozenLake-v1 --out page.html"
@@ -54,11 +54,14 @@ ERRORS = [
     ("rollout CartPole-v1 --threads 2", "--threads: CartPole-v1"),
     ("rollout roll_vec/Countdown --threads 2", "--threads: roll_vec/Countdown-v0 is a"),
     ("rollout roll_vec/Countdown -o numbers=3", "num_numbers"),
-    ("rollout roll_vec/Sokoban --image no/a.png", "there is no directory 'no'"),
-    ("rollout roll_vec/Sokoban --image b.npz", "--image: a picture's file name ends"),
-    ("rollout roll_vec/Sokoban --save .", "--save: cannot write '.': it is a director"),
-    ("rollout roll_vec/Sokoban --image a.png --no-image", "--no-image: not allowed wi"),
-    ("rollout roll_vec/Sokoban -o levels={1} --save a.npz", "levels"),
+    ("rollout roll_vec/Sokoban --out no/a.png", "there is no directory 'no'"),
+    (
+        "rollout roll_vec/Sokoban --out a.txt",
+        "--out: expected a file name that ends in",
+    ),
+    ("rollout roll_vec/Sokoban --out a.npz --out b.npz", "one file of a kind, got a.n"),
+    ("rollout roll_vec/Sokoban --out a.png --no-image", "--no-image: not allowed wi"),
+    ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
     (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
     (
         f"rollout {ECHO} --num-envs 2 --policy constant:raise -o on_error=raise",
@@ -94,14 +97,20 @@ ERRORS = [
         "oracle cannot write an answer that matches (",
     ),
     (
-        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --save run.npz",
+        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --out run.npz",
         "actions: expected plain data, which can be saved: ",
     ),
     # Evaluation.
-    ("eval --split test", "argument ID: expected the id"),
-    (f"eval {LAKE} --split tests", "--split: expected a split of roll_vec/RandomFroze"),
-    ("eval CartPole-v1", "ID: expected an id with splits: roll_vec/Sokoban-v0"),
-    (f"{SPLIT} --num 1001", "--num: expected at most 1,000, the episodes"),
+    ("eval run --split test", "required: ID"),
+    (
+        f"eval run {LAKE} --split tests",
+        "--split: expected a split of roll_vec/RandomFroze",
+    ),
+    ("eval list CartPole-v1", "ID: expected an id with splits: roll_vec/Sokoban-v0"),
+    (
+        f"{SPLIT} --num-episodes 1001",
+        "--num-episodes: expected at most 1,000, the episodes",
+    ),
     (f"{SPLIT} -o size=5", "0 would change test-no-slip"),
     (f"{SPLIT} --out no/a", "there is no directory 'no'"),
     (f"{SPLIT} --policy no", "module:attribute, or http(s)://..., got"),
@@ -112,8 +121,8 @@ ERRORS = [
     (f"{SPLIT} --policy http://h --model m --num-envs 2", "--num-envs: use --concurre"),
     (f"{SPLIT} --timeout nan", "--timeout: expected a number from"),
     (f"{SPLIT} --history some", "--history: expected an integer"),
-    ("eval roll_vec/Countdown --split test --threads 2", "Countdown-v0 is a pool"),
-    ("eval --compare a b", "'a' cannot be read"),
+    ("eval run roll_vec/Countdown --split test --threads 2", "Countdown-v0 is a pool"),
+    ("eval compare a b", "'a' cannot be read"),
     # Exports.
     ("export roll_vec/FrozenLake", "--out: expected the path of the file to write"),
     ("export roll_vec/FrozenLake --out x.txt", "--out: expected a name that ends with"),
@@ -183,10 +192,10 @@ ERRORS = [
     ("watch roll_vec/FrozenLake --out p.pdf", "a file name that ends in .html, .gif"),
     ("watch roll_vec/FrozenLake --out no/p.html", "--out: cannot write 'no/p.html': t"),
     ("watch roll_vec/FrozenLake --out no/p.gif", "there is no directory 'no'"),
-    (f"{PAGE} --envs 1", "--envs: not allowed with an ID, of which --num N makes"),
+    (f"{PAGE} --envs 1", "--envs: not allowed with an ID, of which --num-envs N m"),
     (f"{PAGE} --envs 3-1", "--envs: expected numbers and ranges such as 0-15,40, got"),
     (f"{PAGE} --envs 0-4096", "at most 4,096 numbers, got 4,097"),
-    (f"{PAGE} --num 4097", "from 1 to 4,096"),
+    (f"{PAGE} --num-envs 4097", "from 1 to 4,096"),
     (f"{PAGE} --steps 1000000", "16 environments of 1,000,000 steps take about 16 GB"),
     (f"{PAGE} --policy constant:7", "argument --policy: constant:7: actions: expected"),
     (f"{PAGE} -o ice=1", "ice"),
@@ -203,7 +212,10 @@ ERRORS = [
     ("replay folder", "folder"),
     ("replay run.npz -o is_slippery=True", "is_slippery may not change in a replay; n"),
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
-    (f"{RUN_PAGE} --envs 1 --num 2", "--num: not allowed with argument --envs"),
+    (
+        f"{RUN_PAGE} --envs 1 --num-envs 2",
+        "--num-envs: not allowed with argument --envs",
+    ),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),
     (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: map_name may n"),
     # Catalogues.
@@ -214,24 +226,23 @@ ERRORS = [
     ("webshop index --num-products 0 --check", "expected an integer from 1 up"),
     ("webshop index --attributes a.json --check", "a.json' needs products"),
     # Arguments that would be ignored.
-    ("eval --compare a b --out c.jsonl", "--out: not allowed with --compare"),
-    ("eval --compare a b --policy random", "--policy: not allowed with --compare"),
-    (f"eval --compare a b {LAKE}", "ID: not allowed with --compare"),
-    ("eval --common", "--common: not allowed without --compare A B"),
-    (f"eval {LAKE} --list --split test", "--split: not allowed with --list"),
-    (f"eval {LAKE} --policy oracle", "--policy: not allowed without --split NAME"),
-    (f"eval {LAKE} --check", "--check: not allowed without --split NAME"),
-    (f"{SPLIT} --check --out c.jsonl", "--out: not allowed with --check"),
+    ("eval compare a b --out c.jsonl", "unrecognized arguments: --out c.jsonl"),
     (f"{SPLIT} --retry-faults", "--retry-faults: not allowed without --out FILE.jsonl"),
     (f"{SPLIT} --temperature 1", "--temperature: not allowed without --policy http"),
     (f"{SPLIT} --history 3", "--history: not allowed without --policy http"),
     (f"{SPLIT} --policy http://h --model m --seed 3", "--seed: not allowed with --pol"),
     (f"export {LAKE} --out x.jsonl --model m", "--model: not allowed without --policy"),
-    ("export x.jsonl --verify --num 3", "--num: not allowed without --out PATH"),
+    (
+        "export x.jsonl --verify --num-rows 3",
+        "--num-rows: not allowed without --out PATH",
+    ),
     ("export x.npz --out x.jsonl --policy oracle", "--policy: not allowed with a reco"),
     ("export x.npz --out x.jsonl --num-envs 3", "--num-envs: not allowed with a recor"),
-    (f"rollout {LAKE} --no-image --boards 3", "--boards: not allowed with --no-image"),
-    (f"rollout {LAKE} --save-values 3", "--save-values: not allowed without --save FI"),
+    (
+        f"rollout {LAKE} --no-image --boards 3",
+        "--boards: not allowed without a picture",
+    ),
+    (f"rollout {LAKE} --save-values 3", "--save-values: not allowed without --out FI"),
     (f"levels show {LAKE} --text --out x.png", "--out: not allowed with --text"),
     (f"levels stats {LAKE} --max-states 3", "--max-states: not allowed with lakes"),
     (f"levels stats {LAKE} --random-episodes 0 --seed 3", "--seed: not allowed with -"),
@@ -248,7 +259,7 @@ HALF_BUILT = pytest.param(
 def saved_run(tmp_path_factory):
     """The bytes of a saved run of eight lakes."""
     path = tmp_path_factory.mktemp("run") / "run.npz"
-    line = f"rollout roll_vec/FrozenLake --num-envs 8 --steps 3 --quiet --save {path}"
+    line = f"rollout roll_vec/FrozenLake --num-envs 8 --steps 3 --quiet --out {path}"
     assert main([*line.split(), "--no-image"]) == 0
     return path.read_bytes()
 

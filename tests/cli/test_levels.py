@@ -102,7 +102,7 @@ def test_lakes_of_a_user_are_letters_or_codes_without_an_id(works):
 
 def test_random_players_are_those_of_single_environments(run, env_id):
     keywords = {**KEYWORDS[env_id], "max_episode_steps": 30}
-    few = ("--levels", "20-24", "--random-episodes", 12, "--csv", "stats.csv")
+    few = ("--levels", "20-24", "--random-episodes", 12, "--out", "stats.csv")
     stats = ("levels", "stats", env_id, *flags(keywords), *few, "--seed")
     assert run(*stats, 3).code == 0
     shares = [float(row["random_success"]) for row in read_csv()]
@@ -130,7 +130,7 @@ def test_random_players_are_those_of_single_environments(run, env_id):
 def test_random_players_of_a_level_do_not_depend_on_the_other_levels(run):
     # 15,000 players of two levels are a group; the last group overlaps the one before.
     few = (*flags(KEYWORDS[SOKOBAN]), "-o", "max_episode_steps=5")
-    few += ("--random-episodes", 15_000, "--csv", "stats.csv", "--levels")
+    few += ("--random-episodes", 15_000, "--out", "stats.csv", "--levels")
     assert run("levels", "stats", SOKOBAN, *few, "20-22").code == 0
     together = [row["random_success"] for row in read_csv()]
     for level, share in zip((20, 21, 22), together, strict=True):
@@ -142,7 +142,7 @@ def test_random_players_of_a_level_do_not_depend_on_the_other_levels(run):
 def test_stats_of_a_narrow_screen_have_all_values(works, env_id, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     seeds = ",".join(str(2**32 - number) for number in (1, 2, 3))
-    few = ("--levels", seeds, "--random-episodes", 13, "--csv", "stats.csv")
+    few = ("--levels", seeds, "--random-episodes", 13, "--out", "stats.csv")
     outcome = works("levels", "stats", env_id, *few)
     assert "\N{HORIZONTAL ELLIPSIS}" not in outcome.out
     rows = read_csv()
@@ -160,6 +160,6 @@ def test_figures_never_replace_the_levels(fails, tmp_path):
     (tmp_path / "a.txt").write_text(COLLECTION)
     (tmp_path / "link").symlink_to("a.txt")
     for name in ("a.txt", "link"):
-        line = fails("levels", "stats", "a.txt", "--csv", name)
-        assert "argument --csv: 'a.txt' is the file of the levels" in line
+        line = fails("levels", "stats", "a.txt", "--out", name)
+        assert "argument --out: 'a.txt' is the file of the levels" in line
     assert (tmp_path / "a.txt").read_text() == COLLECTION

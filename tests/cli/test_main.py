@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
 
 
-def test_help_fits_into_80_columns(monkeypatch):
+def test_help_fits_into_80_columns_and_66_lines(monkeypatch):
     # Its words stand in docs/commands.md, of which there is a test.
     monkeypatch.setenv("COLUMNS", "80")
     parsers = [make_parser()]
@@ -34,7 +34,9 @@ def test_help_fits_into_80_columns(monkeypatch):
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
                 parsers += action.choices.values()
-        assert max(map(len, parser.format_help().splitlines())) <= 80, parser.prog
+        lines = parser.format_help().splitlines()
+        assert max(map(len, lines)) <= 80, parser.prog
+        assert len(lines) <= 66, parser.prog
 
 
 def test_no_command_shows_the_help(run, works):
@@ -78,12 +80,13 @@ def test_envs_lists_every_id_with_its_limit(run):
     assert "roll-vec info ID" in outcome.out
 
 
-@pytest.mark.parametrize("command", ["envs", "eval"])
+@pytest.mark.parametrize("command", ["envs", "eval list"])
 def test_a_list_fits_into_a_terminal(run, command, monkeypatch):
-    words = run(command).out.split()
+    command = command.split()
+    words = run(*command).out.split()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
-    outcome = run(command)
+    outcome = run(*command)
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert sorted(outcome.out.split()) == sorted(words)
 
@@ -133,11 +136,14 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
 
 
 PROGRESS = [
-    (f"rollout {LINE} --num-envs 4 --steps 12 --no-image --save run.npz", "12/12 st"),
+    (f"rollout {LINE} --num-envs 4 --steps 12 --no-image --out run.npz", "12/12 steps"),
     ("replay run.npz", "12/12 steps"),
     ("levels stats set.txt --random-episodes 40", "120/120"),
     # The second time, the episodes are those of the file.
-    ("eval roll_vec/FrozenLake --split test --num 30 --out a", "30/30 episodes"),
+    (
+        "eval run roll_vec/FrozenLake --split test --num-episodes 30 --out a",
+        "30/30 episodes",
+    ),
 ]
 
 
@@ -156,20 +162,20 @@ def test_progress_of_steps_is_told_at_both_ends_and_now_and_then(works, monkeypa
     clock, calls = itertools.count(0, 0.04), []
 
     def tell(*_):
-        return contextlib.nullcontext(lambda *told: calls.append(told))
+        return contextlib.nullcontext(lambda unit, count, *_: calls.append(count))
 
     for name in ("episodes", "replays"):
         path = f"roll_vec.recordings.{name}.perf_counter"
         monkeypatch.setattr(path, lambda: next(clock))
     for name in ("rollout", "replay"):
-        monkeypatch.setattr(f"roll_vec.cli.{name}.stepping_bar", tell)
-    size = ("--num-envs=2", "--steps=8", "--no-image", "--save=run.npz")
+        monkeypatch.setattr(f"roll_vec.cli.{name}.progress", tell)
+    size = ("--num-envs=2", "--steps=8", "--no-image", "--out=run.npz")
     table = works("rollout", LINE, *size).table
-    assert [num_steps for num_steps, *_ in calls] == [1, 4, 7, 8]
+    assert calls == [1, 4, 7, 8]
     assert (table["first reset and step"], table["elapsed"]) == ("0.08 s", "0.28 s")
     calls.clear()
     works("replay", "run.npz")
-    assert [num_steps for num_steps, *_ in calls] == [0, 3, 6, 8]
+    assert calls == [0, 3, 6, 8]
 
 
 @pytest.mark.parametrize("command", ["rollout", "play"])

@@ -38,7 +38,7 @@ def save(run, tmp_path):
     """Roll out, and save the run; return its path."""
 
     def save(*arguments):
-        outcome = run("rollout", *arguments, "--no-image", "--save", "run.npz")
+        outcome = run("rollout", *arguments, "--no-image", "--out", "run.npz")
         assert outcome.code == 0, outcome.err
         assert "run: run.npz" in outcome.out
         return tmp_path / "run.npz"
@@ -322,7 +322,7 @@ def test_a_run_that_an_exception_ends_is_saved(
         "    calls.append(1)\n"
         "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
     )
-    flags = ("-o", "on_error=raise", "--policy", policy, "--save", "run.npz")
+    flags = ("-o", "on_error=raise", "--policy", policy, "--out", "run.npz")
     outcome = run("rollout", ECHO, *SMALL, *flags, "--no-image")
     assert outcome.code == 2
     saved, reason = outcome.err.splitlines()

@@ -15,7 +15,7 @@ from tests.evaluation.chat_server import ChatServer, Reply
 
 LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
 COUNTDOWN = "roll_vec/Countdown-v0"
-LAKE_TEST = ("eval", LAKE, "--split", "test-no-slip")
+LAKE_TEST = ("eval", "run", LAKE, "--split", "test-no-slip")
 TAGS = "action_pattern=<answer>(.*?)</answer>"
 # A policy of the user, which interrupts its third call.
 BY_TURN = """
@@ -39,14 +39,14 @@ def _surroundings(monkeypatch):
 def test_a_digest_is_checked(run, monkeypatch):
     split = find_split(COUNTDOWN, "test")
     monkeypatch.setattr(type(split), "compute_digest", lambda split: "0" * 64)
-    outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
+    outcome = run("eval", "check", COUNTDOWN, "--split", "test")
     assert outcome.code == 1
     assert f"is {'0' * 64} and not {split.digest}" in outcome.err
 
 
 def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
     policy = policy_of(BY_TURN)
-    command = (*LAKE_TEST, "--num", 30, "--policy", policy, "--out")
+    command = (*LAKE_TEST, "--num-episodes", 30, "--policy", policy, "--out")
     outcome = run(*command, "a", "--num-envs", 4)
     assert outcome.code == 130
     match = re.search(r"interrupted after (\d+) of 30 episodes; the same", outcome.err)
@@ -73,8 +73,8 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
         return Reply("<answer>1 + 1</answer>")
 
     with ChatServer(reply) as server:
-        command = ("eval", COUNTDOWN, "--split", "test", "--policy", server.url)
-        command += ("--model", "m", "--num", 3, "--out", "a")
+        command = ("eval", "run", COUNTDOWN, "--split", "test", "--policy", server.url)
+        command += ("--model", "m", "--num-episodes", 3, "--out", "a")
         outcome = run(*command, "--concurrency", 2)
         assert outcome.code == 1
         assert "all 3 episodes ended by faults" in outcome.err
@@ -104,7 +104,16 @@ def read_lines(path):
 def test_an_interrupted_export_goes_on(run, policy_of):
     policy = policy_of(BY_TURN.replace("return ", "return -1 + ").replace("3", "12"))
     grids = ("-o", "obs_mode=position", "--format", "parquet")
-    arguments = ("export", ONE_LAKE, "--num", 9, "--policy", policy, *grids, "--out")
+    arguments = (
+        "export",
+        ONE_LAKE,
+        "--num-rows",
+        9,
+        "--policy",
+        policy,
+        *grids,
+        "--out",
+    )
     outcome = run(*arguments, "rows.parquet", "--num-envs", 2)
     assert outcome.code == 130
     pattern = r"interrupted after (\d) of 9 rows; the same command goes on\n"
@@ -132,7 +141,7 @@ def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
     with ChatServer(reply) as server:
         arguments = (
             *("export", COUNTDOWN, "--policy", server.url, "--model", "tiny"),
-            *("-o", TAGS, "--concurrency", 1, "--num", 6, "--verify", "--out"),
+            *("-o", TAGS, "--concurrency", 1, "--num-rows", 6, "--verify", "--out"),
         )
         outcome = run(*arguments, "whole.jsonl")
         assert outcome.code == 0, outcome.err
@@ -172,7 +181,7 @@ ROWS = [
 
 def test_rows_that_were_changed_are_refused(run, tmp_path):
     path = tmp_path / "rows.jsonl"
-    assert run("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet").code == 0
+    assert run("export", COUNTDOWN, "--num-rows", 1, "--out", path, "--quiet").code == 0
     row = json.loads(path.read_text())
     for values, code, message in ROWS:
         is_row = isinstance(values, dict)
@@ -184,7 +193,7 @@ def test_rows_that_were_changed_are_refused(run, tmp_path):
 
 # ------------------------------------------------------------- export of saved runs
 
-SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--save", "run.npz")
+SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--out", "run.npz")
 
 
 # Longer than a block of a saved column, and texts of groups.

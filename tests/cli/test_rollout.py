@@ -22,16 +22,16 @@ def test_a_rollout_saves_a_picture_and_is_quiet_on_demand(works, tmp_path):
     assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
     assert "boards at the end: rollout.png" in outcome.out.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]
-    # The name has no ending, and gets none.
-    assert works(*ROOMS, "--quiet", "--save", "episodes").out == ""
+    # A picture is written by default alone.
+    assert works(*ROOMS, "--quiet", "--out", "run.npz").out == ""
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"episodes", "rollout.png"}
+    assert names == {"run.npz", "rollout.png"}
 
 
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
     table = run(
         *(*ROOMS, "--autoreset", "disabled", "--no-image", "--threads", 2),
-        *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--save", "e.npz"),
+        *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--out", "e.npz"),
     ).table
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
         saved = {name: file[name] for name in file.files}
@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch)
     for function, name in (("save_picture", "'a.png'"), ("save_run", "'a.npz'")):
         with monkeypatch.context() as patch:
             patch.setattr(f"roll_vec.cli.rollout.{function}", full)
-            line = fails(*ROOMS, "--save", "a.npz", "--image", "a.png")
+            line = fails(*ROOMS, "--out", "a.npz", "--out", "a.png")
         assert name in line
         assert "No space left on device" in line
 
@@ -71,7 +71,7 @@ def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     arguments = ("--steps", 7, "--num-envs", 6, "--policy", "constant:2")
     # A board is as large as the keywords ask for.
     scale = ("-o", "render_scale=2", "--boards", 4)
-    outcome = run("rollout", SOKOBAN, *arguments, *scale, "--image", "b.PNG")
+    outcome = run("rollout", SOKOBAN, *arguments, *scale, "--out", "b.PNG")
     assert "4 of 6 boards at the end: b.PNG" in outcome.out
     env = gymnasium.make_vec(SOKOBAN, num_envs=6, render_mode="rgb_array")
     env.reset(seed=0)
@@ -95,7 +95,7 @@ def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypat
     few = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
     assert "boards at the end: rollout.png" in few.out
     many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
-    outcome = run(*many, "--image", "boards.jpg")
+    outcome = run(*many, "--out", "boards.jpg")
     assert "no picture: the environment can only render all of its 65" in outcome.out
     assert {path.name for path in tmp_path.iterdir()} == {"rollout.png"}
     monkeypatch.setitem(sys.modules, "pygame", None)
@@ -183,7 +183,7 @@ def test_success_is_what_the_environment_says(
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
     register("Odd-v0", vector_entry_point=Pair)
-    flags = ("--autoreset", "same_step", "--no-image", "--save", "e.npz")
+    flags = ("--autoreset", "same_step", "--no-image", "--out", "e.npz")
     assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
 
@@ -192,7 +192,7 @@ def test_success_is_what_the_environment_says(
 def test_a_fault_ends_an_episode_of_unknown_success(run, user_module, policy_of):
     # The transcripts have one of each mode.
     policy = policy_of("def act(texts): return [texts[0][-1], 'raise', texts[2][-1]]\n")
-    size = ("--num-envs", 3, "--steps", 1, "--save", "e.npz", "--policy", policy)
+    size = ("--num-envs", 3, "--steps", 1, "--out", "e.npz", "--policy", policy)
     assert run("rollout", ECHO, *size).table["episodes"] == "3"
     with np.load("e.npz") as saved:
         assert saved["success"].tolist() == [1, -1, 1]

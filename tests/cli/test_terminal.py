@@ -161,7 +161,7 @@ def test_nothing_is_echoed_while_the_game_is_made(screen, register):
     assert echoes == [False]
 
 
-SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--save", "run.npz")
+SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--out", "run.npz")
 
 
 def test_ctrl_c_shows_and_saves_what_was_done(run, policy_of):
@@ -237,8 +237,8 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
     "command",
     [
         "levels export set.txt --out set.npz",
-        "levels stats set.txt --random-episodes 2 --csv stats.csv",
-        "watch roll_vec/FrozenLake --num 2 --steps 2 --out p.html",
+        "levels stats set.txt --random-episodes 2 --out stats.csv",
+        "watch roll_vec/FrozenLake --num-envs 2 --steps 2 --out p.html",
     ],
 )
 def test_a_signal_while_a_file_is_written_leaves_the_old_one(

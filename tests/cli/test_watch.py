@@ -38,14 +38,24 @@ def save(run):
     """Save a run of eight lakes."""
 
     def save(*arguments):
-        more = ("--num-envs", 8, "--steps", 20, "--no-image", "--save", "run.npz")
+        more = ("--num-envs", 8, "--steps", 20, "--no-image", "--out", "run.npz")
         assert run("rollout", LAKE, *more, "--quiet", *arguments).code == 0
 
     return save
 
 
 def test_a_policy_in_new_environments(watch, tmp_path):
-    arguments = (COUNTDOWN, "--num", 4, "--steps", 2, "--policy", "oracle", "--seed", 7)
+    arguments = (
+        COUNTDOWN,
+        "--num-envs",
+        4,
+        "--steps",
+        2,
+        "--policy",
+        "oracle",
+        "--seed",
+        7,
+    )
     code, header = watch(*arguments, "-o", "group_size=2")
     assert (code, header["id"], header["isReplay"]) == (0, COUNTDOWN, False)
     assert header["envs"] == [0, 1, 2, 3]
@@ -58,11 +68,11 @@ def test_a_policy_in_new_environments(watch, tmp_path):
 
 
 def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
-    _, header = watch(f"{user_module}:mine/Corridor-v0", "--num", 2, "--steps", 9)
+    _, header = watch(f"{user_module}:mine/Corridor-v0", "--num-envs", 2, "--steps", 9)
     assert {*header["actions"]} == {"Left", "Right"}
     assert header["texts"][0] == "..@.."
     pytest.importorskip("pygame")
-    _, header = watch("CartPole-v1", "--num", 2, "--steps", 1)
+    _, header = watch("CartPole-v1", "--num-envs", 2, "--steps", 1)
     assert len(header["pictureEnds"]) > 1
 
 
@@ -75,7 +85,7 @@ def test_a_run_is_played_again(watch, save, values):
     assert header["envs"] == [1, 2, 5]
     assert header["boardShapes"] == [[4, 4]]
     assert dict(header["details"])["run"] == "run.npz"
-    _, header = watch("run.npz", "--steps", 5, "--num", 1)
+    _, header = watch("run.npz", "--steps", 5, "--num-envs", 1)
     assert header["arrays"]["steps"][2] == 6
     assert header["envs"] == [0]
 
@@ -84,7 +94,7 @@ def test_the_first_difference_is_on_the_page(watch, save):
     save("-o", "is_slippery=False", "--policy", "constant:0")
     with changed_run() as (_, arrays):
         arrays["actions"][2, 6] = 2  # now one environment goes right
-    code, header = watch("run.npz", "--num", 2)
+    code, header = watch("run.npz", "--num-envs", 2)
     assert code == 1
     # The environment that differs is added.
     assert header["envs"] == [0, 1, 6]
@@ -95,7 +105,7 @@ def test_the_first_difference_is_on_the_page(watch, save):
 
 
 def test_a_run_that_an_exception_ended(run, watch, user_module):
-    flags = ("--num-envs", 1, "--no-image", "--save", "run.npz", "--quiet")
+    flags = ("--num-envs", 1, "--no-image", "--out", "run.npz", "--quiet")
     raises = ("--policy", "constant:raise", "-o", "on_error=raise")
     outcome = run("rollout", "user_envs:mine/Echo-v0", *raises, *flags)
     assert "out of [paper]" in outcome.err
@@ -103,7 +113,7 @@ def test_a_run_that_an_exception_ended(run, watch, user_module):
     assert (code, header["difference"]) == (0, None)
     assert header["texts"][0].startswith("say ")
     # The same of a policy: the page is written, and the command fails.
-    size = ("--num", 1, "--steps", 3, "--quiet", "--out", "page.html")
+    size = ("--num-envs", 1, "--steps", 3, "--quiet", "--out", "page.html")
     outcome = run("watch", "user_envs:mine/Echo-v0", *raises, *size)
     assert outcome.code == 1
     assert "error: a step raised an exception: environments [0] failed" in outcome.err
@@ -131,13 +141,13 @@ def test_a_quiet_command_writes_and_opens_the_file(
 def test_a_hundred_episodes_have_less_than_a_megabyte(run, tmp_path):
     # docs/watching.md says that a thousand have less than ten.
     arguments = ("roll_vec/Sokoban-v0", "-o", "dim_room=(10, 10)", "-o", "num_boxes=4")
-    run("watch", *arguments, "--num", 100, "--quiet", "--out", "page.html")
+    run("watch", *arguments, "--num-envs", 100, "--quiet", "--out", "page.html")
     assert 100_000 < (tmp_path / "page.html").stat().st_size < 1_000_000
 
 
 def test_a_gif_of_a_policy(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    size = ("--num", 4, "--steps", 6, "--fps", 20, "--scale", 1)
+    size = ("--num-envs", 4, "--steps", 6, "--fps", 20, "--scale", 1)
     outcome = run("watch", LAKE, *size, "--out", "lakes.gif")
     assert outcome.code == 0
     with image.open(tmp_path / "lakes.gif") as gif:

@@ -150,7 +150,7 @@ def test_runs_are_identical_in_a_new_process(tmp_path):
     replays = []
     for number, (arguments, changes) in enumerate(RUNS):
         path = str(tmp_path / f"{number}.npz")
-        flags = ["--steps", "8", "--quiet", "--no-image", "--save", path]
+        flags = ["--steps", "8", "--quiet", "--no-image", "--out", path]
         assert main(["rollout", *arguments.split(), *flags]) == 0
         replays.append(["replay", path, *changes.split()])
     assert play_in_a_new_process([], replays, "1", "3") == [[], [0] * len(RUNS)]

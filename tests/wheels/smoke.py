@@ -61,7 +61,7 @@ if has_extras:
     with tempfile.TemporaryDirectory() as folder:
         picture = str(Path(folder) / "boards.png")
         lake = "roll_vec/RandomFrozenLake-v0"
-        output = run("rollout", lake, "--num-envs=64", "--steps=50", "--image", picture)
+        output = run("rollout", lake, "--num-envs=64", "--steps=50", "--out", picture)
         assert "64" in output
         assert Path(picture).stat().st_size > 0
         assert "complete" in run("completion", "bash")

@@ -44,7 +44,9 @@ def main():
     names = {"tokenizer": tokenizer, "model": LlamaForCausalLM(config)}
     folder = Path(os.environ["MINARI_DATASETS_PATH"], "sokoban-oracle-v0")
     folder.parent.mkdir(exist_ok=True)
-    command = "export roll_vec/Sokoban-v0 --format minari --num 20 --overwrite --out"
+    command = (
+        "export roll_vec/Sokoban-v0 --format minari --num-rows 20 --overwrite --out"
+    )
     assert roll_vec_command([*command.split(), str(folder)]) == 0
     text = PAGE.read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

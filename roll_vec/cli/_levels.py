@@ -1,31 +1,45 @@
-"""Measures of levels: exact solutions, success of random players, their tables."""
+"""The levels that a command line names, and their measures."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.cli._errors import argument_error
-from roll_vec.cli._level_games import Columns, Effort
-from roll_vec.cli._level_sources import LevelSource
+from roll_vec.cli._level_games import (
+    LevelGame,
+    Measures,
+    SearchBudget,
+    game_of_file,
+    game_of_id,
+)
 from roll_vec.progress import report
-from roll_vec.recordings.environments import make_vector
+from roll_vec.recordings.environments import SetupError, full_id, make_vector
+from roll_vec.stacked.level_sets import LevelSet
 from roll_vec.stacked.row_threads import resolve_num_threads
 
 __all__ = [
+    "MAX_LEVELS",
     "MAX_PLAYERS",
+    "LevelSource",
     "Measurement",
+    "draw_levels",
     "measure",
-    "random_success",
+    "open_source",
     "stats_tables",
     "write_csv",
 ]
 
+# Numbers of one command; a set of so many boards takes hundreds of megabytes.
+MAX_LEVELS = 10_000_000
+# An id names any number of levels: so many of them if the user does not say.
+_DEFAULT_COUNT = 100
 # Random players at once, unless one level has more of them.
 _PLAYERS = 1 << 15
 MAX_PLAYERS = 100_000
@@ -36,11 +50,133 @@ _QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest":
 _NO_VALUE = "\N{EN DASH}"
 
 
+class LevelSource(NamedTuple):
+    """Some levels, and the environment that plays them."""
+
+    title: str
+    """The file or the id, as the user named it."""
+    game: LevelGame
+    levels: LevelSet
+    numbers: NDArray[np.int64]
+    """(L,): numbers of the levels in their file, or seeds of the id."""
+    options: Mapping[str, Any]
+    """Keywords for an environment that plays the levels."""
+
+
+def open_source(
+    source: str,
+    options: Mapping[str, Any],
+    ranges: Sequence[range] | None,
+    *,
+    max_levels: int | None = None,
+) -> LevelSource:
+    """Return the levels of a file, a folder or an id.
+
+    Parameters
+    ----------
+    source : str
+        A path that exists, or an id.
+    options : mapping
+        Keywords of the environment; beside a path only `LevelGame.PLAY_KEYWORDS`.
+    ranges : sequence of range or None
+        The levels to take; None: all of a file, the first 100 seeds of an id.
+    max_levels : int, optional
+        The largest number of levels if ``ranges`` is None.
+
+    Raises
+    ------
+    UsageError, InvalidOptionError, LevelGenerationError
+    """
+    numbers = None
+    if ranges is not None:
+        numbers = np.concatenate([np.arange(r.start, r.stop) for r in ranges])
+    if Path(source).exists():
+        return _open_file(source, options, numbers, max_levels)
+    try:
+        name = full_id(source)
+    except SetupError as error:
+        text = f"there is no file {source}, and {error}"
+        raise argument_error("SOURCE", text) from error
+    game = game_of_id(name)
+    if "levels" in options:
+        text = (
+            "levels cannot be given beside an id here: name the file in place of the id"
+        )
+        raise argument_error("-o", text)
+    if numbers is None:
+        numbers = np.arange(min(_DEFAULT_COUNT, max_levels or _DEFAULT_COUNT))
+    if int(numbers.max()) >> 32:
+        text = f"expected seeds below 2**32, got {numbers.max()}"
+        raise argument_error("--levels", text)
+    levels = draw_levels(source, game, options, numbers)
+    return LevelSource(
+        name, game, levels, numbers, _play_options(game, options, levels)
+    )
+
+
+def draw_levels(
+    env_id: str,
+    game: LevelGame,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64],
+) -> LevelSet:
+    """Return the levels that an id plays in the episodes of some seeds.
+
+    Raises
+    ------
+    UsageError, LevelGenerationError
+    """
+    env: Any = make_vector(env_id, 1, options=options)
+    try:
+        provider = env.unwrapped.engine.level_provider
+        arrays, indices = provider.get(numbers.astype(np.uint64))
+    finally:
+        env.close()
+    return game.from_generated(tuple(array[indices] for array in arrays))
+
+
+def _open_file(
+    source: str,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64] | None,
+    max_levels: int | None,
+) -> LevelSource:
+    game = game_of_file(Path(source))
+    levels = game.load(source)
+    count = len(levels)
+    if numbers is None:
+        numbers = np.arange(count if max_levels is None else min(count, max_levels))
+    if numbers.max() >= count:
+        text = f"{source} has {count:,} levels, from 0 on; got {numbers.max()}"
+        raise argument_error("--levels", text)
+    # Keywords that the environment refuses beside levels are errors here, too.
+    make_vector(game.ENV_ID, 1, options={**options, "levels": levels}).close()
+    if others := [name for name in options if name not in game.PLAY_KEYWORDS]:
+        text = (
+            f"{', '.join(others)}: cannot be given beside a file, which has its levels "
+            f"already; those that can: {', '.join(game.PLAY_KEYWORDS)}"
+        )
+        raise argument_error("-o", text)
+    if len(numbers) < count or (numbers != np.arange(count)).any():
+        levels = game.load(levels.grids[numbers])
+    return LevelSource(
+        source, game, levels, numbers, _play_options(game, options, levels)
+    )
+
+
+def _play_options(
+    game: LevelGame, options: Mapping[str, Any], levels: LevelSet
+) -> dict[str, Any]:
+    names = game.PLAY_KEYWORDS
+    keywords = {name: options[name] for name in names if name in options}
+    return {**keywords, "levels": levels}
+
+
 class Measurement(NamedTuple):
     """The measures of some levels."""
 
     source: LevelSource
-    columns: Columns
+    columns: Measures
     """By name, (L,) each: numbers, NaN where a level has no such value; texts."""
 
 
@@ -62,17 +198,17 @@ def measure(
     seed : int
         Of these actions.
     max_states : int or None
-        See `Effort`.
+        See `SearchBudget`.
     threads : int or None
     """
     game, levels = source.game, source.levels
-    columns: Columns = {"level": source.numbers, **game.count(levels)}
+    columns: Measures = {"level": source.numbers, **game.count(levels)}
     shares = {}
     if episodes:
         # First, because it refuses environments without a step limit.
         shares["random_success"] = random_success(source, episodes, seed, threads)
-    effort = Effort(max_states, resolve_num_threads(threads))
-    columns |= game.solve(levels, source.options, effort) | shares
+    budget = SearchBudget(max_states, resolve_num_threads(threads))
+    columns |= game.solve(levels, source.options, budget) | shares
     return Measurement(source, columns)
 
 

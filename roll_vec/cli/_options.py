@@ -1,0 +1,378 @@
+"""The parser of the commands, and the table of their options.
+
+`OPTIONS` has what several commands take; `Parser.take` adds options to a command, with
+what is different there.  An option that a command would ignore is an error, see
+`refuse_arguments`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.cli._errors import UsageError, argument_error
+from roll_vec.options import close_match
+
+__all__ = [
+    "CHAT_OPTIONS",
+    "POLICY_HELP",
+    "Parser",
+    "integer_from",
+    "literal",
+    "number_from",
+    "number_ranges",
+    "refuse_arguments",
+]
+
+# Keywords that a command sets itself, and advice on how to set them.
+_SET_BY_COMMAND = {
+    "num_envs": "use --num-envs",
+    "num_threads": "use --threads",
+    "autoreset_mode": "use --autoreset",
+    "render_mode": "the command chooses it",
+    "vectorization_mode": "the command chooses it",
+    "vector_kwargs": "the command chooses it",
+    "wrappers": "there is no way to name one here",
+    "id": "it is the first argument",
+}
+
+# ------------------------------------------------------------------ types of arguments
+
+
+def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Return an argument type: an integer from `low` up, to `high` if there is one."""
+    accepted = f"from {low} up" if high is None else f"from {low} to {high:,}"
+
+    def integer(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if number < low or (high is not None and number > high):
+            message = f"expected an integer {accepted}, got {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    return integer
+
+
+def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
+    """Return an argument type: a finite number from `low` up, or above it."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value < math.inf or (is_open and value == low):
+            accepted = f"above {low:g}" if is_open else f"from {low:g} up"
+            message = f"expected a number {accepted}, got {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return number
+
+
+def number_ranges(most: int) -> Callable[[str], list[range]]:
+    """Return an argument type: ranges such as ``0-15,40``, of at most `most` numbers.
+
+    Numbers are below 2**63.  Ranges may overlap.
+    """
+
+    def ranges(text: str) -> list[range]:
+        result = []
+        try:
+            for part in text.split(","):
+                first, dash, last = part.partition("-")
+                start = int(first)
+                stop = (int(last) if dash else start) + 1
+                if not 0 <= start < stop <= 1 << 63:
+                    raise ValueError(part)
+                result.append(range(start, stop))
+        except ValueError:
+            message = f"expected numbers and ranges such as 0-15,40, got {text!r}"
+            raise argparse.ArgumentTypeError(message) from None
+        count = sum(each.stop - each.start for each in result)
+        if count > most:
+            message = f"expected at most {most:,} numbers, got {count:,}: {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return result
+
+    return ranges
+
+
+def literal(text: str) -> Any:
+    """Return the Python literal in `text`, or `text` itself if it is none."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def _autoreset_mode(text: str) -> AutoresetMode:
+    """Return gymnasium's mode for its name in any of the usual spellings."""
+    name = text.replace("_", "").replace("-", "").casefold()
+    for mode in AutoresetMode:
+        if mode.value.casefold() == name:
+            return mode
+    message = f"expected next_step, same_step or disabled, got {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def _history(text: str) -> int | None:
+    return None if text == "all" else integer_from(0)(text)
+
+
+def _keyword(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not key.isidentifier():
+        message = f"expected key=value, for example num_boxes=4, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    if key in _SET_BY_COMMAND:
+        message = f"{key} cannot be an option: {_SET_BY_COMMAND[key]}"
+        raise argparse.ArgumentTypeError(message)
+    return key, literal(value)
+
+
+class _Collect(argparse.Action):
+    """Collect key=value pairs in a dict; the last value of a key holds."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        key, value = values
+        # A new dict: all uses of the parser share the default.
+        setattr(namespace, self.dest, {**getattr(namespace, self.dest), key: value})
+
+
+# ------------------------------------------------------------------------- the table
+
+POLICY_HELP = "random, oracle, constant:A or module:attribute, see docs/commands.md"
+_POSITIVE, _FROM_ZERO = integer_from(1), integer_from(0)
+
+
+def _option(
+    help: str, metavar: str | None = None, type: Any = None, **more: Any
+) -> dict[str, Any]:
+    return {"help": help, "metavar": metavar, "type": type, **more}
+
+
+def _flag(help: str) -> dict[str, Any]:
+    return {"help": help, "action": "store_true"}
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "ID": _option(
+        "registered gymnasium id, such as roll_vec/Sokoban-v0 or roll_vec/Sokoban; "
+        "module:ID imports the module that registers it first",
+        dest="id",
+    ),
+    "-o": _option(
+        "keyword of the environment, as a Python literal or else as text; may be "
+        "repeated; roll-vec info ID lists them",
+        "KEY=VALUE",
+        _keyword,
+        flags=("-o", "--option"),
+        dest="options",
+        action=_Collect,
+        default={},
+    ),
+    "--seed": _option("seed of the first episode", "N", _FROM_ZERO, default=0),
+    "--num-envs": _option("environments stepped at once", "N", _POSITIVE),
+    "--steps": _option("steps of all of them", "N", _POSITIVE),
+    "--num-episodes": _option("the first N of them (default: all)", "N", _POSITIVE),
+    "--num-rows": _option("rows", "N", _POSITIVE),
+    "--policy": _option(
+        POLICY_HELP,
+        "NAME",
+        default="random",
+    ),
+    "--autoreset": _option(
+        "next_step, same_step, or disabled with resets by mask (default: next_step)",
+        "MODE",
+        _autoreset_mode,
+        default=AutoresetMode.NEXT_STEP,
+    ),
+    "--threads": _option(
+        "threads of an environment that has them (default: its own choice)",
+        "N",
+        _POSITIVE,
+    ),
+    "--out": _option("the file to write", "FILE", Path),
+    "--text": _flag("write text here, and no file"),
+    "--json": _flag("write it as JSON, for programs"),
+    "--quiet": _flag("no progress bar and no output; errors are shown"),
+    # A model behind an endpoint.
+    "--model": _option("its name at the endpoint", "NAME"),
+    "--temperature": _option("of its answers", "T", number_from(0), default=0.0),
+    "--max-tokens": _option(
+        "the longest answer (default: the endpoint decides)", "N", _POSITIVE
+    ),
+    "--concurrency": _option("conversations at a time", "N", _POSITIVE, default=64),
+    "--history": _option(
+        "turns before the present one in a request (default: all)", "N|all", _history
+    ),
+    "--timeout": _option(
+        "to wait for an answer", "SECONDS", number_from(0.001), default=120.0
+    ),
+    "--retries": _option(
+        "repeat a request after a timeout, a lost connection or the status 408, 409, "
+        "429 or from 500 up",
+        "N",
+        _FROM_ZERO,
+        default=5,
+    ),
+    "--on-error": _option(
+        "a request that fails for good ends its episode, or the run",
+        choices=("fault", "raise"),
+        default="fault",
+    ),
+}
+CHAT_OPTIONS = (
+    *("--model", "--temperature", "--max-tokens", "--concurrency"),
+    *("--history", "--timeout", "--retries", "--on-error"),
+)
+"""Those of a policy that is a language model behind an HTTP endpoint."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions, so that all errors look alike."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **kwargs)
+        self._commands: Any = None
+
+    def add_commands(self) -> Any:
+        """Return the action to add commands to; without a command help is shown."""
+
+        def show_help(arguments: argparse.Namespace) -> int:
+            del arguments
+            self.print_help()
+            return 0
+
+        self.set_defaults(run=show_help)
+        self._commands = self.add_subparsers(title="commands", metavar="COMMAND")
+        return self._commands
+
+    def take(self, *names: str, to: Any = None, **changes: Any) -> None:
+        """Add arguments.
+
+        Parameters
+        ----------
+        *names : str
+            Of `OPTIONS`, or new ones: of options ``--name``, of others their metavar.
+        to : argument group, optional
+            Where they are added.
+        **changes
+            Keywords of ``add_argument`` in place of those of the table.
+        """
+        for name in names:
+            keywords = {**OPTIONS.get(name, {}), **changes}
+            flags = keywords.pop("flags", (name,))
+            if not name.startswith("-"):
+                flags = (keywords.pop("dest", name.lower()),)
+                keywords["metavar"] = name
+            is_silent = keywords.get("default") in (None, {})
+            if not is_silent and "(default" not in keywords["help"]:
+                keywords["help"] += " (default: %(default)s)"
+            if keywords.get("action") == "store_true":
+                keywords = {key: keywords[key] for key in ("action", "help")}
+            (to or self).add_argument(*flags, **keywords)
+
+    def take_chat(self, **defaults: Any) -> None:
+        """Add the options of a model behind an endpoint."""
+        group = self.add_argument_group(
+            "a model behind an endpoint (--policy http://...)"
+        )
+        self.take(*CHAT_OPTIONS, to=group)
+        self.set_defaults(**defaults)
+
+    def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse; refuse unknown arguments, with advice from this parser's options."""
+        namespace, unknown = super().parse_known_args(*args, **kwargs)
+        if unknown:
+            words = " ".join(unknown)
+            self.error(f"unrecognized arguments: {words}{self._advice(unknown)}")
+        # The parser of a command has ended before that of the program.
+        if not hasattr(namespace, "changes"):
+            namespace.changes = self._changes(namespace)
+        return namespace, unknown
+
+    def _changes(self, namespace: argparse.Namespace) -> dict[str, str]:
+        """Return the arguments that have another value than their default.
+
+        By their names in the namespace: those that the user writes.
+        """
+        return {
+            action.dest: (action.option_strings or [str(action.metavar)])[-1]
+            for action in self._actions
+            if hasattr(namespace, action.dest)
+            and getattr(namespace, action.dest) != self.get_default(action.dest)
+        }
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help; argparse would hide that it cannot be written."""
+        (file or sys.stdout).write(self.format_help())
+
+    def _advice(self, unknown: list[str]) -> str:
+        """Return a suggestion for the first unknown option, or an empty text."""
+        name, _, value = unknown[0].partition("=")
+        if not name.startswith("--"):
+            return ""
+        matches = [close_match(name, self._option_string_actions)]
+        if "-o" in self._option_string_actions:
+            keyword = name[2:].replace("-", "_")
+            value = value or (unknown[1] if len(unknown) > 1 else "VALUE")
+            matches.append(f"the environment's keyword -o {keyword}={value}")
+        advice = ", or ".join(text for text in matches if text)
+        return f"; did you mean {advice}?" if advice else ""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError with the message and a pointer to the help."""
+        unknown = re.search(r"COMMAND: invalid choice: '(.*?)'", message)
+        if unknown is not None and self._commands is not None:
+            commands = self._commands.choices
+            message = f"there is no command {unknown[1]!r}"
+            match = close_match(unknown[1], commands)
+            message += (
+                f", expected one of {', '.join(commands)}"
+                if match is None
+                else f"; did you mean {match}?"
+            )
+        message = f"{message} (see {self.prog} --help)"
+        raise UsageError(message)
+
+
+def refuse_arguments(
+    arguments: argparse.Namespace, names: Iterable[str], reason: str
+) -> None:
+    """Raise UsageError for an argument that a command would not read.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        Of a `Parser`: its ``changes`` are the arguments that are not their defaults.
+    names : iterable of str
+        Those that the command does not read, as ``arguments`` has them.
+    reason : str
+        Such as ``with --text``.
+    """
+    unread = {*names}
+    for name, flag in arguments.changes.items():
+        if name in unread:
+            raise argument_error(flag, f"not allowed {reason}")
