@@ -28,6 +28,7 @@ from typing import Any
 from benchmarks import quotations
 from benchmarks.processes import ROOT
 from tests.frameworks.frameworks import FRAMEWORKS
+from tests.frameworks.programs import link_to
 
 RESULTS = ROOT / "docs" / "frameworks.json"
 FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
@@ -136,8 +137,7 @@ def results_table(results: Results) -> str:
         "|---|---|--:|---|--:|--:|--:|",
     ]
     for name, framework in FRAMEWORKS.items():
-        # Each that has a result has a page.
-        link = f"[{framework.title}]({name}.md)" if name in results else framework.title
+        link = f"[{framework.title}]({link_to(name)})"
         result = results.get(name, {"status": "not run", "reason": "no run yet"})
         if result["status"] != "passed":
             reason = f"{result['status']}: {result['reason']}".replace("|", "/")
