@@ -22,7 +22,6 @@ from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 
 __all__ = [
-    "REGISTERED_ENV_CONFIGS",
     "CountdownEnvConfig",
     "FrozenLakeEnvConfig",
     "SokobanEnvConfig",
@@ -185,11 +184,3 @@ class WebShopEnvConfig(ShopConfig):
             accepted = "None: file_path names the file of products, or the demo shop"
             raise InvalidOptionError.expected("dataset", accepted, self.dataset)
         super().__post_init__()
-
-
-REGISTERED_ENV_CONFIGS: dict[str, type[Any]] = {
-    "sokoban": SokobanEnvConfig,
-    "frozen_lake": FrozenLakeEnvConfig,
-    "countdown": CountdownEnvConfig,
-    "webshop": WebShopEnvConfig,
-}
