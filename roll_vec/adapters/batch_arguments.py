@@ -9,8 +9,6 @@ from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.factories import make_vec
 from roll_vec.vector.env import RollVectorEnv
 
-__all__ = ["make_batch"]
-
 
 def make_batch(
     env_id: str,

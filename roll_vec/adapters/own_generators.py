@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OwnGenerators", "isolate"]
-
 _present = threading.local()
 _KINDS = {"random": random.Random, "numpy.random": np.random.RandomState}
 

@@ -19,15 +19,6 @@ from roll_vec.errors import InvalidActionError
 from roll_vec.factories import make_vec
 from roll_vec.text.validation import check_text
 
-__all__ = [
-    "Batch",
-    "CountdownBatch",
-    "FrozenLakeBatch",
-    "Result",
-    "SokobanBatch",
-    "Step",
-]
-
 
 class Result(NamedTuple):
     """The results of one action of one environment."""

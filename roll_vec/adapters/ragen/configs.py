@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from roll_vec.adapters.env_configs import EnvConfig, GridConfig
-from roll_vec.adapters.roll.configs import plain_value
+from roll_vec.adapters.roll.configs import EnvConfig, GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
@@ -20,13 +19,6 @@ from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
-
-__all__ = [
-    "CountdownEnvConfig",
-    "FrozenLakeEnvConfig",
-    "SokobanEnvConfig",
-    "WebShopEnvConfig",
-]
 
 
 class _GridConfig(GridConfig):

@@ -27,15 +27,6 @@ from roll_vec.seeding import check_seed
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_observations import GridObserver
 
-__all__ = [
-    "REGISTERED_ENVS",
-    "REGISTERED_ENV_CONFIGS",
-    "CountdownEnv",
-    "FrozenLakeEnv",
-    "SokobanEnv",
-    "WebShopEnv",
-]
-
 
 class RagenEnv:
     """One environment with RAGEN's methods.

@@ -20,8 +20,6 @@ from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
 
-__all__ = ["EnvStateManager"]
-
 # Of validation, where the config has no seed.
 _VAL_SEED = 123
 # RAGEN draws the seed of a training without one below this.

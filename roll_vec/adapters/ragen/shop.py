@@ -15,8 +15,6 @@ from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 
-__all__ = ["WebShopBatch"]
-
 # The first 500 goals of RAGEN's order are tests, the next 1000 validate.
 _NUM_TEST, _NUM_VAL = 500, 1000
 _ORDER_SEED = 42

@@ -16,15 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from roll_vec.adapters.env_configs import EnvConfig, make_config
+from roll_vec.adapters.roll.configs import EnvConfig, make_config
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, takes_keywords_of
-
-__all__ = ["CountdownEnv", "CountdownEnvConfig", "signed_rows"]
 
 # ROLL chooses tasks by the sums of so many numbers.
 _NUM_SIGNED = 4

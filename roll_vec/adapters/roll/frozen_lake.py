@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from roll_vec.adapters.env_configs import GridConfig, make_config
+from roll_vec.adapters.roll.configs import GridConfig, make_config
 from roll_vec.adapters.roll.grid_env import MAX_STEPS, RollGridEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
 from roll_vec.options import takes_keywords_of
 from roll_vec.seeding import check_seed
-
-__all__ = ["FrozenLakeEnv", "FrozenLakeEnvConfig"]
 
 
 @dataclass

@@ -12,8 +12,6 @@ from roll_vec.envs.countdown.texts import write_instructions
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.text.action_parser import ActionParser
 
-__all__ = ["GemCountdownEnv"]
-
 
 class GemCountdownEnv(GemEnv):
     """Countdown: an answer is an expression.

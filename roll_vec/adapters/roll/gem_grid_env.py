@@ -20,8 +20,6 @@ from roll_vec.stacked.options import LevelOptions
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 
-__all__ = ["GemGridEnv", "GemGridOptions"]
-
 # Keywords of our environments that the classes below set themselves.
 _FIXED_KEYWORDS = {
     *("action_mode", "action_start", "obs_mode", "render_scale"),

@@ -19,8 +19,6 @@ from roll_vec.options import (
 )
 from roll_vec.text.action_parser import ActionParser
 
-__all__ = ["GemWebShopEnv", "GemWebShopOptions"]
-
 _INSTRUCTION = (
     "You are web shopping. I will give you instructions about what to do. "
     "You have to follow the instructions. Every round I will give you an observation "

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.adapters.env_configs import RENDER_MODES
+from roll_vec.adapters.roll.configs import RENDER_MODES
 from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.options import check_choice
 from roll_vec.stacked.single_env import LevelEnv
-
-__all__ = ["MAX_STEPS", "RollGridEnv"]
 
 # ROLL's step limit; the registered ids have the same.
 MAX_STEPS = 100

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from roll_vec.adapters.env_configs import GridConfig, make_config
+from roll_vec.adapters.roll.configs import GridConfig, make_config
 from roll_vec.adapters.roll.grid_env import MAX_STEPS, RollGridEnv
 from roll_vec.envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.options import takes_keywords_of
-
-__all__ = ["SokobanEnv", "SokobanEnvConfig"]
 
 
 @dataclass

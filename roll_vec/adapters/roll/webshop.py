@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from roll_vec.adapters.env_configs import EnvConfig, make_config
+from roll_vec.adapters.roll.configs import EnvConfig, make_config
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import takes_keywords_of
-
-__all__ = ["WebShopEnv", "WebShopEnvConfig", "shop_keywords"]
 
 # The names of WebShop's files of products and of their attributes begin so.
 _PRODUCTS, _ATTRIBUTES = "items_shuffle", "items_ins_v2"

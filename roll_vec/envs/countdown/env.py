@@ -46,8 +46,6 @@ from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
 from roll_vec.text_level_env import TextLevelEnv
 
-__all__ = ["Countdown", "CountdownOptions"]
-
 # Samples of the action space.
 EXAMPLES = (
     "1 + 2 + 3",

@@ -22,8 +22,6 @@ from roll_vec.options import (
     check_optional_text,
 )
 
-__all__ = ["CountdownOptions", "check_operators", "check_range"]
-
 RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20

@@ -17,8 +17,6 @@ from roll_vec.options import (
     check_optional_text,
 )
 
-__all__ = ["RENDER_MODES", "WebShopOptions"]
-
 RENDER_MODES = ("ansi", "text")
 _INFOS = ("seed_info", "level_info", "oracle_return_info")
 

@@ -19,8 +19,6 @@ from roll_vec.envs.webshop.search.backends import BACKENDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 
-__all__ = ["DATA_FILES", "CatalogueOptions"]
-
 DATA_FILES = {
     "products": MANIFEST,
     "attributes": "",
