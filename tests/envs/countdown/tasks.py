@@ -1,0 +1,32 @@
+"""Environments and files with tasks of their own."""
+
+import gzip
+import json
+
+from roll_vec.envs.countdown import Countdown
+
+
+def with_task(nums, target, **keywords):
+    """Return an environment with a given task."""
+    env = Countdown(num_numbers=len(nums), **keywords)
+    env.reset(seed=0)
+    env.set_state({**env.get_state(), "nums": nums, "target": target})
+    return env
+
+
+def list_tasks(env, seeds):
+    """Return the numbers and the target of each seed."""
+    tasks = []
+    for seed in seeds:
+        env.reset(seed=seed)
+        tasks.append((env.nums, env.target))
+    return tasks
+
+
+def write_jsonl(path, rows):
+    """Write a file with a JSON object for each row; return its path."""
+    open_text = gzip.open if path.suffix == ".GZ" else open
+    with open_text(path, "wt", encoding="utf-8") as file:
+        for nums, target in rows:
+            file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
+    return path
