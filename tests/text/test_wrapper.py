@@ -5,8 +5,9 @@ import random
 import pytest
 
 from roll_vec.text.options import TextOptions
+from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
-from tests.text.envs import Walk, WalkFromZero, make
+from tests.text.envs import Echo, Walk, WalkFromZero, make
 from tests.text.test_action_parser import ANSWER, THINK, plain_parse
 
 
@@ -69,3 +70,13 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
         if any(result[2:4]) or number % 50 == 49:
             wrapper.reset(seed=5)
             plain.reset()
+
+
+def test_results_of_the_wrong_length_are_named():
+    env = TextWrapper(Echo())
+    env.unwrapped.step = lambda action: ("old", 1.0, True, {})
+    env.unwrapped.reset = lambda **_: "no info"
+    with pytest.raises(TypeError, match=r"4 values, expected 5: .*the old Gym's"):
+        env.step("go")
+    with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
+        env.reset()
