@@ -1,9 +1,11 @@
-"""Environments and files with tasks of their own."""
+"""Environments and files with tasks of their own; grades beside the oracle's."""
 
 import gzip
 import json
 
 from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
+from tests.oracles import countdown as oracle
 
 
 def with_task(nums, target, **keywords):
@@ -30,3 +32,24 @@ def write_jsonl(path, rows):
         for nums, target in rows:
             file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
     return path
+
+
+def grade(text, nums, target, **form):
+    """Return the reason and the value that the package finds, as the oracle does."""
+    grader = AnswerGrader(len(nums), **form)
+    grader.set_task(nums, target)
+    return grade_with(grader, text)
+
+
+def grade_with(grader, text):
+    code, numerator, denominator = grader.grade(text)
+    assert denominator >= 0
+    value = oracle.Fraction(int(numerator), int(denominator)) if denominator else None
+    return REASONS[code], value
+
+
+def check(text, nums, target, **form):
+    """Compare with the oracle; return the reason."""
+    found = grade(text, nums, target, **form)
+    assert found == oracle.grade(text, nums, target, **form), (text, nums, target)
+    return found[0]
