@@ -25,6 +25,7 @@ __all__ = [
     "check_band",
     "check_bool",
     "check_choice",
+    "check_fields",
     "check_int",
     "check_level_option_names",
     "check_levels",
@@ -37,6 +38,7 @@ __all__ = [
     "describe_value",
     "did_you_mean",
     "keywords_of",
+    "option",
     "parse_options",
     "replace_level_options",
     "take_options",
@@ -82,6 +84,40 @@ def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 @functools.lru_cache(maxsize=256)
 def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
+
+
+def option(default: Any, check: Callable[..., Any], *arguments: Any) -> Any:
+    """Declare a keyword in a dataclass of options: its default and its check.
+
+    Parameters
+    ----------
+    default : object
+        Immutable.
+    check : callable
+        ``check(name, value, *arguments)`` returns the checked value, or raises
+        `InvalidOptionError`; see `check_fields`.
+    *arguments
+    """
+    return dataclasses.field(default=default, metadata={"check": (check, arguments)})
+
+
+def check_fields(options: Any) -> None:
+    """Replace the fields that `option` declares by their checked values.
+
+    Parameters
+    ----------
+    options : frozen dataclass
+        In its ``__post_init__``.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    for field in dataclasses.fields(options):
+        if "check" in field.metadata:
+            check, arguments = field.metadata["check"]
+            value = check(field.name, getattr(options, field.name), *arguments)
+            object.__setattr__(options, field.name, value)
 
 
 def parse_options(options_class: type[Options], keywords: Mapping[str, Any]) -> Options:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from roll_vec.render.tiles import TILE_SIZE
 
-__all__ = ["resize_lake"]
-
 # Gymnasium's pixels of a cell, and of a side at most.
 _CELL_SIZE, _LONGEST_SIDE = 64, 512
 

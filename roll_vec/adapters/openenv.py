@@ -12,7 +12,6 @@ import uuid
 from functools import partial
 from typing import Any
 
-import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.adapters.batch_arguments import make_batch
@@ -20,6 +19,7 @@ from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_int
 from roll_vec.registration import find_registered
 from roll_vec.sessions import Session, Sessions
+from roll_vec.trajectories.json_values import to_json
 
 try:
     from openenv.core import EnvClient
@@ -209,21 +209,3 @@ def create_app(
     )
     app.state.sessions = env
     return app
-
-
-def to_json(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, numbers as Python's own."""
-    if isinstance(value, str):
-        # UTF-8 has no lone half of a surrogate pair: it becomes "?".
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return to_json(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [to_json(item) for item in value]
-    return str(value)

@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OwnGenerators", "isolate"]
-
 _present = threading.local()
+_KINDS = {"random": random.Random, "numpy.random": np.random.RandomState}
 
 
 class OwnGenerators:
@@ -37,33 +36,21 @@ class OwnGenerators:
     """
 
     def __init__(self, seed: int) -> None:
-        self._python = random.Random()
-        self._numpy: np.random.RandomState | None = None
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
         """Begin both anew, as ``random.seed`` and ``numpy.random.seed`` do."""
-        # Done when the first number is drawn: most environments draw from one or none.
-        self._python_seed: int | None = seed
-        self._numpy_seed: int | None = seed
+        self._seed = seed
+        self._by_kind: dict[str, Any] = {}
 
-    @property
-    def python(self) -> random.Random:
-        """The generator of the functions of `random`."""
-        if self._python_seed is not None:
-            self._python.seed(self._python_seed)
-            self._python_seed = None
-        return self._python
+    def get(self, kind: str) -> Any:
+        """Return the generator of the functions of ``random`` or ``numpy.random``.
 
-    @property
-    def numpy(self) -> np.random.RandomState:
-        """The generator of the functions of `numpy.random`."""
-        if self._numpy is None:
-            self._numpy = np.random.RandomState()
-        if self._numpy_seed is not None:
-            self._numpy.seed(self._numpy_seed)
-            self._numpy_seed = None
-        return self._numpy
+        It is made for the first draw: most environments draw from one or none.
+        """
+        if kind not in self._by_kind:
+            self._by_kind[kind] = _KINDS[kind](self._seed)
+        return self._by_kind[kind]
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -77,31 +64,21 @@ class OwnGenerators:
 
 
 class _Proxy(ModuleType):
-    """A module whose functions are those of the active generator.
-
-    Parameters
-    ----------
-    module : module
-    kind : str
-        The attribute of `OwnGenerators`.
-    """
-
-    def __init__(self, module: ModuleType, kind: str) -> None:
-        super().__init__(module.__name__)
-        self.__dict__.update(_module=module, _kind=kind)
+    """A module whose functions are those of the active generator."""
 
     def __getattr__(self, name: str) -> Any:
         generators = getattr(_present, "generators", None)
-        own = getattr(generators, self._kind, None)
-        if own is None or not hasattr(own, name):
-            return getattr(self._module, name)
-        return getattr(own, name)
+        if generators is not None:
+            own = generators.get(self.__name__)
+            if hasattr(own, name):
+                return getattr(own, name)
+        return getattr(sys.modules[self.__name__], name)
 
 
 class _Numpy(ModuleType):
     """The module numpy with another ``random``."""
 
-    random = _Proxy(np.random, "numpy")
+    random = _Proxy("numpy.random")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -109,7 +86,7 @@ class _Numpy(ModuleType):
 
 # Marks the modules that have other generators already.
 _MARK = "_has_own_generators"
-_PYTHON, _NUMPY = _Proxy(random, "python"), _Numpy("numpy")
+_PYTHON, _NUMPY = _Proxy("random"), _Numpy("numpy")
 
 
 def isolate(*packages: str) -> None:

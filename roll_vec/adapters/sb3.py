@@ -17,8 +17,13 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from roll_vec.adapters.batch_arguments import check_batch, make_batch, shift_actions
-from roll_vec.errors import InvalidOptionError, UnknownOptionError, UnsupportedError
+from roll_vec.adapters.batch_arguments import make_batch
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    UnknownOptionError,
+    UnsupportedError,
+)
 from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.info_lists import split_infos
@@ -112,7 +117,8 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     def __init__(
         self, batch: VectorEnv[Any, Any, Any], *, step_infos: bool = True
     ) -> None:
-        check_batch(batch, VectorEnv, "a vector environment")
+        if not isinstance(batch, VectorEnv):
+            raise InvalidOptionError.expected("batch", "a vector environment", batch)
         mode = batch.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:
             accepted = "a batch with autoreset_mode='SameStep'"
@@ -159,11 +165,23 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Keep the actions until `step_wait`."""
-        if first := self._first_action:
-            self._actions = shift_actions(actions, first, self.action_space.n)
-        else:
-            self._actions = actions
+        """Keep the actions until `step_wait`.
+
+        Raises
+        ------
+        InvalidActionError
+            For numbers outside 0 to n - 1, where those of the batch start at 1.
+        """
+        self._actions = actions
+        if self._first_action:
+            codes, num_actions = np.asarray(actions), self.action_space.n
+            # The batch refuses actions of other types, and names their type.
+            if codes.dtype.kind in "iu":
+                if codes.size and (codes.min() < 0 or codes.max() >= num_actions):
+                    accepted = f"0 to {num_actions - 1}, as actions count from 0 here"
+                    value = codes.tolist()
+                    raise InvalidActionError.expected("actions", accepted, value)
+                self._actions = codes + self._first_action
 
     def step_wait(self) -> tuple[Any, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Step the batch; return observations, rewards, dones and a dict of each."""

@@ -55,7 +55,7 @@ def room_to_rgb(room):
     return np.block([[[tiles[code]] for code in row] for row in room])
 
 
-# ---------------------------------------------------- Stable-Baselines3 and Tianshou
+# ----------------------------------------------------------------- Stable-Baselines3
 
 
 class VecEnv:
@@ -96,42 +96,19 @@ class Monitor(gymnasium.Wrapper):
     """In name only."""
 
 
-class BaseVectorEnv:
-    """Of Tianshou."""
-
-    def _assert_is_not_closed(self):
-        assert not self.is_closed
-
-    def _wrap_id(self, id):
-        if id is None:
-            return list(range(self.env_num))
-        return [id] if np.isscalar(id) else id
-
-    def _assert_id(self, id):
-        assert not set(id) & set(self.waiting_id)
-        assert set(id) <= set(self.ready_id)
-
-
-GATES = {}
-
-
 class Counter(gymnasium.Env):
-    """Counts its steps from an option; a step waits for the gate of its number."""
+    """Counts its steps from an option."""
 
     observation_space = gymnasium.spaces.Dict(n=gymnasium.spaces.Discrete(100))
     action_space = gymnasium.spaces.Discrete(3)
-    level, number = 0, None
+    level = 0
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        if seed is not None:
-            self.number = seed
         self.count = (options or {}).get("start", 0)
         return {"n": self.count}, {}
 
     def step(self, action):
-        if self.number in GATES:
-            GATES[self.number].wait(20)
         self.count += 1
         return {"n": self.count}, float(action), self.count in (2, 9), False, {}
 
@@ -288,8 +265,6 @@ MODULES = {
     "gym_sokoban": {},
     "gym_sokoban.envs": {},
     "gym_sokoban.envs.render_utils": {"room_to_rgb": room_to_rgb},
-    "tianshou": {},
-    "tianshou.env": {"BaseVectorEnv": BaseVectorEnv},
     "openenv": {},
     "openenv.core": {"EnvClient": Plain},
     "openenv.core.client_types": {"StepResult": SimpleNamespace},
@@ -318,7 +293,7 @@ MODULES = {
     },
 }
 # Those whose classes extend the packages'.
-ADAPTERS = ("sb3", "tianshou", "openenv")
+ADAPTERS = ("sb3", "openenv")
 
 
 @contextmanager

@@ -48,11 +48,6 @@ def sb3(stand_ins):
     return importlib.import_module("roll_vec.adapters.sb3")
 
 
-@pytest.fixture
-def tianshou(stand_ins):
-    return importlib.import_module("roll_vec.adapters.tianshou")
-
-
 # -------------------------------------------------------------- Stable-Baselines3
 
 
@@ -130,41 +125,6 @@ def test_sb3_masks_are_those_of_the_present_states(sb3):
         np.testing.assert_array_equal(one, masks[2])
         envs.step(np.argmax(masks, 1))
     assert not sb3.make_vec_env(LAKE, 2).has_attr("action_masks")
-
-
-# -------------------------------------------------------------------------- Tianshou
-
-
-@pytest.mark.parametrize("obs_mode", ["grid", "text"])
-def test_tianshou_some_step_and_reset_as_single_environments(tianshou, obs_mode):
-    keywords = {**KEYWORDS, "obs_mode": obs_mode}
-    envs = tianshou.make_vector_env(LAKE, 5, **keywords)
-    assert envs.seed(3) == [[3], [4], [5], [6], [7]]
-    singles = [gymnasium.make(LAKE, action_start=1, **keywords) for _ in range(5)]
-    for seed, env in enumerate(singles, 3):
-        env.reset(seed=seed)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        env_ids = rng.permutation(5)[: rng.integers(1, 6)]
-        actions = rng.integers(0, 4, len(env_ids))
-        expected = [
-            singles[i].step(a + 1) for i, a in zip(env_ids, actions, strict=True)
-        ]
-        *arrays, infos = envs.step(actions, env_ids)
-        for array, column in zip(arrays, zip(*expected, strict=True), strict=False):
-            np.testing.assert_array_equal(array, np.stack(column))
-        for info, env_id, row in zip(infos, env_ids, expected, strict=True):
-            assert info == {**row[4], "env_id": env_id}
-        ended = env_ids[arrays[2] | arrays[3]]
-        if len(ended):
-            starts = [singles[env_id].reset() for env_id in ended]
-            observations, infos = envs.reset(ended)
-            np.testing.assert_array_equal(
-                observations, np.stack([s[0] for s in starts])
-            )
-            assert infos.tolist() == [start[1] for start in starts]
-    observations, infos = envs.reset(2, seed=9)
-    np.testing.assert_array_equal(observations[0], singles[0].reset(seed=9)[0])
 
 
 # ----------------------------------------------------------- GEM and reasoning-gym

@@ -6,7 +6,6 @@ Programs in tests/frameworks have recorded the latter beside the frameworks them
 import inspect
 import json
 import pickle
-import tempfile
 
 import numpy as np
 import pytest
@@ -16,13 +15,10 @@ from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEn
 from roll_vec.adapters.trl import environment_factory
 from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
 from tests.adapters.stand_ins import read_json
-from tests.adapters.transcripts import FILES, replay
+from tests.adapters.transcripts import FILES, IMPORTS
+from tests.transcripts import empty_folder, replay, sections
 
-SECTIONS = {
-    f"{path.stem}: {section.partition(chr(10))[0][2:40]}": section
-    for path in FILES
-    for section in path.read_text("utf-8").strip().split("\n\n")
-}
+SECTIONS = sections(FILES)
 GEM_CLASSES = {
     "sokoban": GemSokobanEnv,
     "frozen_lake": GemFrozenLakeEnv,
@@ -31,14 +27,10 @@ GEM_CLASSES = {
 ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
 
 
-@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
-def test_results_are_those_of_the_file(section, stand_ins, monkeypatch):
-    lines = section.split("\n")
-    # Messages cut long paths, such as those of `tmp_path`.
-    with tempfile.TemporaryDirectory() as folder:
-        monkeypatch.chdir(folder)
-        assert list(replay(lines)) == lines
-        monkeypatch.undo()
+@pytest.mark.parametrize("lines", SECTIONS.values(), ids=SECTIONS)
+def test_results_are_those_of_the_file(lines, stand_ins):
+    with empty_folder():
+        assert list(replay(lines, IMPORTS)) == lines
 
 
 @pytest.mark.parametrize("name", GEM_CLASSES)

@@ -39,36 +39,6 @@ def path(tmp_path):
     return file
 
 
-TWO_OF_ONE = {"start_level": 2, "num_levels": 2}
-CONTRADICTIONS = [
-    (SOKOBAN, {"dim_room": (7, 7)}, "dim_room"),
-    (SOKOBAN, {"dim_x": 6, "dim_y": 6}, "dim_x, dim_y: cannot be given beside"),
-    (SOKOBAN, {"num_boxes": 2}, "num_boxes: cannot be given beside levels"),
-    (
-        SOKOBAN,
-        {"search_depth": 9, "num_gen_steps": 3},
-        "search_depth, num_gen_steps: c",
-    ),
-    (SOKOBAN, {"num_boxes": "x"}, "num_boxes: expected an integer"),
-    (LAKE, {"size": 5, "p": 0.5}, "size, p: cannot be given beside levels"),
-    (LAKE, {"p": 7}, "p: expected a number from 0 to 1"),
-]
-for _id in GIVEN:
-    CONTRADICTIONS += [
-        (_id, {"num_levels": 4}, "num_levels: expected at most 3, got 4"),
-        (_id, {"start_level": 3}, "start_level: expected at most 2, got 3"),
-        (_id, {"start_level": -1}, "start_level: expected at least 0"),
-        (_id, TWO_OF_ONE, "num_levels: expected at most 1, got 2"),
-    ]
-
-
-@pytest.mark.parametrize(("id", "keywords", "problem"), CONTRADICTIONS, ids=str)
-def test_keywords_that_contradict_levels_are_refused(id, keywords, problem):
-    for make in (gymnasium.make, gymnasium.make_vec):
-        with pytest.raises(InvalidOptionError, match=problem):
-            make(id, levels=GIVEN[id], **keywords)
-
-
 @each_game
 def test_options_are_made_from_options(id):
     options = OPTIONS[id](levels=GIVEN[id], start_level=1)
@@ -77,12 +47,6 @@ def test_options_are_made_from_options(id):
     assert OPTIONS[id](**dataclasses.asdict(options)) == options
     assert dataclasses.replace(options, obs_mode="rgb").grid_shape == options.grid_shape
     assert options != OPTIONS[id](levels=GIVEN[id][::-1], start_level=1)
-
-
-def test_defaults_and_the_levels_own_size_are_no_contradiction():
-    room = {"dim_room": (6, 6), "num_boxes": 3, "search_depth": 300}
-    assert gymnasium.make(SOKOBAN, levels=[ONE], **room).unwrapped.dim_room == (3, 5)
-    assert RandomFrozenLakeOptions(levels=lake.MAPS).size == 3
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,8 @@ from tests.frameworks.environment import (
 )
 from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.page import Results
-from tests.frameworks.programs import program_of
+from tests.frameworks.programs import program_of, text_of
 
-PAGE_FOLDER = ROOT / "docs" / "frameworks"
 DATA = ROOT / "tests" / "adapters" / "data"
 # A change of these is no change of the code.
 GENERATED = ("docs",)
@@ -172,7 +171,7 @@ def run(
     writes_transcripts: bool,
 ) -> dict[str, Any]:
     """Return the result of a framework: with the facts and rows, if it could be run."""
-    text_page = PAGE_FOLDER / f"{name}.md"
+    text = text_of(name)
     rows: list[dict[str, Any]] = []
     try:
         environment.install(wheel)
@@ -190,9 +189,9 @@ def run(
         # Python imports from the program's folder first.
         file = environment.folder / "program" / "program.py"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(program_of(text_page), "utf-8")
+        file.write_text(program_of(text), "utf-8")
         environment.run([environment.python, file])
-        changed = page.lines_changed(text_page.read_text("utf-8"))
+        changed = page.lines_changed(text)
         rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
         recorder = HERE / name / "record.py"
         if recorder.is_file():

@@ -50,7 +50,7 @@ _WEBSHOP = Checkout(
     "ZihanWang314/webshop-minimal", "ec82552d2458efb486701b138c9d038e1759489c"
 )
 
-# The name of a framework is that of its page and of its folder here.
+# The name of a framework is that of its folder here and of its page, if it has one.
 FRAMEWORKS = {
     # requirements_common.txt, what its vLLM 0.10.2 and gem-llm 0.0.4 require, and what
     # its environments and WebShop's pages import.

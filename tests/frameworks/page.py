@@ -29,6 +29,7 @@ from benchmarks import quotations
 from benchmarks.processes import ROOT
 from benchmarks.result import write_result
 from tests.frameworks.frameworks import FRAMEWORKS
+from tests.frameworks.programs import link_to
 
 RESULTS = ROOT / "benchmarks" / "results" / "frameworks.json"
 FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
@@ -130,8 +131,7 @@ def results_table(results: Results) -> str:
         "|---|---|--:|---|--:|--:|--:|",
     ]
     for name, framework in FRAMEWORKS.items():
-        # Each that has a result has a page.
-        link = f"[{framework.title}]({name}.md)" if name in results else framework.title
+        link = f"[{framework.title}]({link_to(name)})"
         result = results.get(name, {"status": "not run", "reason": "no run yet"})
         if result["status"] != "passed":
             reason = f"{result['status']}: {result['reason']}".replace("|", "/")

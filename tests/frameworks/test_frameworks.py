@@ -9,9 +9,14 @@ from tests.frameworks import __main__ as command
 from tests.frameworks import page
 from tests.frameworks.environment import Environment, FailureError, NotRunError
 from tests.frameworks.frameworks import FRAMEWORKS, Checkout, Framework
-from tests.frameworks.programs import blocks_of, program_of
+from tests.frameworks.programs import (
+    OTHERS,
+    PAGE_FOLDER,
+    blocks_of,
+    program_of,
+    text_of,
+)
 
-FILES = {path.stem: path for path in command.PAGE_FOLDER.glob("*.md")}
 RECIPES = ("skyrl_gym", "verifiers", "nemo_gym", "vagen")
 RESULTS = page.read_results()
 ROW = {"what": "a b", "result": "equal", "theirs": 2.0, "ours": 30.0, "unit": "steps/s"}
@@ -21,23 +26,27 @@ NOT_RUN = {"status": "not run", "reason": "r"}
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_page_has_a_change_an_installation_and_a_program(name):
-    path = FILES[name]
-    program = program_of(path)
+    text = text_of(name)
+    program = program_of(text)
     assert "roll_vec" in program
-    compile(program, path.name, "exec")
-    assert page.lines_changed(path.read_text("utf-8"))
-    installs = " ".join(re.findall(r"pip install (.*)", "".join(blocks_of(path, "sh"))))
+    compile(program, name, "exec")
+    assert page.lines_changed(text)
+    installs = " ".join(re.findall(r"pip install (.*)", "".join(blocks_of(text, "sh"))))
     names = {re.split(r"[^\w.-]", p.strip('"'))[0] for p in installs.split()}
     packages = {re.split(r"[^\w.-]", p)[0] for p in FRAMEWORKS[name].packages}
     assert names - {"."} <= packages, "tests/frameworks/frameworks.py installs the rest"
     if name in RECIPES:
-        assert len(blocks_of(path)[0].splitlines()) <= 60
+        assert len(blocks_of(text)[0].splitlines()) <= 60
 
 
 def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
     recorders = {path.parent.name for path in command.HERE.glob("*/record.py")}
     assert {path.stem for path in command.DATA.glob("*.json")} <= recorders
-    assert recorders <= set(FRAMEWORKS) == FILES.keys() - {"README"}
+    assert recorders <= set(FRAMEWORKS)
+    pages = {path.stem for path in PAGE_FOLDER.glob("*.md")} - {"README", OTHERS.stem}
+    assert pages <= set(FRAMEWORKS)
+    titles = re.findall("^## (.*)$", OTHERS.read_text("utf-8"), re.MULTILINE)
+    assert {*titles} == {FRAMEWORKS[name].title for name in set(FRAMEWORKS) - pages}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -46,14 +55,11 @@ def test_pages_quote_the_file_alone(path):
     assert page.quote(text, RESULTS) == text
 
 
-def test_program_keeps_the_lines_of_its_page(tmp_path):
-    path = tmp_path / "page.md"
-    path.write_text(
-        "# a\n```python\nx = 1\n```\ntext\n```sh\nls\n```\n```python\nx\n```\n"
-    )
-    lines = program_of(path).splitlines()
+def test_program_keeps_the_lines_of_its_page():
+    text = "# a\n```python\nx = 1\n```\ntext\n```sh\nls\n```\n```python\nx\n```\n"
+    lines = program_of(text).splitlines()
     assert [n for n, line in enumerate(lines, 1) if line] == [3, 10]
-    assert blocks_of(path) == ["x = 1\n", "x\n"]
+    assert blocks_of(text) == ["x = 1\n", "x\n"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +94,7 @@ def test_table_has_every_framework():
     row = "| [Stable-Baselines3](sb3.md) | a b |  | equal | 2.00 steps/s |"
     assert row in table
     assert "| [TRL](trl.md) | not run: r |" in table
+    assert "| [NeMo Gym](others.md#nemo-gym) | not run: no run yet |" in table
     assert table.count("no run yet") == len(FRAMEWORKS) - 2
 
 

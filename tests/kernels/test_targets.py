@@ -17,7 +17,7 @@ from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
 from tests.conftest import JIT_OFF
-from tests.envs.countdown.test_tasks import list_tasks
+from tests.envs.countdown.tasks import list_tasks
 from tests.oracles import countdown as oracle
 
 OPERATORS = ("+-*/", "+-", "*/", "+", "-", "/", "-*", "-*/")

@@ -1,96 +1,14 @@
 """The text wrapper of environments that are objects: steps, infos, states."""
 
-import itertools
 import random
-from typing import ClassVar
 
-import gymnasium
-import numpy as np
 import pytest
 
-from roll_vec import BaseDiscreteActionEnv, BaseLanguageBasedEnv
-from roll_vec.errors import (
-    ClosedError,
-    InvalidActionError,
-    InvalidOptionError,
-    InvalidStateError,
-    UnsupportedError,
-)
-from roll_vec.spaces import UnicodeText
 from roll_vec.text.options import TextOptions
 from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
-from tests.pool.snapshot_envs import NoopCounter
+from tests.text.envs import Echo, Walk, WalkFromZero, make
 from tests.text.test_action_parser import ANSWER, THINK, plain_parse
-
-
-class Echo(BaseLanguageBasedEnv):
-    """Repeats each action; returns the same info objects at each step."""
-
-    def __init__(self, info=None):
-        super().__init__()
-        self.reset_info, self.info = {"extra": 1}, {"echo": True} | (info or {})
-        self.actions = []
-
-    def get_instructions(self):
-        return f"Level {self.level_seed}."
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return "start", self.reset_info
-
-    def step(self, action):
-        self.actions.append(action)
-        return f"echo {action}", 1.0, False, False, self.info
-
-
-class Walk(BaseDiscreteActionEnv):
-    """Goes one cell right or left, ends at 3; returns the same array at each step."""
-
-    ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
-    first = 1
-
-    def __init__(self):
-        self.observation_space = gymnasium.spaces.Box(-99, 99, (1,), np.int64)
-        self.action_space = gymnasium.spaces.Discrete(2, start=self.first)
-        self.place = np.zeros(1, np.int64)
-        self.steps = 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.place[:] = self.steps = 0
-        return self.place, {}
-
-    def step(self, action):
-        self.steps += 1
-        side = action - self.first
-        is_action = side in (0, 1)
-        self.place += (2 * side - 1) * is_action
-        terminated = bool(self.place[0] == 3)
-        info = {
-            "action_is_effective": is_action and side == 1,
-            "action_is_valid": is_action,
-            "success": terminated,
-            "prob": 0.5,
-        }
-        return self.place, float(side) / 4, terminated, self.steps == 6, info
-
-
-class WalkFromZero(Walk):
-    """The same with 0 as an action."""
-
-    ACTION_LOOKUP: ClassVar = {0: "Left", 1: "Right"}
-    first = 0
-
-
-def make(env, **options):
-    """Return an environment in a wrapper, reset."""
-    wrapper = TextWrapper(env, TextOptions(**options))
-    wrapper.reset(seed=5)
-    return wrapper
-
-
-# ---------------------------------------------------------------- integer actions
 
 
 class PlainWrapper:
@@ -154,79 +72,6 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
             plain.reset()
 
 
-# -------------------------------------------------------------------- text actions
-
-
-def test_texts_go_to_the_environment_as_they_come():
-    env = Echo()
-    wrapper = TextWrapper(env)
-    info = {"extra": 1, "env_instruction": "Level 5."}
-    assert wrapper.reset(seed=5) == ("start", info)
-    text = " <answer>hi</answer><|im_end|>"
-    info = {"action_is_valid": True, "action_content": text, "think_content": ""}
-    expected = (f"echo {text}", 1.0, False, False, {"echo": True, **info})
-    assert wrapper.step(text) == expected
-    assert (env.reset_info, env.info) == ({"extra": 1}, {"echo": True})
-    env.reset_info = {"env_instruction": "Mine."}
-    assert wrapper.reset(seed=0)[1] == {"env_instruction": "Mine."}
-
-
-def test_contents_go_to_the_environment():
-    env = Echo()
-    wrapper = make(env, action_pattern=THINK, format_penalty=-0.5)
-    for text, reward, think, content in (
-        ("<think> so </think>\n<answer>2 + 2<|im_end|> </answer>", 1.0, "so", "2 + 2"),
-        ("2 + 2", 0.5, "", ""),
-        # An empty answer is one; what it is worth is for the environment to say.
-        ("<think></think><answer></answer>", 1.0, "", ""),
-    ):
-        result = wrapper.step(text)
-        assert result[:2] == (f"echo {content}", reward)
-        assert result[4] == {
-            "echo": True,
-            "action_is_valid": reward == 1.0,
-            "action_content": content,
-            "think_content": think,
-        }
-    assert env.actions == ["2 + 2", "", ""]
-    assert env.info == {"echo": True}
-
-
-def test_the_environment_decides_on_a_text_that_matches():
-    # What it refuses costs the penalty once, whether the text matches or not.
-    for pattern, text in itertools.product((None, ANSWER), ("<answer>a</answer>", "a")):
-        env = Echo({"action_is_valid": False, "success": True})
-        wrapper = make(env, action_pattern=pattern, format_penalty=-0.25)
-        _, reward, *_, info = wrapper.step(text)
-        assert (reward, info["action_is_valid"], info["success"]) == (0.75, False, True)
-    wrapper = make(Echo({"action_is_valid": True}), action_pattern=ANSWER)
-    assert wrapper.step("a")[4]["action_is_valid"] is False
-
-
-def test_bad_actions_and_options_are_named():
-    for env_class in (Echo, Walk):
-        wrapper = make(env_class())
-        for action in (None, 1, b"Right"):
-            with pytest.raises(InvalidActionError, match="expected a str, got"):
-                wrapper.step(action)
-    with pytest.raises(InvalidOptionError, match="action_separator: '\\|\\|' has no"):
-        make(Echo(), action_separator="||")
-
-
-def test_action_spaces_sample_actions():
-    wrapper = make(Walk(), action_pattern=THINK)
-    assert isinstance(wrapper.action_space, UnicodeText)
-    wrapper.action_space.seed(0)
-    samples = {wrapper.action_space.sample() for _ in range(20)}
-    names = ("Left", "Right")
-    assert samples == {f"<think>...</think><answer>{name}</answer>" for name in names}
-    env = Echo()
-    env.action_space = UnicodeText(9, examples=("1 + 1",))
-    assert TextWrapper(env).action_space is env.action_space
-    space = make(env, action_pattern=ANSWER).action_space
-    assert space.sample() == "<answer>1 + 1</answer>"
-
-
 def test_results_of_the_wrong_length_are_named():
     env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
@@ -235,25 +80,3 @@ def test_results_of_the_wrong_length_are_named():
         env.step("go")
     with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
         env.reset()
-
-
-def make_counter():
-    """Return a wrapper that repeats results after texts without an action."""
-    return TextWrapper(NoopCounter(), TextOptions(action_separator=","))
-
-
-def test_bad_states_are_refused():
-    env = make_counter()
-    env.reset(seed=1)
-    before = env.get_state()
-    for state in (before["env"], {**before, "more": 1}, None):
-        with pytest.raises(InvalidStateError, match="a state of TextWrapper with"):
-            env.set_state(state)
-    assert env.get_state() == before
-    env.close()
-    with pytest.raises(ClosedError):
-        env.set_state(before)
-    echo = make(Echo())
-    for call in (echo.get_state, lambda: echo.set_state({})):
-        with pytest.raises(UnsupportedError, match="Echo has no get_state"):
-            call()

@@ -14,13 +14,13 @@ RAGEN (commit 20daedc) has two seams, and both are here: `REGISTERED_ENVS` with
 """
 
 from roll_vec.adapters.ragen.configs import (
-    REGISTERED_ENV_CONFIGS,
     CountdownEnvConfig,
     FrozenLakeEnvConfig,
     SokobanEnvConfig,
     WebShopEnvConfig,
 )
 from roll_vec.adapters.ragen.envs import (
+    REGISTERED_ENV_CONFIGS,
     REGISTERED_ENVS,
     CountdownEnv,
     FrozenLakeEnv,

@@ -19,8 +19,6 @@ from roll_vec.errors import InvalidActionError
 from roll_vec.factories import make_vec
 from roll_vec.text.validation import check_text
 
-__all__ = ["Batch", "CountdownBatch", "FrozenLakeBatch", "Result", "SokobanBatch"]
-
 
 class Result(NamedTuple):
     """The results of one action of one environment."""
@@ -28,6 +26,15 @@ class Result(NamedTuple):
     reward: float
     has_ended: bool
     info: dict[str, Any]
+
+
+class Step(NamedTuple):
+    """A step of one environment of ours, with the infos of the batch."""
+
+    observation: Any
+    reward: float
+    has_ended: bool
+    infos: Mapping[str, Any]
 
 
 class Batch:
@@ -87,17 +94,12 @@ class Batch:
         observations, rewards, terminations, truncations, infos = self.envs.step(
             batch, mask=mask
         )
-        return {
-            row: self.result(
-                row,
-                actions[row],
-                observations[row],
-                float(rewards[row]),
-                bool(terminations[row] or truncations[row]),
-                infos,
-            )
-            for row in actions
-        }
+        ends = terminations | truncations
+        results = {}
+        for row, action in actions.items():
+            step = Step(observations[row], float(rewards[row]), bool(ends[row]), infos)
+            results[row] = self.result(row, action, step)
+        return results
 
     def convert(self, action: Any) -> Any:
         """Return our form of an action."""
@@ -107,19 +109,12 @@ class Batch:
         """Return RAGEN's form of an observation."""
         return observation
 
-    def result(
-        self,
-        row: int,
-        action: Any,  # noqa: ARG002
-        observation: Any,
-        reward: float,
-        has_ended: bool,
-        infos: Mapping[str, Any],
-    ) -> Result:
+    def result(self, row: int, action: Any, step: Step) -> Result:  # noqa: ARG002
         """Return the results of an action, and take over the observation."""
-        self.observations[row] = self.show(observation)
+        self.observations[row] = self.show(step.observation)
         keys = ("action_is_effective", "action_is_valid", "success")
-        return Result(reward, has_ended, {key: bool(infos[key][row]) for key in keys})
+        info = {key: bool(step.infos[key][row]) for key in keys}
+        return Result(step.reward, step.has_ended, info)
 
     def close(self) -> None:
         """Close the environments."""
@@ -154,9 +149,9 @@ class FrozenLakeBatch(Batch):
         """Return a picture in RAGEN's size."""
         return resize_lake(observation)
 
-    def result(self, row: int, *values: Any) -> Result:
+    def result(self, row: int, action: Any, step: Step) -> Result:
         """Return the results with a reward of type int, as RAGEN's prompts show it."""
-        result = super().result(row, *values)
+        result = super().result(row, action, step)
         return result._replace(reward=int(result.reward))
 
 
@@ -183,15 +178,7 @@ class CountdownBatch(Batch):
         """Return the answer without a plus at its start, which our grammar lacks."""
         return check_text(action).lstrip().removeprefix("+")
 
-    def result(
-        self,
-        row: int,
-        action: Any,
-        observation: Any,  # noqa: ARG002
-        reward: float,
-        has_ended: bool,
-        infos: Mapping[str, Any],
-    ) -> Result:
+    def result(self, row: int, action: Any, step: Step) -> Result:
         """Return RAGEN's score: any text with the right numbers has the right form."""
         _, *nums = re.findall(r"\d+", self.observations[row])
         has_form = False
@@ -199,9 +186,9 @@ class CountdownBatch(Batch):
         with suppress(ValueError):
             numbers = sorted(map(int, re.findall(r"\d+", action)))
             has_form = numbers == sorted(map(int, nums))
-        reward = 0
+        reward: float = 0
         if has_form:
-            success = bool(infos["success"][row])
+            success = bool(step.infos["success"][row])
             reward = self.config.score if success else self.config.format_score
         self.observations[row] = f"Your answer get {reward} points."
         info = {
@@ -209,4 +196,4 @@ class CountdownBatch(Batch):
             "action_is_valid": True,
             "success": reward == self.config.score,
         }
-        return Result(reward, has_ended, info)
+        return Result(reward, step.has_ended, info)

@@ -1,6 +1,5 @@
 """RAGEN's configurations of environments: its names and defaults, and our keywords.
 
-Each class has `batch_keywords`, the keywords of `roll_vec.make_vec` that it stands for.
 The values may be those of an OmegaConf config.
 """
 
@@ -8,70 +7,66 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.webshop import shop_keywords
-from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
+from roll_vec.adapters.roll.configs import EnvConfig, GridConfig, plain_value
+from roll_vec.adapters.roll.webshop import ShopConfig
+from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
-from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.webshop.goals import GoalFilter
-from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 
-__all__ = [
-    "REGISTERED_ENV_CONFIGS",
-    "CountdownEnvConfig",
-    "FrozenLakeEnvConfig",
-    "SokobanEnvConfig",
-    "WebShopEnvConfig",
-]
 
-# RAGEN counts the actions of both grids from 1.
-_FIRST_ACTION = 1
+class _GridConfig(GridConfig):
+    """A grid whose ``observation_format`` is our ``text_format``."""
 
-
-def _observation_keywords(config: Any) -> dict[str, Any]:
-    """Return the keywords of a grid's observations and actions."""
-    check_choice("render_mode", config.render_mode, ("text", "rgb_array"))
-    check_choice("observation_format", config.observation_format, TEXT_FORMATS)
-    if config.render_mode == "rgb_array":
-        return {"obs_mode": "rgb", "action_start": _FIRST_ACTION}
-    return {
-        "obs_mode": "text",
-        "text_format": config.observation_format,
-        "action_start": _FIRST_ACTION,
+    # Names of actions are the manager's: turns.py.
+    OURS: ClassVar[Mapping[str, str | None]] = {
+        "observation_format": "text_format",
+        **dict.fromkeys(("render_mode", "action_lookup", "dim_x", "dim_y")),
     }
 
+    observation_format: str
 
-def _check_actions(name: str, actions: Any) -> None:
-    """Refuse numbers of actions that the game does not have."""
-    last = SOKOBAN.num_actions
-    if not all(isinstance(a, int) and _FIRST_ACTION <= a <= last for a in actions):
-        accepted = f"actions from {_FIRST_ACTION} to {last}"
-        raise InvalidOptionError.expected(name, accepted, dict.fromkeys(actions))
+    def batch_keywords(self) -> dict[str, Any]:
+        """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
+        keywords: dict[str, Any] = plain_value(super().batch_keywords())
+        check_choice("observation_format", self.observation_format, TEXT_FORMATS)
+        if self.render_mode != "text":
+            del keywords["text_format"]
+        return keywords
+
+    def _check_actions(self, name: str, actions: Any) -> None:
+        """Refuse numbers of actions that the game does not have."""
+        last = self.OPTIONS.FAMILY.num_actions
+        if not all(
+            isinstance(action, int) and 1 <= action <= last for action in actions
+        ):
+            accepted = f"actions from 1 to {last}"
+            raise InvalidOptionError.expected(name, accepted, dict.fromkeys(actions))
 
 
 @dataclass
-class SokobanEnvConfig:
+class SokobanEnvConfig(_GridConfig):
     """RAGEN's configuration of Sokoban.
 
     ``observation_format`` is our ``text_format``.  ``render_mode`` is ``text`` or
     ``rgb_array``; observations have this form.
     """
 
+    OPTIONS: ClassVar[type[Any]] = SokobanOptions
+
     dim_room: tuple[int, int] = (6, 6)
     max_steps: int = 100
     num_boxes: int = 3
     search_depth: int = 300
-    grid_lookup: Mapping[int, str] = field(default_factory=lambda: SOKOBAN.glyphs)
-    grid_vocab: Mapping[str, str] = field(default_factory=lambda: SOKOBAN.meanings)
-    action_lookup: Mapping[int, str] = field(
-        default_factory=lambda: SOKOBAN.action_lookup(_FIRST_ACTION)
-    )
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
     dim_x: int | None = None
     dim_y: int | None = None
     render_mode: str = "text"
@@ -80,29 +75,19 @@ class SokobanEnvConfig:
     def __post_init__(self) -> None:
         if self.dim_x is not None and self.dim_y is not None:
             self.dim_room = self.dim_x, self.dim_y
-        _check_actions("action_lookup", self.action_lookup)
-        # Validated now, so that a bad config fails where it is written.
-        SokobanOptions(**self.batch_keywords())
-
-    def batch_keywords(self) -> dict[str, Any]:
-        """Return the keywords of ``roll_vec/Sokoban-v0``."""
-        return {
-            "dim_room": tuple(self.dim_room),
-            "max_steps": self.max_steps,
-            "num_boxes": self.num_boxes,
-            "search_depth": self.search_depth,
-            "grid_lookup": dict(self.grid_lookup),
-            **_observation_keywords(self),
-        }
+        super().__post_init__()
+        self._check_actions("action_lookup", self.action_lookup)
 
 
 @dataclass
-class FrozenLakeEnvConfig:
+class FrozenLakeEnvConfig(_GridConfig):
     """RAGEN's configuration of FrozenLake.
 
     ``action_map`` gives Gymnasium's direction of each action, ``map_lookup`` the key in
     ``grid_lookup`` of each letter.  A reset's seed replaces ``map_seed``.
     """
+
+    OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
 
     size: int = 4
     p: float = 0.9
@@ -117,44 +102,45 @@ class FrozenLakeEnvConfig:
     map_lookup: Mapping[bytes, int] = field(
         default_factory=lambda: {b"P": 0, b"F": 1, b"H": 2, b"G": 3}
     )
-    grid_lookup: Mapping[int, str] = field(default_factory=lambda: FROZEN_LAKE.glyphs)
-    grid_vocab: Mapping[str, str] = field(default_factory=lambda: FROZEN_LAKE.meanings)
-    action_lookup: Mapping[int, str] = field(
-        default_factory=lambda: FROZEN_LAKE.action_lookup(_FIRST_ACTION)
-    )
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
-        if not set(self.action_lookup) <= set(self.action_map):
+        super().__post_init__()
+        names = self.action_lookup or {}
+        if not set(names) <= set(self.action_map):
             accepted = f"actions of action_map, {list(self.action_map)}"
-            raise InvalidOptionError.expected(
-                "action_lookup", accepted, dict(self.action_lookup)
-            )
-        _check_actions("action_map", [d + 1 for d in self.action_map.values()])
-        RandomFrozenLakeOptions(**self.batch_keywords())
+            raise InvalidOptionError.expected("action_lookup", accepted, dict(names))
+        self._check_actions("action_map", [d + 1 for d in self.action_map.values()])
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of ``roll_vec/RandomFrozenLake-v0``."""
-        glyphs, letters = self.grid_lookup, (b"F", b"H", b"G")
+        keywords, letters = super().batch_keywords(), (b"F", b"H", b"G")
         # The player's three codes stand in no map.
         keys = [0, *(self.map_lookup[letter] for letter in letters), 4, 5]
-        return {
-            "size": self.size,
-            "p": self.p,
-            "success_rate": self.success_rate,
-            "is_slippery": self.is_slippery,
-            "grid_lookup": {c: glyphs[k] for c, k in enumerate(keys) if k in glyphs},
-            **_observation_keywords(self),
-        }
+        glyphs = keywords["grid_lookup"]
+        table = {code: glyphs[key] for code, key in enumerate(keys) if key in glyphs}
+        return {**keywords, "grid_lookup": table}
 
 
 @dataclass
-class CountdownEnvConfig:
+class CountdownEnvConfig(EnvConfig):
     """RAGEN's configuration of Countdown.
 
     ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``; of
     its first ``max_instances`` rows those are played whose target is a sum of the
     numbers with signs.  None: generated tasks, without a limit.
     """
+
+    OPTIONS: ClassVar[type[Any]] = CountdownOptions
+    # RAGEN grades the answers: see `batches`.
+    OURS: ClassVar[Mapping[str, str | None]] = {
+        "train_path": "data",
+        **dict.fromkeys(("render_mode", "score", "format_score")),
+    }
+    # RAGEN's answers are expressions of Python.
+    FIXED: ClassVar[Mapping[str, Any]] = {"unary_minus": True}
 
     train_path: str | os.PathLike[str] | None = "data/countdown/train.parquet"
     max_instances: int = 20000
@@ -163,22 +149,16 @@ class CountdownEnvConfig:
     format_score: float = 0.1
 
     def __post_init__(self) -> None:
+        # The default file need not exist before there is a batch.
         check_choice("render_mode", self.render_mode, ("text",))
         check_int("max_instances", self.max_instances, 1)
 
-    def batch_keywords(self) -> dict[str, Any]:
-        """Return the keywords of ``roll_vec/Countdown-v0``."""
-        # RAGEN's answers are expressions of Python.
-        return {"data": self.train_path, "unary_minus": True}
-
 
 @dataclass
-class WebShopEnvConfig:
+class WebShopEnvConfig(ShopConfig):
     """RAGEN's configuration of WebShop.
 
-    ``file_path``, ``server`` and ``limit_goals`` are those of
-    `roll_vec.adapters.roll.webshop.shop_keywords`.  RAGEN's ``dataset`` names a file
-    within its own package: here it must be None.
+    RAGEN's ``dataset`` names a file within its own package: here it must be None.
     """
 
     dataset: str | None = None
@@ -195,18 +175,4 @@ class WebShopEnvConfig:
         if self.dataset is not None:
             accepted = "None: file_path names the file of products, or the demo shop"
             raise InvalidOptionError.expected("dataset", accepted, self.dataset)
-        WebShopOptions(**self.batch_keywords())
-
-    def batch_keywords(self) -> dict[str, Any]:
-        """Return the keywords of ``roll_vec/WebShop-v0``."""
-        keywords = asdict(self)
-        del keywords["dataset"]
-        return shop_keywords(**keywords)
-
-
-REGISTERED_ENV_CONFIGS: dict[str, type[Any]] = {
-    "sokoban": SokobanEnvConfig,
-    "frozen_lake": FrozenLakeEnvConfig,
-    "countdown": CountdownEnvConfig,
-    "webshop": WebShopEnvConfig,
-}
+        super().__post_init__()

@@ -14,7 +14,12 @@ from roll_vec.adapters.ragen.batches import (
     FrozenLakeBatch,
     SokobanBatch,
 )
-from roll_vec.adapters.ragen.configs import REGISTERED_ENV_CONFIGS
+from roll_vec.adapters.ragen.configs import (
+    CountdownEnvConfig,
+    FrozenLakeEnvConfig,
+    SokobanEnvConfig,
+    WebShopEnvConfig,
+)
 from roll_vec.adapters.ragen.shop import WebShopBatch
 from roll_vec.errors import ResetNeededError
 from roll_vec.options import check_choice
@@ -22,29 +27,13 @@ from roll_vec.seeding import check_seed
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_observations import GridObserver
 
-__all__ = [
-    "BATCHES",
-    "REGISTERED_ENVS",
-    "CountdownEnv",
-    "FrozenLakeEnv",
-    "SokobanEnv",
-    "WebShopEnv",
-]
-
-BATCHES: dict[str, type[Batch]] = {
-    "sokoban": SokobanBatch,
-    "frozen_lake": FrozenLakeBatch,
-    "countdown": CountdownBatch,
-    "webshop": WebShopBatch,
-}
-
 
 class RagenEnv:
     """One environment with RAGEN's methods.
 
     Parameters
     ----------
-    config : of the class in `REGISTERED_ENV_CONFIGS`, or None
+    config : CONFIG or None
         None: the defaults.
 
     Raises
@@ -52,13 +41,12 @@ class RagenEnv:
     InvalidOptionError
     """
 
-    ENV_TYPE: ClassVar[str]
+    CONFIG: ClassVar[type[Any]]
+    BATCH: ClassVar[type[Batch]]
 
     def __init__(self, config: Any = None) -> None:
-        self.config = (
-            REGISTERED_ENV_CONFIGS[self.ENV_TYPE]() if config is None else config
-        )
-        self._batch = BATCHES[self.ENV_TYPE](self.config, 1)
+        self.config = self.CONFIG() if config is None else config
+        self._batch = self.BATCH(self.config, 1)
 
     def reset(self, seed: int | None = None, mode: str | None = None) -> Any:
         """Start the episode of a seed; return the first observation."""
@@ -130,25 +118,25 @@ class _GridEnv(RagenEnv):
 class SokobanEnv(_GridEnv):
     """RAGEN's Sokoban."""
 
-    ENV_TYPE = "sokoban"
+    CONFIG, BATCH = SokobanEnvConfig, SokobanBatch
 
 
 class FrozenLakeEnv(_GridEnv):
     """RAGEN's FrozenLake."""
 
-    ENV_TYPE = "frozen_lake"
+    CONFIG, BATCH = FrozenLakeEnvConfig, FrozenLakeBatch
 
 
 class CountdownEnv(RagenEnv):
     """RAGEN's Countdown."""
 
-    ENV_TYPE = "countdown"
+    CONFIG, BATCH = CountdownEnvConfig, CountdownBatch
 
 
 class WebShopEnv(RagenEnv):
     """RAGEN's WebShop; `render` returns the prompt, other methods the page."""
 
-    ENV_TYPE = "webshop"
+    CONFIG, BATCH = WebShopEnvConfig, WebShopBatch
     _batch: WebShopBatch
 
     def reset(
@@ -180,3 +168,4 @@ REGISTERED_ENVS: dict[str, type[RagenEnv]] = {
     "countdown": CountdownEnv,
     "webshop": WebShopEnv,
 }
+REGISTERED_ENV_CONFIGS = {name: env.CONFIG for name, env in REGISTERED_ENVS.items()}

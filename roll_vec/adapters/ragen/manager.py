@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roll_vec.adapters.ragen.batches import Batch
-from roll_vec.adapters.ragen.configs import REGISTERED_ENV_CONFIGS
-from roll_vec.adapters.ragen.envs import BATCHES
+from roll_vec.adapters.ragen.envs import REGISTERED_ENVS
 from roll_vec.adapters.ragen.metrics import add_pass_at_k, measure_rollout
 from roll_vec.adapters.ragen.turns import (
     EnvStatus,
@@ -20,8 +19,6 @@ from roll_vec.adapters.ragen.turns import (
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
-
-__all__ = ["EnvStateManager"]
 
 # Of validation, where the config has no seed.
 _VAL_SEED = 123
@@ -80,14 +77,15 @@ class EnvStateManager:
     def _add_groups(self, tag: str, num_envs: int) -> None:
         template = self.sys_config.custom_envs[tag]
         name = f"custom_envs.{tag}.env_type"
-        env_type = check_choice(name, template.env_type, BATCHES)
-        config_class = REGISTERED_ENV_CONFIGS[env_type]
+        env_class = REGISTERED_ENVS[
+            check_choice(name, template.env_type, REGISTERED_ENVS)
+        ]
         env_config = template.env_config or {}
-        check_unknown(env_config, keywords_of(config_class))
-        config = config_class(**env_config)
+        check_unknown(env_config, keywords_of(env_class.CONFIG))
+        config = env_class.CONFIG(**env_config)
         name = f"custom_envs.{tag}.max_actions_per_traj"
         max_actions = check_int(name, template.max_actions_per_traj, 1)
-        batch = BATCHES[env_type](config, num_envs)
+        batch = env_class.BATCH(config, num_envs)
         self._batches.append(batch)
         for row in range(num_envs):
             env_id = len(self.envs)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["add_pass_at_k", "measure_rollout"]
-
 # Means over the turns, also where other infos of a turn are summed up.
 _TURN_METRICS = ("action_is_effective", "action_is_valid", "end_of_page")
 

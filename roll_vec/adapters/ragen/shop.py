@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.adapters.ragen.batches import Batch, Result
+from roll_vec.adapters.ragen.batches import Batch, Result, Step
 from roll_vec.envs.webshop.actions import list_actions, parse_action
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
-
-__all__ = ["WebShopBatch"]
 
 # The first 500 goals of RAGEN's order are tests, the next 1000 validate.
 _NUM_TEST, _NUM_VAL = 500, 1000
@@ -110,15 +108,7 @@ class WebShopBatch(Batch):
         for row, text in enumerate(self.envs.call("get_instruction_text")):
             self.observations[row] = self._prompt(row, text)
 
-    def result(
-        self,
-        row: int,
-        action: Any,
-        observation: Any,
-        reward: float,
-        has_ended: bool,
-        infos: Mapping[str, Any],
-    ) -> Result:
+    def result(self, row: int, action: Any, step: Step) -> Result:
         """Return RAGEN's results: 1 for an order that is worth 1, else 0."""
         name, argument = parse_action(action)
         has_search_bar, clickables = self._actions[row]
@@ -126,21 +116,21 @@ class WebShopBatch(Batch):
             (name == "search" and has_search_bar)
             or (name == "click" and argument != "search" and argument in clickables)
         )
-        is_effective = observation != self.pages[row]
-        self._take_page(row, observation, infos)
-        self.observations[row] = self._prompt(row, observation)
-        score = 1.0 if reward >= 1.0 else 0.0
+        is_effective = step.observation != self.pages[row]
+        self._take_page(row, step.observation, step.infos)
+        self.observations[row] = self._prompt(row, step.observation)
+        score = 1.0 if step.reward >= 1.0 else 0.0
         info = {
             "reward": score,
-            "raw_reward": reward,
+            "raw_reward": step.reward,
             "action_is_effective": is_effective,
             "action_is_valid": is_valid,
             "success": int(score),
-            "success_purchase": int(has_ended),
+            "success_purchase": int(step.has_ended),
             "success_find": int(score),
             "end_of_page": int(self.available_actions(row) == [_BACK, _PREV]),
         }
-        return Result(score, has_ended, info)
+        return Result(score, step.has_ended, info)
 
     def available_actions(self, row: int) -> list[str]:
         """Return the actions of a page; without the next page of an empty one."""

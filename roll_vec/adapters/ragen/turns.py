@@ -14,16 +14,6 @@ import numpy as np
 
 from roll_vec.adapters.ragen.batches import Batch
 
-__all__ = [
-    "EnvStatus",
-    "Member",
-    "Turn",
-    "add_state",
-    "finish_turn",
-    "play",
-    "valid_actions",
-]
-
 
 @dataclass
 class EnvStatus:

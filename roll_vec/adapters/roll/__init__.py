@@ -8,7 +8,7 @@ have the interface of GEM's environments that ROLL's environment managers make b
 In reading order:
 
 ================  =====================================================================
-`configs`         a config from a mapping or keywords
+`configs`         the base of configurations, and values of a yaml
 `grid_env`        the methods that ROLL adds to Sokoban and FrozenLake
 `sokoban`         `SokobanEnv`, `SokobanEnvConfig`
 `frozen_lake`     `FrozenLakeEnv`, `FrozenLakeEnvConfig`

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from roll_vec.text.options import TextOptions
 
-__all__ = ["AnswerOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerOptions:

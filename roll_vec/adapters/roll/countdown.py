@@ -12,11 +12,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from roll_vec.adapters.roll.configs import make_config, option_name
+from roll_vec.adapters.roll.configs import EnvConfig, make_config
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
@@ -24,14 +24,12 @@ from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, takes_keywords_of
 
-__all__ = ["CountdownEnv", "CountdownEnvConfig", "signed_rows"]
-
 # ROLL chooses tasks by the sums of so many numbers.
 _NUM_SIGNED = 4
 
 
 @dataclass
-class CountdownEnvConfig:
+class CountdownEnvConfig(EnvConfig):
     """ROLL's configuration of Countdown.
 
     ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``.
@@ -40,6 +38,11 @@ class CountdownEnvConfig:
     generated from the seed; ``max_instances`` has no meaning then.
     """
 
+    OPTIONS: ClassVar[type[Any]] = CountdownOptions
+    OURS: ClassVar[Mapping[str, str | None]] = {"train_path": "data"}
+    # ROLL's own example answers ``- 3 + 8 + 1``.
+    FIXED: ClassVar[Mapping[str, Any]] = {"unary_minus": True}
+
     train_path: str | os.PathLike[str] | None = None
     max_instances: int = 20000
     render_mode: str = "text"
@@ -47,23 +50,9 @@ class CountdownEnvConfig:
     format_score: float = 0.1
 
     def __post_init__(self) -> None:
-        # Validated now, so that a bad config fails where it is written.
         check_choice("render_mode", self.render_mode, ("text",))
         check_int("max_instances", self.max_instances, 1)
-        with option_name("data", "train_path"):
-            CountdownOptions(**_task_keywords(self))
-
-
-def _task_keywords(config: CountdownEnvConfig) -> dict[str, Any]:
-    """Return the keywords of the environment that a config describes."""
-    return {
-        "data": config.train_path,
-        "score": config.score,
-        "format_score": config.format_score,
-        "render_mode": config.render_mode,
-        # ROLL's own example answers ``- 3 + 8 + 1``.
-        "unary_minus": True,
-    }
+        super().__post_init__()
 
 
 @functools.lru_cache(maxsize=8)
@@ -128,8 +117,10 @@ class CountdownEnv(Countdown):
         **keywords: Any,
     ) -> None:
         self.config = make_config(CountdownEnvConfig, config, keywords)
-        with option_name("data", "train_path"):
-            super().__init__(**_task_keywords(self.config))
+        try:
+            super().__init__(**self.config.batch_keywords())
+        except InvalidOptionError as error:
+            raise self.config.rename(error) from None
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
         tasks = super()._make_tasks(options)

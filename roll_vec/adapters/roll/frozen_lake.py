@@ -8,29 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.configs import make_config
-from roll_vec.adapters.roll.grid_env import (
-    MAX_STEPS,
-    RollGridEnv,
-    config_keywords,
-    fill_lookups,
-)
+from roll_vec.adapters.roll.configs import GridConfig, make_config
+from roll_vec.adapters.roll.grid_env import MAX_STEPS, RollGridEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
 from roll_vec.options import takes_keywords_of
 from roll_vec.seeding import check_seed
 
-__all__ = ["FrozenLakeEnv", "FrozenLakeEnvConfig"]
-
 
 @dataclass
-class FrozenLakeEnvConfig:
+class FrozenLakeEnvConfig(GridConfig):
     """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
 
     ``map_seed`` is the seed of the first episode if `reset` gets none.  ``levels`` are
     played in place of random maps; ``size`` becomes their number of rows.
     """
+
+    OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
+    TAKEN: ClassVar[tuple[str, ...]] = ("size", "levels")
 
     size: int = RandomFrozenLakeOptions.size
     p: float = RandomFrozenLakeOptions.p
@@ -44,14 +40,9 @@ class FrozenLakeEnvConfig:
     levels: Any = None
 
     def __post_init__(self) -> None:
-        fill_lookups(self, RandomFrozenLakeOptions.FAMILY)
         if self.map_seed is not None:
             self.map_seed = check_seed(self.map_seed)
-        # Validated now, so that a bad config fails where it is written.
-        options = RandomFrozenLakeOptions(
-            **config_keywords(self, RandomFrozenLakeOptions)
-        )
-        self.size, self.levels = options.size, options.levels
+        super().__post_init__()
 
 
 class FrozenLakeEnv(RollGridEnv, RandomFrozenLake):
@@ -79,9 +70,7 @@ class FrozenLakeEnv(RollGridEnv, RandomFrozenLake):
             # They have a size of their own.
             keywords = {"size": FrozenLakeEnvConfig.size, **keywords}
         config = make_config(FrozenLakeEnvConfig, config, keywords)
-        RandomFrozenLake.__init__(
-            self, **config_keywords(config, RandomFrozenLakeOptions)
-        )
+        RandomFrozenLake.__init__(self, **config.batch_keywords())
         self._set_config(config)
 
     def reset(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
-from roll_vec.adapters.roll.configs import check_env_config, plain_value
+from roll_vec.adapters.roll.configs import split_env_config
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.texts import write_instructions
-from roll_vec.options import parse_options, take_options, takes_keywords_of
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.text.action_parser import ActionParser
-
-__all__ = ["GemCountdownEnv"]
 
 
 class GemCountdownEnv(GemEnv):
@@ -31,9 +29,7 @@ class GemCountdownEnv(GemEnv):
 
     @takes_keywords_of(AnswerOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
-        keywords = plain_value(keywords)
-        check_env_config(keywords, AnswerOptions, CountdownOptions)
-        answers = take_options(AnswerOptions, keywords)
+        answers, keywords = split_env_config(keywords, AnswerOptions, CountdownOptions)
         # Validated now, so that a bad keyword fails where it is written.
         tasks = parse_options(CountdownOptions, keywords)
         self.max_steps = tasks.max_steps

@@ -18,8 +18,6 @@ from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.validation import check_text
 
-__all__ = ["GemEnv"]
-
 # How ROLL aggregates the metrics of an episode's steps.
 _AGG_MODE = {
     "action_is_effective": "mean",

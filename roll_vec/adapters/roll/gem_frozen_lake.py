@@ -10,8 +10,6 @@ from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.options import takes_keywords_of
 from roll_vec.seeding import check_seed
 
-__all__ = ["GemFrozenLakeEnv"]
-
 
 class GemFrozenLakeEnv(GemGridEnv):
     """ROLL's ``frozen_lake``: an answer without an action moves nothing.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
-from roll_vec.adapters.roll.configs import check_env_config, plain_value
+from roll_vec.adapters.roll.configs import split_env_config
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
@@ -15,13 +15,10 @@ from roll_vec.options import (
     check_int,
     keywords_of,
     parse_options,
-    take_options,
 )
 from roll_vec.stacked.options import LevelOptions
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
-
-__all__ = ["GemGridEnv", "GemGridOptions"]
 
 # Keywords of our environments that the classes below set themselves.
 _FIXED_KEYWORDS = {
@@ -113,9 +110,8 @@ class GemGridEnv(GemEnv):
         ------
         InvalidOptionError, UnknownOptionError
         """
-        keywords = plain_value(env_config)
-        check_env_config(keywords, GemGridOptions, cls.OPTIONS, _FIXED_KEYWORDS)
-        return take_options(GemGridOptions, keywords), keywords
+        own, ours = GemGridOptions, cls.OPTIONS
+        return split_env_config(env_config, own, ours, _FIXED_KEYWORDS)
 
     def get_instructions(self) -> str:
         """Return the description of the game, the symbols and the actions."""

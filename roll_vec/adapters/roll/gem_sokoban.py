@@ -8,8 +8,6 @@ from roll_vec.adapters.roll.gem_grid_env import GemGridEnv, GemGridOptions
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.options import takes_keywords_of
 
-__all__ = ["GemSokobanEnv"]
-
 
 class GemSokobanEnv(GemGridEnv):
     """ROLL's ``sokoban``: an answer without an action is a step, too.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
-from roll_vec.adapters.roll.configs import check_env_config, plain_value
+from roll_vec.adapters.roll.configs import split_env_config
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.adapters.roll.webshop import shop_keywords
 from roll_vec.envs.webshop.actions import list_actions
@@ -15,12 +15,9 @@ from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.options import (
     check_int,
     parse_options,
-    take_options,
     takes_keywords_of,
 )
 from roll_vec.text.action_parser import ActionParser
-
-__all__ = ["GemWebShopEnv", "GemWebShopOptions"]
 
 _INSTRUCTION = (
     "You are web shopping. I will give you instructions about what to do. "
@@ -90,10 +87,9 @@ class GemWebShopEnv(GemEnv):
 
     @takes_keywords_of(GemWebShopOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
-        keywords = plain_value(keywords)
-        left_out = ("observation_format",)
-        check_env_config(keywords, GemWebShopOptions, WebShopOptions, left_out)
-        options = take_options(GemWebShopOptions, keywords)
+        options, keywords = split_env_config(
+            keywords, GemWebShopOptions, WebShopOptions, ("observation_format",)
+        )
         self.max_steps = options.max_steps
         self.env_instruction = options.env_instruction or _INSTRUCTION
         keywords = shop_keywords(

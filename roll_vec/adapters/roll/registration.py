@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["GEM_IDS", "register_gem_envs"]
-
 _PACKAGE = __name__.rpartition(".")[0]
 
 GEM_IDS = {

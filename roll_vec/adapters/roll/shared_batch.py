@@ -17,8 +17,6 @@ from roll_vec.errors import SessionsFullError
 from roll_vec.factories import make_vec
 from roll_vec.sessions import Session, Sessions
 
-__all__ = ["SharedBatch", "share_batch"]
-
 
 class SharedBatch:
     """The sessions of the environments with one id and one set of keywords.

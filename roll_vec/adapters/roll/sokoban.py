@@ -8,28 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.configs import make_config
-from roll_vec.adapters.roll.grid_env import (
-    MAX_STEPS,
-    RollGridEnv,
-    config_keywords,
-    fill_lookups,
-)
+from roll_vec.adapters.roll.configs import GridConfig, make_config
+from roll_vec.adapters.roll.grid_env import MAX_STEPS, RollGridEnv
 from roll_vec.envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.options import takes_keywords_of
 
-__all__ = ["SokobanEnv", "SokobanEnvConfig"]
-
 
 @dataclass
-class SokobanEnvConfig:
+class SokobanEnvConfig(GridConfig):
     """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
 
     ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
     ``levels`` are played in place of generated rooms; ``dim_room`` becomes their size.
     """
+
+    OPTIONS: ClassVar[type[Any]] = SokobanOptions
+    TAKEN: ClassVar[tuple[str, ...]] = ("dim_room", "levels")
 
     dim_room: tuple[int, int] = SokobanOptions.dim_room
     max_steps: int = MAX_STEPS
@@ -43,12 +39,6 @@ class SokobanEnvConfig:
     dim_y: int | None = None
     render_mode: str = "text"
     levels: Any = None
-
-    def __post_init__(self) -> None:
-        fill_lookups(self, SokobanOptions.FAMILY)
-        # Validated now, so that a bad config fails where it is written.
-        options = SokobanOptions(**config_keywords(self, SokobanOptions))
-        self.dim_room, self.levels = options.dim_room, options.levels
 
 
 class SokobanEnv(RollGridEnv, Sokoban):
@@ -73,7 +63,7 @@ class SokobanEnv(RollGridEnv, Sokoban):
         **keywords: Any,
     ) -> None:
         config = make_config(SokobanEnvConfig, config, _with_size(keywords))
-        Sokoban.__init__(self, **config_keywords(config, SokobanOptions))
+        Sokoban.__init__(self, **config.batch_keywords())
         self._set_config(config)
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.configs import make_config, option_name
+from roll_vec.adapters.roll.configs import EnvConfig, make_config
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import takes_keywords_of
-
-__all__ = ["WebShopEnv", "WebShopEnvConfig", "shop_keywords"]
 
 # The names of WebShop's files of products and of their attributes begin so.
 _PRODUCTS, _ATTRIBUTES = "items_shuffle", "items_ins_v2"
@@ -64,13 +62,28 @@ def shop_keywords(
     return keywords
 
 
-@dataclass
-class WebShopEnvConfig:
-    """ROLL's configuration of WebShop, and the other files of a shop.
+class ShopConfig(EnvConfig):
+    """The base of ROLL's and RAGEN's configurations of WebShop.
 
-    ``file_path``, ``server`` and ``limit_goals`` are those of `shop_keywords`; the
-    other fields are those of `roll_vec.envs.webshop.options.WebShopOptions`.
+    ``file_path``, ``server`` and ``limit_goals`` are those of `shop_keywords`; other
+    fields are those of `roll_vec.envs.webshop.options.WebShopOptions`.
     """
+
+    OPTIONS: ClassVar[type[Any]] = WebShopOptions
+    OURS: ClassVar[Mapping[str, str | None]] = {"file_path": "products"}
+
+    server: Any
+
+    def batch_keywords(self) -> dict[str, Any]:
+        """Return the keywords of ``roll_vec/WebShop-v0``."""
+        keywords = super().batch_keywords()
+        products, limit_goals = keywords.pop("products"), keywords.pop("limit_goals")
+        return shop_keywords(products, self.server, limit_goals, **keywords)
+
+
+@dataclass
+class WebShopEnvConfig(ShopConfig):
+    """ROLL's configuration of WebShop, and the other files of a shop."""
 
     observation_mode: str = "text"
     file_path: str | os.PathLike[str] | None = None
@@ -84,11 +97,6 @@ class WebShopEnvConfig:
     human_instructions: str | os.PathLike[str] | None = None
     title_nouns: str | os.PathLike[str] | None = None
     catalog_seed: int = 0
-
-    def __post_init__(self) -> None:
-        # Validated now, so that a bad config fails where it is written.
-        with option_name("products", "file_path"):
-            WebShopOptions(**shop_keywords(**asdict(self)))
 
 
 class WebShopEnv(WebShop):
@@ -117,8 +125,10 @@ class WebShopEnv(WebShop):
         **keywords: Any,
     ) -> None:
         self.config = make_config(WebShopEnvConfig, config, keywords)
-        with option_name("products", "file_path"):
-            super().__init__(**shop_keywords(**asdict(self.config)))
+        try:
+            super().__init__(**self.config.batch_keywords())
+        except InvalidOptionError as error:
+            raise self.config.rename(error) from None
 
     def reset(
         self,

@@ -19,8 +19,6 @@ from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.seeding import check_seed
 
-__all__ = ["Groups", "Info", "VerlAgentEnvs", "take_keywords"]
-
 Info = dict[str, Any]
 
 SEED_DRAWS = ("verl_agent", "fixed")

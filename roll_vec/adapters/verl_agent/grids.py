@@ -13,8 +13,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.grid_family import GridFamily
 
-__all__ = ["GridEnvs"]
-
 MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
 TILES = ("gym_sokoban", "roll_vec")
 

@@ -16,8 +16,6 @@ from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import take_options
 
-__all__ = ["WebShopEnvs", "catalogue_keywords"]
-
 
 def catalogue_keywords(env_kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return keywords of ours for those of verl-agent's ``WebAgentTextEnv``.

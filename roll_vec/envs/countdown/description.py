@@ -12,8 +12,6 @@ from roll_vec.game_descriptions import (
     Source,
 )
 
-__all__ = ["describe"]
-
 _FORMATS = {
     "roll": "An expression of the right numbers with another value, or without one.",
     "tinyzero": "Any other answer that is not empty.",

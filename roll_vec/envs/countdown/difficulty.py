@@ -23,8 +23,6 @@ from roll_vec.envs.countdown.solver import (
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.options import check_choice
 
-__all__ = ["TOO_LARGE", "UNSOLVABLE", "count_operations"]
-
 # In place of a number of operations, for rows of files: the task has no solution; it
 # has more or larger numbers than the solver takes.
 UNSOLVABLE, TOO_LARGE = -1, -2

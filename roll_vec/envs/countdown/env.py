@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -45,8 +45,6 @@ from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
 from roll_vec.text_level_env import TextLevelEnv
-
-__all__ = ["Countdown", "CountdownOptions"]
 
 # Samples of the action space.
 EXAMPLES = (
@@ -249,16 +247,21 @@ class Countdown(TextLevelEnv):
         InvalidOptionError
             For a task from a file that is too large for `solve`.
         """
-        if not self.nums:
-            return None
+        return next(self._correct_answers(reversed(self._answer_sizes())), None)
+
+    def _answer_sizes(self) -> range:
+        """Return how many of the numbers an answer may have."""
         most = len(self.nums)
-        least = 1 if self.options.numbers_rule == "any" else most
-        for size in range(most, least - 1, -1):
+        is_any = self.options.numbers_rule == "any"
+        return range(1 if is_any else most, most + 1) if most else range(0)
+
+    def _correct_answers(self, sizes: Iterable[int]) -> Iterator[str]:
+        """Yield an answer of each choice of so many numbers that has one."""
+        for size in sizes:
             for nums in combinations(self.nums, size):
                 answer = solve(nums, self.target, self.options.operators)
                 if answer is not None:
-                    return answer
-        return None
+                    yield answer
 
     def solve(self) -> list[str] | None:
         """Return a correct answer of the fewest operations, as a list of one text.
@@ -289,16 +292,11 @@ class Countdown(TextLevelEnv):
         if not can_solve(self.nums):
             message = f"solve: more or larger numbers than the solver takes: {task}"
             raise SolverLimitError(message)
-        most = len(self.nums)
-        least = 1 if self.options.numbers_rule == "any" else most
-        for size in range(least, most + 1):
-            for nums in combinations(self.nums, size):
-                answer = solve(nums, self.target, self.options.operators)
-                if answer is not None:
-                    code = self._grader.grade(answer)[0]
-                    if code == CORRECT:
-                        return [answer]
-                    reason = REASONS[code]
+        for answer in self._correct_answers(self._answer_sizes()):
+            code = self._grader.grade(answer)[0]
+            if code == CORRECT:
+                return [answer]
+            reason = REASONS[code]
         if reason:
             message = f"solve: the answers to {task} break a limit: {reason}"
             raise SolverLimitError(message)

@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from roll_vec.kernels.countdown import expressions as kernels
 
-__all__ = ["OPERATORS", "REASONS", "AnswerGrader", "evaluate", "operator_flags"]
-
 OPERATORS = "+-*/"
 
 REASONS = {

@@ -16,25 +16,88 @@ from roll_vec.options import (
     check_band,
     check_bool,
     check_choice,
+    check_fields,
     check_int,
     check_levels,
     check_number,
     check_optional_text,
+    option,
 )
-
-__all__ = ["CountdownOptions", "check_operators", "check_range"]
 
 RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20
 
 _INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
-_LIMITS = {
-    "max_chars": 1 << 20,
-    "max_tokens": 1 << 10,
-    "max_depth": 1 << 10,
-    "max_digits": 18,
-}
+
+
+def check_range(
+    name: str, value: Any, minimum: int, maximum: int = MAX_INT
+) -> tuple[int, int]:
+    """Return a pair of integers, the second at least the first."""
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidOptionError.expected(
+            name, "two integers, least and greatest", value
+        ) from None
+    low = check_int(name, low, minimum, maximum)
+    high = check_int(name, high, minimum, maximum)
+    if high < low:
+        raise InvalidOptionError.expected(name, "the least before the greatest", value)
+    return low, high
+
+
+def check_operators(name: str, value: Any) -> str:
+    """Return operators in the order of `OPERATORS`."""
+    if (
+        not isinstance(value, str)
+        or not value
+        or len(set(value)) < len(value)
+        or set(value) - set(OPERATORS)
+    ):
+        raise InvalidOptionError.expected(
+            name, f"some of {OPERATORS!r}, each once", value
+        )
+    return "".join(operator for operator in OPERATORS if operator in value)
+
+
+def _check_counts(name: str, value: Any) -> tuple[int, int]:
+    """Return the least and the greatest count of numbers."""
+    counts = value if isinstance(value, (tuple, list)) else (value, value)
+    return check_range(name, counts, 1, MAX_NUMBERS)
+
+
+def _check_targets(name: str, value: Any) -> tuple[int, int]:
+    """Return the least and the greatest target."""
+    low, high = check_range(name, value, -MAX_INT, MAX_INT)
+    if high - low >= MAX_TARGETS:
+        accepted = f"at most {MAX_TARGETS} targets"
+        raise InvalidOptionError.expected(name, accepted, high - low + 1)
+    return low, high
+
+
+def _check_operations(name: str, value: Any) -> tuple[int, int] | None:
+    """Return the least and the greatest difficulty."""
+    pair = value if isinstance(value, (tuple, list)) else (value, value)
+    greatest = MAX_NUMBERS - 1
+    band = check_band(name, pair, 0, greatest, is_integer=True)
+    if band is None:
+        return None
+    low, high = band
+    return 0 if low is None else low, greatest if high is None else high
+
+
+def _check_data(name: str, value: Any) -> str | None:
+    """Return the absolute path of a data file as a str."""
+    path = check_path(name, value)
+    if path is not None and not path.lower().endswith(
+        (".parquet", ".jsonl", ".jsonl.gz")
+    ):
+        # Not cut to a length: the end of the path is what is wrong.
+        message = f"{name}: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
+        raise InvalidOptionError(message)
+    return path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,70 +187,44 @@ class CountdownOptions:
         "num_operations",
     )
 
-    num_numbers: int | tuple[int, int] = (3, 4)
-    number_range: tuple[int, int] = (1, 99)
-    target_range: tuple[int, int] = (10, 100)
-    operators: str = OPERATORS
-    format_score: float = 0.1
-    score: float = 1.0
-    max_steps: int = 1
-    data: str | os.PathLike[str] | None = None
+    num_numbers: int | tuple[int, int] = option((3, 4), _check_counts)
+    number_range: tuple[int, int] = option((1, 99), check_range, 0)
+    target_range: tuple[int, int] = option((10, 100), _check_targets)
+    operators: str = option(OPERATORS, check_operators)
+    format_score: float = option(0.1, check_number, -1e300, 1e300)
+    score: float = option(1.0, check_number, -1e300, 1e300)
+    max_steps: int = option(1, check_int, 1)
+    data: str | os.PathLike[str] | None = option(None, _check_data)
     num_levels: int = 0
     start_level: int = 0
-    num_operations: int | tuple[int | None, int | None] | None = None
-    reward_rule: str = "roll"
-    numbers_rule: str = "all"
-    unary_minus: bool = False
-    unicode_operators: bool = False
-    trailing_target: bool = False
-    max_chars: int = 256
-    max_tokens: int = 32
-    max_depth: int = 16
-    max_digits: int = 9
-    seed_info: bool = False
-    level_info: bool = False
-    difficulty_info: bool = False
-    oracle_return_info: bool = False
-    env_instruction: str | None = None
-    render_mode: str | None = None
+    num_operations: int | tuple[int | None, int | None] | None = option(
+        None, _check_operations
+    )
+    reward_rule: str = option("roll", check_choice, ("roll", "tinyzero"))
+    numbers_rule: str = option("all", check_choice, ("all", "any"))
+    unary_minus: bool = option(False, check_bool)
+    unicode_operators: bool = option(False, check_bool)
+    trailing_target: bool = option(False, check_bool)
+    max_chars: int = option(256, check_int, 1, 1 << 20)
+    max_tokens: int = option(32, check_int, 1, 1 << 10)
+    max_depth: int = option(16, check_int, 1, 1 << 10)
+    max_digits: int = option(9, check_int, 1, 18)
+    seed_info: bool = option(False, check_bool)
+    level_info: bool = option(False, check_bool)
+    difficulty_info: bool = option(False, check_bool)
+    oracle_return_info: bool = option(False, check_bool)
+    env_instruction: str | None = option(None, check_optional_text)
+    render_mode: str | None = option(None, check_choice, (None, *RENDER_MODES))
 
     def __post_init__(self) -> None:
-        counts: Any = self.num_numbers
-        if not isinstance(counts, (tuple, list)):
-            counts = (counts, counts)
-        low, high = check_range("target_range", self.target_range, -MAX_INT, MAX_INT)
-        if high - low >= MAX_TARGETS:
-            raise InvalidOptionError.expected(
-                "target_range", f"at most {MAX_TARGETS} targets", high - low + 1
-            )
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        checked: dict[str, Any] = {
-            "num_numbers": check_range("num_numbers", counts, 1, MAX_NUMBERS),
-            "number_range": check_range("number_range", self.number_range, 0),
-            "target_range": (low, high),
-            "operators": check_operators(self.operators),
-            "max_steps": check_int("max_steps", self.max_steps, 1),
-            "data": _check_data(self.data),
-            "num_levels": num_levels,
-            "start_level": start_level,
-        }
-        for name in ("format_score", "score"):
-            checked[name] = check_number(name, getattr(self, name), -1e300, 1e300)
-        for name in ("unary_minus", "unicode_operators", "trailing_target", *_INFOS):
-            checked[name] = check_bool(name, getattr(self, name))
-        for name, limit in _LIMITS.items():
-            checked[name] = check_int(name, getattr(self, name), 1, limit)
-        check_choice("reward_rule", self.reward_rule, ("roll", "tinyzero"))
-        check_choice("numbers_rule", self.numbers_rule, ("all", "any"))
-        for name, value in checked.items():
+        check_fields(self)
+        levels = check_levels(self.num_levels, self.start_level)
+        for name, value in zip(("num_levels", "start_level"), levels, strict=True):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "num_operations", _check_band(self.num_operations))
         if self.data is None:
             self._check_sizes()
             least, greatest = self.num_numbers  # type: ignore[misc]
             self.check_band(least, greatest, f"num_numbers={self.num_numbers}")
-        check_optional_text("env_instruction", self.env_instruction)
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
 
     @property
     def has_reset_infos(self) -> bool:
@@ -255,57 +292,3 @@ def is_exact(nums: Sequence[int]) -> bool:
     for number in nums:
         bound *= max(number, 1)
     return bound < 1 << 63
-
-
-def check_range(
-    name: str, value: Any, minimum: int, maximum: int = MAX_INT
-) -> tuple[int, int]:
-    """Return a pair of integers, the second at least the first."""
-    try:
-        low, high = value
-    except (TypeError, ValueError):
-        raise InvalidOptionError.expected(
-            name, "two integers, least and greatest", value
-        ) from None
-    low = check_int(name, low, minimum, maximum)
-    high = check_int(name, high, minimum, maximum)
-    if high < low:
-        raise InvalidOptionError.expected(name, "the least before the greatest", value)
-    return low, high
-
-
-def check_operators(value: Any) -> str:
-    """Return operators in the order of `OPERATORS`."""
-    if (
-        not isinstance(value, str)
-        or not value
-        or len(set(value)) < len(value)
-        or set(value) - set(OPERATORS)
-    ):
-        raise InvalidOptionError.expected(
-            "operators", f"some of {OPERATORS!r}, each once", value
-        )
-    return "".join(operator for operator in OPERATORS if operator in value)
-
-
-def _check_band(value: Any) -> tuple[int, int] | None:
-    """Return the least and the greatest difficulty."""
-    pair = value if isinstance(value, (tuple, list)) else (value, value)
-    greatest = MAX_NUMBERS - 1
-    band = check_band("num_operations", pair, 0, greatest, is_integer=True)
-    if band is None:
-        return None
-    low, high = band
-    return 0 if low is None else low, greatest if high is None else high
-
-
-def _check_data(value: Any) -> str | None:
-    """Return the absolute path of a data file as a str."""
-    path = check_path("data", value)
-    if path is not None and not path.lower().endswith(
-        (".parquet", ".jsonl", ".jsonl.gz")
-    ):
-        # Not cut to a length: the end of the path is what is wrong.
-        message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
-        raise InvalidOptionError(message)
-    return path

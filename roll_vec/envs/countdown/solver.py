@@ -131,7 +131,7 @@ def check_numbers(nums: Any) -> list[int]:
 
 def _check(nums: Any, operators: Any) -> tuple[NDArray[np.int64], str]:
     """Return validated numbers and operators."""
-    operators = check_operators(operators)
+    operators = check_operators("operators", operators)
     numbers = check_numbers(nums)
     if not can_solve(numbers):
         accepted = f"1 to {kernels.MAX_NUMBERS} integers from 0 on"

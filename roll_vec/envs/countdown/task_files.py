@@ -23,8 +23,6 @@ from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.process_cache import ProcessCache
 
-__all__ = ["TaskFile", "load_tasks"]
-
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 

@@ -20,8 +20,6 @@ from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
-__all__ = ["BandTasks", "FileTasks", "GeneratedTasks", "Tasks"]
-
 
 class Tasks(Protocol):
     """A source of one task for each level."""

@@ -7,15 +7,6 @@ import math
 
 from roll_vec.envs.countdown.options import CountdownOptions
 
-__all__ = [
-    "HINTS_BY_REASON",
-    "longest_observation",
-    "task_text",
-    "to_float",
-    "write_hint",
-    "write_instructions",
-]
-
 # By reason, see `roll_vec.envs.countdown.grading.REASONS`; other reasons have no hint.
 HINTS_BY_REASON = {
     "division_by_zero": "Your answer divides by zero.",

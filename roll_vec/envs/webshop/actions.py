@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["EXAMPLES", "INSTRUCTIONS", "MAX_QUERY", "list_actions", "parse_action"]
-
 MAX_QUERY = 10_000
 """Maximum length of a query, in characters; a longer search is an invalid action."""
 

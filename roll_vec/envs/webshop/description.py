@@ -12,8 +12,6 @@ from roll_vec.game_descriptions import (
     Source,
 )
 
-__all__ = ["describe"]
-
 
 def describe(options: WebShopOptions) -> GameDescription:
     """Return the description of WebShop with these options."""

@@ -41,8 +41,6 @@ from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
 from roll_vec.text_level_env import TextLevelEnv
 
-__all__ = ["WebShop", "WebShopOptions"]
-
 
 class WebShop(TextLevelEnv):
     """A simulated shop: search, open products, choose options, buy.

@@ -18,8 +18,6 @@ from roll_vec.envs.webshop.products import Product
 from roll_vec.envs.webshop.records import Records
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["SHUFFLE_SEED", "SPLITS", "Goal", "GoalFilter", "GoalSelection", "Goals"]
-
 # From WebShop, commit 64fa2a5.
 SHUFFLE_SEED = 233
 # Goals by their position, as WebShop's baselines and RAGEN divide them.

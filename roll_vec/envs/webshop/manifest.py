@@ -23,16 +23,6 @@ from roll_vec.data_files import hash_file, read_blocks, refuse_unreadable
 from roll_vec.errors import InvalidOptionError
 from roll_vec.files import find_kind
 
-__all__ = [
-    "MANIFEST",
-    "check_at_opening",
-    "check_everything",
-    "has_other_files",
-    "read_manifest",
-    "refuse_damage",
-    "write_manifest",
-]
-
 MANIFEST = "catalogue.json"
 _FORMAT = 3
 _CHANGE_MESSAGE = "it has changed since it was stored"

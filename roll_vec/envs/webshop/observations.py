@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
 from roll_vec.envs.webshop.pages import BUTTON, LINK, TEXT, Node
 
-__all__ = ["as_rich_text", "as_text", "max_observation_length"]
-
 
 def as_text(nodes: Sequence[Node]) -> str:
     """Return the observation of WebShop's mode ``text``."""

@@ -6,21 +6,26 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
-from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions, check_count
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,
     check_choice,
-    check_int,
     check_levels,
     check_optional_text,
+    option,
 )
 
-__all__ = ["RENDER_MODES", "WebShopOptions"]
-
 RENDER_MODES = ("ansi", "text")
-_INFOS = ("seed_info", "level_info", "oracle_return_info")
+
+
+def _check_filter(name: str, value: Any) -> Any:
+    """Return a filter of goals; hashable, because selections are cached by it."""
+    if value is None or (callable(value) and isinstance(value, Hashable)):
+        return value
+    kind = "a hashable function of a number and a goal, or None"
+    raise InvalidOptionError.expected(name, kind, value)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,38 +87,22 @@ human_goals, catalog_seed, search_backend, memory_map
         "start_level",
     )
 
-    filter_goals: GoalFilter | None = None
-    limit_goals: int | None = None
-    split: str = "all"
-    observation_mode: str = "text"
-    observation_format: str = "page"
-    show_attrs: bool = False
+    filter_goals: GoalFilter | None = option(None, _check_filter)
+    limit_goals: int | None = option(None, check_count)
+    split: str = option("all", check_choice, SPLITS)
+    observation_mode: str = option("text", check_choice, ("text", "text_rich"))
+    observation_format: str = option("page", check_choice, ("page", "roll"))
+    show_attrs: bool = option(False, check_bool)
     num_levels: int = 0
     start_level: int = 0
-    seed_info: bool = False
-    level_info: bool = False
-    oracle_return_info: bool = False
-    env_instruction: str | None = None
-    render_mode: str | None = None
+    seed_info: bool = option(False, check_bool)
+    level_info: bool = option(False, check_bool)
+    oracle_return_info: bool = option(False, check_bool)
+    env_instruction: str | None = option(None, check_optional_text)
+    render_mode: str | None = option(None, check_choice, (None, *RENDER_MODES))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        filter_goals: Any = self.filter_goals
-        # Hashable: selections of goals are cached by it.
-        if filter_goals is not None and not (
-            callable(filter_goals) and isinstance(filter_goals, Hashable)
-        ):
-            kind = "a hashable function of a number and a goal, or None"
-            raise InvalidOptionError.expected("filter_goals", kind, filter_goals)
-        if self.limit_goals is not None:
-            self._convert("limit_goals", check_int, 1)
-        check_choice("split", self.split, SPLITS)
-        check_choice("observation_mode", self.observation_mode, ("text", "text_rich"))
-        check_choice("observation_format", self.observation_format, ("page", "roll"))
-        for name in ("show_attrs", *_INFOS):
-            self._convert(name, check_bool)
         levels = check_levels(self.num_levels, self.start_level)
         for name, value in zip(("num_levels", "start_level"), levels, strict=True):
             object.__setattr__(self, name, value)
-        check_optional_text("env_instruction", self.env_instruction)
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))

@@ -14,8 +14,6 @@ from roll_vec.envs.webshop.state import (
     State,
 )
 
-__all__ = ["next_action"]
-
 
 def next_action(catalogue: Catalogue, solution: Solution, state: State) -> str | None:
     """Return the next action on the shortest way to a purchase.

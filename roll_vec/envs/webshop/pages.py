@@ -24,17 +24,6 @@ from roll_vec.envs.webshop.state import (
     State,
 )
 
-__all__ = [
-    "BUTTON",
-    "LINK",
-    "OPTION",
-    "TEXT",
-    "Node",
-    "Page",
-    "page_of",
-    "resolve_link",
-]
-
 TEXT, BUTTON, LINK, OPTION = "text", "button", "link", "option"
 
 Node = tuple[str, str]

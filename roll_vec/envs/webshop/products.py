@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from roll_vec.envs.webshop.records import Records
 from roll_vec.plain_data import check_elements
 
-__all__ = ["Product", "Products", "Purchase"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Product:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["Records"]
-
 T = TypeVar("T")
 
 # Number of cached objects; a product with its strings is some 10 KB.

@@ -15,19 +15,6 @@ from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.products import Product
 from roll_vec.errors import MissingExtraError
 
-__all__ = [
-    "RewardTerms",
-    "TypeTerms",
-    "combine_terms",
-    "compute_reward",
-    "compute_type_terms",
-    "count_attributes",
-    "find_color",
-    "fuzzy_match",
-    "has_attribute",
-    "option_texts",
-]
-
 _COLORS = """
     alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux
     bronze brown burgundy camel camo caramel champagne charcoal cheetah chestnut

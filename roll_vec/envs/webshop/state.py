@@ -14,23 +14,6 @@ from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import check_choice, check_int, check_number
 
-__all__ = [
-    "BACK_TO_SEARCH",
-    "BUY_NOW",
-    "NEXT_PAGE",
-    "PAGES",
-    "PAGE_SIZE",
-    "PREVIOUS",
-    "SUB_PAGES",
-    "State",
-    "choose_option",
-    "open_product",
-    "press_button",
-    "read_state",
-    "show_results",
-    "write_state",
-]
-
 SUB_PAGES = ("description", "features", "reviews", "attributes")
 PAGES = ("index", "results", "item", *SUB_PAGES, "done")
 

@@ -16,8 +16,6 @@ from roll_vec.envs.webshop.products import Product
 from roll_vec.envs.webshop.state import PAGE_SIZE, State
 from roll_vec.render.ansi import paint
 
-__all__ = ["WIDTH", "lay_out"]
-
 WIDTH = 88
 # Widths in a line of results: number, title, price.
 _COLUMN_WIDTHS = (10, 56, 18)

@@ -4,7 +4,6 @@ Rows of files are played as they are; bad files and rows are named.
 """
 
 import gzip
-import json
 import os
 import pickle
 import random
@@ -14,32 +13,14 @@ import sys
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import Countdown, difficulty, reachable, solve
+from roll_vec.envs.countdown import Countdown, difficulty
 from roll_vec.envs.countdown.difficulty import count_operations
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, LevelGenerationError, MissingExtraError
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
+from tests.envs.countdown.tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
 from tests.oracles import countdown as oracle
-
-
-def list_tasks(env, seeds):
-    """Return the numbers and the target of each seed."""
-    tasks = []
-    for seed in seeds:
-        env.reset(seed=seed)
-        tasks.append((env.nums, env.target))
-    return tasks
-
-
-def write_jsonl(path, rows):
-    """Write a file with a JSON object for each row; return its path."""
-    open_text = gzip.open if path.suffix == ".GZ" else open
-    with open_text(path, "wt", encoding="utf-8") as file:
-        for nums, target in rows:
-            file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
-    return path
-
 
 # These never change: other tasks need a new version of the id.
 PINNED = {
@@ -141,33 +122,6 @@ def test_difficulty_is_that_of_brute_force(operators, rule):
     assert len(difficulties) > 1
 
 
-@pytest.mark.parametrize(
-    ("nums", "target", "operators", "rule", "expected"),
-    [
-        # 6 is no number; 5 + 1 is the only pair; 7 * 7 takes two of three sevens.
-        ([1, 5, 20, 30, 50], 6, "+", "any", 1),
-        ([7, 7, 7], 49, "*", "any", 1),
-        ([1, 2, 4, 8, 16, 32], 63, "+", "any", 5),
-        ([1, 2, 4, 8, 16, 32], 47, "+", "any", 4),
-        ([1, 2, 4, 8, 16, 32], 63, "+", "all", 5),
-        ([1, 2, 4, 8, 16, 32], 47, "+", "all", -1),
-        # 1 + 2 + 4 is found before 1 + 6.
-        ([1, 2, 4, 6], 7, "+", "any", 1),
-        ([1, 2, 4, 7], 7, "+", "any", 0),
-        *(([1, 2, 3], 1 << 70, "+-*/", rule, -1) for rule in ("all", "any")),
-        *(
-            (nums, 7, "+-*/", rule, difficulty.TOO_LARGE)
-            for nums in ([1] * 7, [10**10] * 3, [])
-            for rule in ("all", "any")
-        ),
-    ],
-)
-def test_difficulty_of_tasks_that_are_told_by_hand(
-    nums, target, operators, rule, expected
-):
-    assert count_operations(nums, target, operators, rule) == expected
-
-
 def test_a_band_draws_again_by_its_rule():
     every, env = Countdown(numbers_rule="any"), Countdown(**BAND)
     num_redrawn = 0
@@ -246,41 +200,6 @@ def test_the_largest_ranges():
         assert env.nums[0] >= greatest - 1
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: solve([1, 2], 3.0), "target: expected an integer"),
-        (lambda: solve([1, 2], 3, "%"), "operators: expected"),
-        (lambda: reachable([1, 2], target_range=(3, 1)), "target_range: expected"),
-        (lambda: count_operations([1.5], 3), "nums: expected a sequence of int"),
-        (lambda: count_operations([1], 3, numbers_rule="some"), "numbers_rule"),
-        (lambda: count_operations([1, 2, 3], 9, "^"), "operators"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(InvalidOptionError, match=f"^{message}"):
-        call()
-
-
-def test_numbers_that_the_solver_cannot_take():
-    for nums in ([], [1] * 7, [-1, 2], ["1"], [1.5], 3, None, [10**7] * 3, [1 << 70]):
-        for call in (lambda nums: solve(nums, 3), reachable):
-            with pytest.raises(InvalidOptionError, match=r"^nums: expected"):
-                call(nums)
-
-
-def test_the_solver_on_one_and_two_numbers():
-    assert solve([1, 2], 1 << 70) is None
-    assert [solve([5], target) for target in (5, -5, 6)] == ["5", None, None]
-    assert solve(np.array([3, 8]), np.int64(24)) == "3 * 8"
-    assert count_operations(np.array([3, 8, 1]), np.int64(24)) == 2
-    assert solve([3, 8], -5) == "3 - 8"
-    assert reachable([5]) == [5]
-    assert reachable([4, 2]) == [-2, 2, 6, 8]
-    assert reachable([4, 2], target_range=(0, 7)) == [2, 6]
-    assert all(type(value) is int for value in reachable([4, 2]))
-
-
 # ----------------------------------------------------------------------- files of tasks
 
 ROWS = [
@@ -353,46 +272,17 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     assert list_tasks(restored, range(5)) == ROWS
 
 
-NO_INTEGERS = "nums: expected a list of integers"
-# What stands for numbers and target, and what is said of it.
-BAD_ROWS = [
-    ('"nums": [1]', "target: missing"),
-    ('"target": 1', "nums: missing"),
-    ('"nums": 3, "target": 1', "nums: expected a"),
-    ('"nums": [], "target": 1', "nums: expected at least one number"),
-    ('"nums": [1, true], "target": 1', NO_INTEGERS),
-    ('"nums": [1.0], "target": 1', NO_INTEGERS),
-    ('"nums": ["1"], "target": 1', NO_INTEGERS),
-    (f'"nums": [{"9" * 30}], "target": 1', NO_INTEGERS),
-    ('"nums": [1, -1], "target": 1', "nums: exp"),
-    ('"nums": [1000000000000000000], "target": 1', "nums: expected numbers"),
-    (f'"nums": [1], "target": {"9" * 9000}', "nums and target: not a JSON"),
-    ('"nums": [1], "target": 1.5', "target: expected an integer, got 1.5"),
-    ('"nums": [1], "target": null', "target: expected an integer, got None"),
-    ('"nums": [1], "target": 9223372036854775808', "target: expected an"),
-]
 GOOD = '{"nums": [1], "target": 1}\n'
-BAD_LINES = [
-    ("", "has no rows"),
-    ("[1, 2]", "row 0, nums and target: expected a JSON object"),
-    ("{", "row 0, nums and target: not a JSON object"),
-    ("[" * 100_000, "row 0, nums and target: not a JSON object"),
-    *((f"{GOOD}{{{row}}}", f"row 1, {message}") for row, message in BAD_ROWS),
-]
 
 
-@pytest.mark.parametrize(("text", "message"), BAD_LINES, ids=lambda text: text[-30:])
-def test_malformed_lines_are_named(tmp_path, text, message):
+def test_lines_that_are_not_json_are_named_in_short_messages(tmp_path):
     path = tmp_path / "tasks.jsonl"
-    path.write_text(text, "utf-8")
-    for _ in range(2):
-        with pytest.raises(InvalidOptionError) as raised:
+    # The ends of these messages are those of Python's version.
+    for line in ("{", "[" * 100_000, f'{{"nums": [1], "target": {"9" * 9000}}}'):
+        path.write_text(f'{{"nums": [1], "target": 1}}\n{line}', "utf-8")
+        match = r"row 1, nums and target: not a JSON object: .{5,200}(\n|$)"
+        with pytest.raises(InvalidOptionError, match=match):
             load_tasks(str(path))
-        assert message in str(raised.value)
-        assert str(path) in str(raised.value)
-        assert len(str(raised.value)) < 400
-    path.write_text(f"{GOOD}\n", "utf-8")
-    assert len(load_tasks(str(path))) == 1
 
 
 def test_files_that_cannot_be_read(tmp_path):

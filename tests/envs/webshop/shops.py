@@ -5,9 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from roll_vec.envs.webshop import WebShop
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.products import Product
+from roll_vec.envs.webshop.reward import compute_reward
 from roll_vec.envs.webshop.search.search_bar import SearchBar
+from roll_vec.envs.webshop.solver import Solver
+from tests.oracles import webshop_reward as oracle
 
 ITEMS = [
     {
@@ -123,6 +127,13 @@ def shirt_goal(env):
     """Return the number of the goal of a large, navy blue shirt."""
     wanted = {"size": "x | large", "color": "navy blue"}
     return [goal.goal_options for goal in env.catalogue.goals].index(wanted)
+
+
+def small_shop(**keywords):
+    """Return an environment that plays a shirt's goal; writes its files here."""
+    env = WebShop(**write(Path.cwd()), **keywords)
+    env.reset(seed=0, options={"session": shirt_goal(env)})
+    return env
 
 
 def play(env, *texts):
@@ -243,3 +254,17 @@ def random_goal(rng, product):
 def random_shop(rng, num_products):
     products = [random_product(rng, f"B{number}") for number in range(num_products)]
     return SmallShop(products, [random_goal(rng, product) for product in products])
+
+
+def solve(shop, goal):
+    """Return the solver's solution of a goal."""
+    return Solver(shop.products, shop.search_results).solve(goal)
+
+
+def terms_of(goal, goal_nouns, product, options):
+    """Return the terms of a purchase, which are the oracle's."""
+    terms = compute_reward(goal, goal_nouns, product, options)
+    expected = oracle.reward(goal, goal_nouns, product, options)
+    assert terms._asdict() == expected
+    assert [type(v) for v in terms] == [type(v) for v in expected.values()]
+    return terms

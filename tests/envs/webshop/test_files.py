@@ -27,11 +27,9 @@ from roll_vec.envs.webshop.records import Records
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from tests.envs.webshop.shops import (
     ATTRIBUTES,
-    BOX,
     CONTENTS,
     HUMAN,
     ITEMS,
-    SHIRT,
     TABLE,
     everything_in,
     original,
@@ -82,38 +80,6 @@ def test_listings_and_errors_of_every_change_are_those_of_the_golden_file():
             lines.append(f"{name}{place}: {', '.join(more + sorted(less))}")
     text = "\n".join([*lines, ""])
     assert_golden(Path(__file__).parent / "data" / "listings.txt", text.encode())
-
-
-def test_items_that_are_no_products_are_left_out():
-    items = [
-        {**ITEMS[0], "asin": "nan"},
-        {**ITEMS[0], "asin": "B0000000012"},
-        ITEMS[0],
-        {**ITEMS[1], "asin": SHIRT},
-        ITEMS[2],
-    ]
-    assert [p.asin for p in listings(items)] == [SHIRT, BOX]
-    # The number counts items, also those.
-    assert [p.asin for p in listings(items, num_products=3)] == [SHIRT]
-    # Those beyond may be malformed.
-    assert len(listings([ITEMS[0], None], num_products=1)) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"pricing": f"${'9' * 400}"}, "pricing: expected"),
-        (
-            {"customization_options": {k: [{"value": "a"}] * 99 for k in "abcdefgh"}},
-            "customization_options: .*9227446944279201 ways",
-        ),
-    ],
-)
-def test_items_beyond_measure_are_refused(tmp_path, change, message):
-    paths = write(tmp_path, products=[ITEMS[0], {**ITEMS[1], **change}])
-    match = rf"products: .*products\.json, item 1 \({TABLE}\), {message}"
-    with pytest.raises(InvalidOptionError, match=match):
-        Catalogue.load(**paths)
 
 
 def write_json(path, content):

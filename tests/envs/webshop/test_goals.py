@@ -24,7 +24,7 @@ from roll_vec.envs.webshop.demo_shop.products import (
 from roll_vec.envs.webshop.demo_shop.vocabulary import load_vocabulary
 from roll_vec.envs.webshop.goals import Goals, GoalSelection
 from roll_vec.errors import ClosedError, InvalidOptionError
-from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, TABLE, original, play
+from tests.envs.webshop.shops import ATTRIBUTES, ITEMS, TABLE, original, play
 
 
 def goals_of(shop, human=False):
@@ -48,22 +48,6 @@ def test_goals_and_prices_equal_the_originals(shared, kind):
     for goal, record in zip(goals, golden["goals"], strict=False):
         fields = {name: getattr(goal, name) for name in record}
         assert json.loads(json.dumps(fields)) == record
-
-
-def test_expensive_products_have_no_limit():
-    dear = {**ITEMS[1], "pricing": "$985"}
-    items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
-    attributes = {item["asin"]: ATTRIBUTES[TABLE] for item in items}
-    goals, _ = goals_of(Shop(items, attributes, {}))
-    assert [goal.price_upper for goal in goals] == [1_000_000.0] * 2
-    assert [goal.instruction_text for goal in goals] == ["Find me tables"] * 2
-
-
-def test_a_shop_without_goals_says_which_file_has_them():
-    with pytest.raises(InvalidOptionError, match=r"human_goals: True.*human_instr"):
-        goals_of(Shop(ITEMS, ATTRIBUTES, {}), human=True)
-    with pytest.raises(InvalidOptionError, match=r"human_goals: False.*attributes"):
-        goals_of(Shop(ITEMS, {}, HUMAN))
 
 
 # ------------------------------------------------------------------- filter and split

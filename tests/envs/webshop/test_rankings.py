@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 
 from roll_vec.envs.webshop import Catalogue
-from roll_vec.envs.webshop.observations import as_text
-from roll_vec.envs.webshop.pages import page_of
 from roll_vec.envs.webshop.search import lucene_ranking, tantivy_ranking
 from roll_vec.envs.webshop.search.backends import BACKENDS, backend_class
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
-from roll_vec.envs.webshop.search.search_bar import document_of
 from roll_vec.envs.webshop.search.tantivy_ranking import TantivyIndex
-from roll_vec.envs.webshop.state import State
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from tests.envs.webshop.shops import SmallShop, make_goal, make_product, original
+from tests.envs.webshop.shops import original
 from tests.oracles import bm25
 
 pytest.importorskip("regex")
@@ -82,19 +78,6 @@ def test_every_golden_query_has_lucenes_order_and_scores(shared):
         assert [asin for asin, _ in results] == [asin for asin, _ in expected]
         scores = [[score for _, score in pairs] for pairs in (results, expected)]
         np.testing.assert_allclose(*scores, rtol=0, atol=5.001e-5)
-
-
-def test_the_document_of_a_product():
-    tent = make_product(
-        title="A Tent",
-        description="Keeps RAIN out.",
-        bullets=("Light", "Green"),
-        options={"color": ("red", "blue"), "size": ("s",)},
-    )
-    text = "a tent keeps rain out. light color: red, blue, and size: s"
-    assert document_of(tent) == text
-    empty = make_product(title="X", description="", bullets=())
-    assert document_of(empty) == "x   "
 
 
 # ------------------------------------------------------------------- both backends
@@ -357,54 +340,3 @@ def test_without_tantivy_the_extra_is_named(monkeypatch, tmp_path):
         with pytest.raises(MissingExtraError, match=r'"\.\[tantivy\]"'):
             use()
     tantivy_ranking._import_tantivy.cache_clear()
-
-
-# ---------------------------------------------------------------- lists of products
-
-SHOP = SmallShop(
-    [
-        make_product(
-            f"A{n}",
-            category=("fashion", "garden")[n % 2],
-            query=("men's shirts", "tables")[n % 2],
-            attributes=("soft", "easy care")[n % 2 :],
-        )
-        for n in range(120)
-    ],
-    [make_goal(make_product())],
-    hits=lambda query: [3, 1],
-)
-EVEN, ODD = tuple(range(0, 120, 2)), tuple(range(1, 120, 2))
-
-
-def test_searches_of_a_kind():
-    for query, numbers in {
-        **dict.fromkeys(("shirts", "<x> shirts", "<c>garden"), (3, 1)),
-        **dict.fromkeys(("<c> garden", "<c> garden and more"), ODD),
-        **dict.fromkeys(("<q> men's shirts", "<q>  men's shirts ", "<a> soft"), EVEN),
-        "<a>  easy care ": tuple(range(120)),
-        **dict.fromkeys(("<c>  garden", "<c> gardens", "<c>", "<q> men's", "<q>"), ()),
-        **dict.fromkeys(("<a> hard", "<a>"), ()),
-    }.items():
-        assert tuple(SHOP.search_results(query)) == numbers, query
-        observation = as_text(page_of(SHOP, State(0, "results", query)).nodes)
-        assert f"Page 1 (Total results: {len(numbers)})" in observation
-
-
-def test_products_drawn_at_random():
-    numbers = SHOP.search_results("<r>", 7)
-    assert len(numbers) == len(set(numbers)) == 50
-    assert SHOP.search_results("<r>", 7) == numbers
-    for query, level in (("<r>", 8), ("<r> again", 7), ("<r> \ud800", 7)):
-        assert SHOP.search_results(query, level) != numbers
-    # Pinned: new draws would be a new version of the id.
-    assert numbers[:5] == [51, 90, 73, 50, 118]
-    few = SmallShop([make_product(f"A{n}") for n in range(3)])
-    assert sorted(few.search_results("<r>")) == [0, 1, 2]
-    # The pages of one search show one draw.
-    pages = [
-        page_of(SHOP, State(0, "results", "<r>", number), level=7).products
-        for number in range(1, 7)
-    ]
-    on_pages = [SHOP.products.number_of(one.asin) for page in pages for one in page]
-    assert on_pages == numbers

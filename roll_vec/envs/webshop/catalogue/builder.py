@@ -22,8 +22,6 @@ from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.envs.webshop.search.backends import backend_class
 from roll_vec.envs.webshop.search.search_bar import document_of
 
-__all__ = ["Progress", "build"]
-
 # Products of the demo shop if the keywords give no number.
 DEMO_PRODUCTS = 1000
 

@@ -26,8 +26,6 @@ from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.process_cache import ProcessCache
 
-__all__ = ["Catalogue", "load_catalogue"]
-
 
 class Catalogue:
     """Products, goals, search and rewards of one shop; nothing in it changes.

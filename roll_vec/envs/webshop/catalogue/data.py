@@ -8,8 +8,6 @@ from roll_vec.envs.webshop.goals import Goals
 from roll_vec.envs.webshop.products import Products
 from roll_vec.envs.webshop.search.backends import SearchBackend
 
-__all__ = ["CatalogueData"]
-
 
 class CatalogueData(NamedTuple):
     """The contents of a catalogue; read only.

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, NoReturn
 from roll_vec.data_files import open_text, refuse_unreadable
 from roll_vec.errors import InvalidOptionError, shorten
 
-__all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
-
 # Price of products without one.
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)

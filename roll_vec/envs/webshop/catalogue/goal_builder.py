@@ -20,8 +20,6 @@ from roll_vec.envs.webshop.goals import SHUFFLE_SEED
 from roll_vec.envs.webshop.products import Product
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["build_goals"]
-
 # From WebShop: limits are drawn from this grid.
 PRICE_GRID = tuple(10.0 * step for step in range(1, 100))
 NO_LIMIT = 1_000_000.0

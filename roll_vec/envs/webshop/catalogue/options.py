@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ from roll_vec.data_files import (
 from roll_vec.envs.webshop.manifest import MANIFEST
 from roll_vec.envs.webshop.search.backends import BACKENDS
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_choice, check_int
-
-__all__ = ["DATA_FILES", "CatalogueOptions"]
+from roll_vec.options import check_bool, check_choice, check_fields, check_int, option
 
 DATA_FILES = {
     "products": MANIFEST,
@@ -35,6 +33,11 @@ The manifest stands for a whole stored catalogue: it has digests of all other fi
 _FILES = tuple(DATA_FILES)
 # A thousand products take up to half a second: so many take minutes.
 _MAX_DEMO_PRODUCTS = 1 << 20
+
+
+def check_count(name: str, value: Any) -> int | None:
+    """Return an option that is None or at least 1."""
+    return None if value is None else check_int(name, value, 1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,31 +78,24 @@ class CatalogueOptions:
     InvalidOptionError
     """
 
-    products: str | os.PathLike[str] | None = None
-    attributes: str | os.PathLike[str] | None = None
-    human_instructions: str | os.PathLike[str] | None = None
-    title_nouns: str | os.PathLike[str] | None = None
-    num_products: int | None = None
-    human_goals: bool = False
-    catalog_seed: int = 0
-    search_backend: str = "lucene"
-    memory_map: bool = False
+    products: str | os.PathLike[str] | None = option(None, check_path)
+    attributes: str | os.PathLike[str] | None = option(None, check_path)
+    human_instructions: str | os.PathLike[str] | None = option(None, check_path)
+    title_nouns: str | os.PathLike[str] | None = option(None, check_path)
+    num_products: int | None = option(None, check_count)
+    human_goals: bool = option(False, check_bool)
+    catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
+    search_backend: str = option("lucene", check_choice, BACKENDS)
+    memory_map: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
-        for name in _FILES:
-            self._convert(name, check_path)
-        if self.num_products is not None:
-            self._convert("num_products", check_int, 1)
-            if self.products is None and self.num_products > _MAX_DEMO_PRODUCTS:
+        check_fields(self)
+        if self.products is None:
+            if (self.num_products or 0) > _MAX_DEMO_PRODUCTS:
                 limit = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
                 raise InvalidOptionError.expected(
                     "num_products", limit, self.num_products
                 )
-        self._convert("human_goals", check_bool)
-        self._convert("memory_map", check_bool)
-        self._convert("catalog_seed", check_int, 0, (1 << 64) - 1)
-        check_choice("search_backend", self.search_backend, BACKENDS)
-        if self.products is None:
             self._forbid(_FILES[1:], "needs products, the file that it belongs to")
         if self.is_stored:
             self._forbid(
@@ -119,11 +115,6 @@ class CatalogueOptions:
             if getattr(self, name) is not None:
                 message = f"{name}: {getattr(self, name)!r} {reason}"
                 raise InvalidOptionError(message)
-
-    def _convert(self, name: str, check: Callable[..., Any], *bounds: int) -> None:
-        """Replace a field by its validated form, in the constructor."""
-        value = check(name, getattr(self, name), *bounds)
-        object.__setattr__(self, name, value)
 
     @property
     def is_stored(self) -> bool:

@@ -24,8 +24,6 @@ from roll_vec.envs.webshop.search.backends import backend_class
 from roll_vec.errors import InvalidOptionError
 from roll_vec.files import find_target
 
-__all__ = ["FIXED_OPTIONS", "open_stored", "save", "stored_options"]
-
 FIXED_OPTIONS = ("human_goals", "catalog_seed", "search_backend")
 """Options that a stored catalogue was built with; opening it cannot change them."""
 

@@ -31,8 +31,6 @@ from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.files import replace_file
 
-__all__ = ["load_title_nouns", "nouns_by_rule"]
-
 Nouns = dict[str, tuple[str, ...]]
 
 _MODEL = "en_core_web_sm"

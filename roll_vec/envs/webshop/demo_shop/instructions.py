@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from roll_vec.envs.webshop.demo_shop.vocabulary import Attribute
 
-__all__ = ["human_request", "synthetic_request"]
-
 _OPENINGS = (
     "Find me",
     "Find me",

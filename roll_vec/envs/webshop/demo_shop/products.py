@@ -22,8 +22,6 @@ from roll_vec.envs.webshop.demo_shop.vocabulary import (
     load_vocabulary,
 )
 
-__all__ = ["GeneratedProduct", "generate_asin", "generate_product", "title_words"]
-
 Item = TypeVar("Item")
 Options = dict[str, tuple[str, ...]]
 

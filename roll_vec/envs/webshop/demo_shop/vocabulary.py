@@ -36,8 +36,6 @@ import re
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Attribute", "ProductType", "Vocabulary", "load_vocabulary"]
-
 # Products are drawn from the types in this order: it never changes.
 _DEPARTMENTS = ("beauty", "electronics", "garden", "fashion", "grocery")
 _TITLE_LISTS = ("forms", "looks", "materials", "extras", "uses", "tails")

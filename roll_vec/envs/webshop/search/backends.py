@@ -15,8 +15,6 @@ from roll_vec.options import check_choice
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BACKENDS", "SearchBackend", "backend_class"]
-
 _CLASSES = {
     "lucene": ("roll_vec.envs.webshop.search.lucene_ranking", "LuceneIndex"),
     "tantivy": ("roll_vec.envs.webshop.search.tantivy_ranking", "TantivyIndex"),

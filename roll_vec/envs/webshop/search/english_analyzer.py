@@ -21,8 +21,6 @@ from typing import Any
 
 from roll_vec.errors import MissingExtraError
 
-__all__ = ["STOP_WORDS", "stem", "words"]
-
 _STOPS = (
     "a an and are as at be but by for if in into is it no not of on or such that the "
     "their then there these they this to was will with"

@@ -22,8 +22,6 @@ from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
 
-__all__ = ["LuceneIndex"]
-
 _K1, _B = np.float32(0.9), np.float32(0.4)
 # Lucene refuses a query with more different terms; here the rest is ignored.
 _MAX_QUERY_TERMS = 1024

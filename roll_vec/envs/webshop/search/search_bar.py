@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.envs.webshop.search.backends import SearchBackend
 
-__all__ = ["NUM_HITS", "SearchBar", "document_of"]
-
 # Products that a search shows, and that ``<r>`` draws; from WebShop, commit 64fa2a5.
 NUM_HITS = 50
 # A model may write kilobytes; only queries of a shopper's length are cached.

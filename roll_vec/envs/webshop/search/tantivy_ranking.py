@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
-__all__ = ["TantivyIndex"]
-
 _FOLDER = "tantivy"
 _NUMBERS = "numbers.npy"
 _FIELD = "text"
