@@ -9,33 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.engine_state import PoolSnapshots
 from roll_vec.pool.env_handles import EnvHandles
-from roll_vec.pool.episodes import Episodes
-from roll_vec.pool.fault_handling import FaultHandler
+from roll_vec.pool.member import Result
 from roll_vec.pool.observations import Observations, copy_data
-from roll_vec.pool.operations import (
-    EnvOperations,
-    Result,
-    misfit_fault,
-)
+from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 
-__all__ = ["PoolEngine"]
-
 
 class PoolEngine:
     """Environment objects, stepped and reset together.
-
-    With `SerialWorkers` there are loops over all environments in place of tasks: if a
-    step takes microseconds, a task would cost more than the step.
 
     Parameters
     ----------
@@ -47,10 +36,14 @@ class PoolEngine:
 
     Attributes
     ----------
+    members : list of Member
+        What the pool knows of each environment.
     handles : EnvHandles
-    faults : FaultHandler
+        Their objects.
     operations : EnvOperations
+        Their steps and resets.
     observations : Observations
+    faults : Faults
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -66,20 +59,25 @@ class PoolEngine:
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
         self.num_envs = len(env_fns)
-        self.faults = FaultHandler(self.num_envs, options.on_error)
-        self.handles = EnvHandles(env_fns, options, self.faults)
+        self.handles = EnvHandles(env_fns, options)
+        self.members, self.faults = self.handles.members, self.handles.faults
         try:
-            self._build(observation_mode, options)
+            self._set_spaces(self.handles.build(), observation_mode)
         except BaseException:
             self.close()
             raise
+        self.observations = Observations(self.single_observation_space, self.num_envs)
+        self._max_episode_steps = options.max_episode_steps
+        self.operations = EnvOperations(
+            self.handles, self.observations, options.max_episode_steps
+        )
+        # Of the last step.
         self._step_infos: InfoList = [{}] * self.num_envs
 
-    def _build(self, observation_mode: ObservationMode, options: PoolOptions) -> None:
-        """Build the environments, and all parts that depend on their spaces."""
-        descriptions: list[EnvDescription] = self.handles.run(
-            "build", [None] * self.num_envs
-        )
+    def _set_spaces(
+        self, descriptions: list[EnvDescription], observation_mode: ObservationMode
+    ) -> None:
+        """Set what depends on the environments."""
         spaces = pool_spaces(descriptions, observation_mode)
         self.single_observation_space = spaces.single_observation_space
         self.observation_space = spaces.observation_space
@@ -89,23 +87,10 @@ class PoolEngine:
         self.render_mode = descriptions[0].render_mode
         self.needs_seed = [one.needs_seed for one in descriptions]
         self.accepts_noop = all(one.accepts_noop for one in descriptions)
-        self._episodes = Episodes([one.can_resume for one in descriptions])
-        self.observations = Observations(self.single_observation_space, self.num_envs)
-        self.operations = EnvOperations(
-            self.handles, self.faults, self._episodes, self.observations, options
-        )
-        self._max_episode_steps = options.max_episode_steps
+        # One description serves all environments that are alike.
         self._descriptions = [one.configuration for one in descriptions]
         if self._descriptions.count(self._descriptions[0]) == self.num_envs:
             del self._descriptions[1:]
-        self._snapshots = PoolSnapshots(
-            self.handles,
-            self.faults,
-            self._episodes,
-            self.operations,
-            self.observations,
-            self._descriptions,
-        )
 
     # -------------------------------------------------------------- resets
 
@@ -118,42 +103,18 @@ class PoolEngine:
         """Start new episodes in some environments; see `Engine.reset`."""
         for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
             self.operations.start_reset(env_id, seed, options)
-        self.operations.wait_for_all()
+        self.operations.wait()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments.
-
-        Workers need not have ended the resets when this returns: other environments
-        can step at the same time.
-        """
-        workers, operations = self.handles.workers, self.operations
-        if not isinstance(workers, SerialWorkers):
-            for env_id in env_ids.tolist():
-                operations.start_autoreset(env_id)
-            return
-        simple_ids = []
-        for env_id in env_ids.tolist():
-            if self.faults.needs_replacement[env_id]:
-                operations.start_autoreset(env_id)
-            else:
-                self._episodes.advance(env_id)
-                self.faults.start_reset(env_id)
-                simple_ids.append(env_id)
-        observations: list[Any] = [None] * self.num_envs
-        infos = operations.last_reset_infos
-        faults = workers.reset_envs(simple_ids, observations, infos)
-        for env_id in simple_ids:
-            fault = faults.get(env_id)
-            value = None if fault else (observations[env_id], infos[env_id])
-            operations.end_reset(env_id, value, fault)
-        operations.wait_without_raising()
+        """Start the next episode in some environments; see `EnvOperations.advance`."""
+        self.operations.advance(env_ids.tolist())
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
-        self.operations.wait_for_all()
-        return [self.operations.last_reset_infos[env_id] for env_id in env_ids.tolist()]
+        self.operations.wait()
+        return [self.members[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
 
@@ -182,13 +143,7 @@ class PoolEngine:
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        if isinstance(self.handles.workers, SerialWorkers):
-            return
-        skip_list = skip_mask.tolist()
-        for env_id, action in enumerate(actions):
-            if not skip_list[env_id]:
-                self.operations.start_step(env_id, action)
-        self.handles.workers.flush()
+        self.operations.start_steps(actions, skip_mask.tolist())
 
     def end_step(
         self,
@@ -197,17 +152,7 @@ class PoolEngine:
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        workers = self.handles.workers
-        if isinstance(workers, SerialWorkers):
-            self.operations.wait_without_raising()
-            lists = self._step_serially(workers, actions, skip_mask)
-        else:
-            lists = self._collect_steps(skip_mask)
-        for env_id in self.observations.build_batch():
-            result = self.operations.end_step(env_id, None, misfit_fault("step"))
-            _set_result(lists, env_id, result)
-        self.operations.raise_faults()
-        self.observations.build_batch()
+        lists = self.operations.end_steps(actions, skip_mask.tolist())
         step_infos = list(lists.infos)
         if idle_mask is not None:
             for env_id in idle_mask.nonzero()[0].tolist():
@@ -220,48 +165,9 @@ class PoolEngine:
             lists.infos,
         )
 
-    def _step_serially(
-        self, workers: SerialWorkers, actions: list[Any], skip_mask: NDArray[np.bool_]
-    ) -> StepLists:
-        """Step in the calling thread."""
-        self.observations.batch_copies()
-        skip_list = skip_mask.tolist()
-        stalled = self.faults.stalled
-        stalled_ids = [env_id for env_id in stalled if not skip_list[env_id]]
-        for env_id in stalled_ids:
-            skip_list[env_id] = True
-        latest = self.observations.latest
-        lists = workers.step_all(actions, skip_list, latest)
-        lists.faults.update(self.operations.find_misfits("step", latest, lists.infos))
-        self.observations.mark_stale()
-        counted_mask = ~skip_mask
-        for env_id in stalled_ids:
-            counted_mask[env_id] = False
-            lists.truncations[env_id] = True
-            lists.infos[env_id] = {"error": stalled[env_id]}
-        for env_id in self.operations.count_steps(counted_mask):
-            lists.truncations[env_id] = True
-        for env_id, fault in lists.faults.items():
-            result = self.operations.end_step(env_id, None, fault)
-            _set_result(lists, env_id, result)
-        return lists
-
-    def _collect_steps(self, skip_mask: NDArray[np.bool_]) -> StepLists:
-        """Wait for the steps of workers, and for resets that have started before."""
-        skip_list = skip_mask.tolist()
-        self.operations.wait_for_all()
-        results: list[Result] = [
-            (0.0, False, False, {}) if skip else self.operations.result(env_id)
-            for env_id, skip in enumerate(skip_list)
-        ]
-        rewards, terminations, truncations, infos = map(
-            list, zip(*results, strict=True)
-        )
-        return StepLists(rewards, terminations, truncations, infos, {})
-
     def result(self, env_id: int) -> Result:
         """Return reward, terminated, truncated and info of one environment's step."""
-        result = self.operations.result(env_id)
+        result = self.members[env_id].result
         self._step_infos[env_id] = result[3]
         return result
 
@@ -279,12 +185,12 @@ class PoolEngine:
 
     def observe_without_copy(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.operations.wait_for_all()
+        self.operations.wait()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
-        self.operations.wait_for_all()
+        self.operations.wait()
         latest = self.observations.latest
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
@@ -325,13 +231,16 @@ class PoolEngine:
         EnvironmentFaultError
             If a worker died.
         """
-        self.operations.wait_for_all()
-        return self._snapshots.get_state(self.successes)
+        self.operations.wait()
+        arrays, objects = engine_state.get_state(self.handles, self.observations)
+        arrays["successes"] = self.successes
+        return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
-        """Check a state; see `Engine.check_state` and `PoolSnapshots.check_state`."""
-        self.operations.wait_for_all()
-        self._snapshots.check_state(state)
+        """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
+        self.operations.wait()
+        any_object = len(self._descriptions) == 1
+        engine_state.check_state(state, self.handles, self.observations, any_object)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -340,15 +249,28 @@ class PoolEngine:
 
         Raises
         ------
+        InvalidStateError
+            For a row of another kind of environment, or a copy of an object that a
+            process cannot get; nothing has changed then.
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
-        self.operations.wait_for_all()
-        self._snapshots.set_state(state, rows, env_ids)
-        for env_id, success in zip(
-            env_ids.tolist(), state.arrays["successes"][rows].tolist(), strict=True
-        ):
-            self._step_infos[env_id] = {"success": success}
+        self.operations.wait()
+        pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
+        if len(self._descriptions) > 1:
+            for row, env_id in pairs:
+                if self._descriptions[env_id] != self._descriptions[row]:
+                    message = (
+                        f"rows: environment {env_id} cannot become a copy of "
+                        f"environment {row}: they are different"
+                    )
+                    raise InvalidStateError(message)
+        engine_state.set_state(state, pairs, self.handles, self.observations)
+        successes = state.arrays["successes"]
+        for row, env_id in pairs:
+            self._step_infos[env_id] = {"success": bool(successes[row])}
+        if len(pairs) == self.num_envs:
+            self.faults.needs_full_reset = False
 
     # -------------------------------------------------- environment objects
 
@@ -371,8 +293,11 @@ class PoolEngine:
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        failed = self.faults.needs_replacement
-        able_ids = [env_id for env_id in env_ids.tolist() if not failed[env_id]]
+        able_ids = [
+            env_id
+            for env_id in env_ids.tolist()
+            if not self.members[env_id].needs_replacement
+        ]
         results = self.handles.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
@@ -400,8 +325,3 @@ class PoolEngine:
     def close(self) -> None:
         """Close the environments, and end the workers."""
         self.handles.close()
-
-
-def _set_result(lists: StepLists, env_id: int, result: Result) -> None:
-    lists.rewards[env_id], lists.terminations[env_id] = result[:2]
-    lists.truncations[env_id], lists.infos[env_id] = result[2:]

@@ -45,8 +45,6 @@ from roll_vec.vector.packed_values import (
     from_bytes,
 )
 
-__all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
-
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"

@@ -243,7 +243,7 @@ class PoolSteps(PendingSteps):
         engine = self._engine
         step_result = self._active[env_id]
         if step_result is not None:
-            info = engine.operations.last_reset_infos[env_id]
+            info = engine.members[env_id].reset_info
             if step_result.final is None:
                 engine.forget_step(env_id)
             if self._group_size is not None:

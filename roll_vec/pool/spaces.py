@@ -12,8 +12,6 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space
 from roll_vec.errors import InvalidOptionError, SpaceMismatchError
 from roll_vec.pool.tasks import EnvDescription
 
-__all__ = ["PoolSpaces", "pool_spaces"]
-
 ObservationMode = str | tuple[Space[Any], Space[Any]]
 
 

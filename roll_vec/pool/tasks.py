@@ -14,21 +14,6 @@ import gymnasium
 
 from roll_vec.pool.snapshots import EnvSnapshot
 
-__all__ = [
-    "LEVEL_OPTIONS",
-    "EnvDescription",
-    "EnvFns",
-    "Fault",
-    "Outcome",
-    "ReplayPlan",
-    "ResetRequest",
-    "StateRequest",
-    "Task",
-    "exception_fault",
-    "format_traceback",
-    "unsendable_fault",
-]
-
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 
 # Among the attributes of an environment: keywords of its method `set_level_options`.
@@ -137,6 +122,13 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
         text = "(its text could not be had)"
     message = f"exception in {operation}: {type(error).__name__}"
     return Fault("exception", f"{message}: {text}" if text else message, error)
+
+
+def misfit_fault(
+    operation: str, reason: str = "the observation is not one of the observation space"
+) -> Fault:
+    """Return the fault of a result that cannot be part of a batch."""
+    return Fault("exception", f"exception in {operation}: {reason}")
 
 
 def unsendable_fault(operation: str, error: BaseException) -> Fault:

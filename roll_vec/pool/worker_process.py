@@ -14,8 +14,6 @@ from typing import Any
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import Fault, Task, format_traceback, unsendable_fault
 
-__all__ = ["READY", "STOP", "run_worker"]
-
 READY = b"ready"
 STOP = b"stop"
 

@@ -94,7 +94,7 @@ class PoolRows:
             # The pool needs its own copy if a later step fails.
             observation = copy_data(engine.observations.copy_latest(row))
             if call.operation == "reset":
-                info = engine.operations.last_reset_infos[row]
+                info = engine.members[row].reset_info
                 call.succeed((observation, info))
             else:
                 call.succeed((observation, *engine.result(row)))

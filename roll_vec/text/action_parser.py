@@ -35,8 +35,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import AnswerMatch, literal_tags, make_matcher
 
-__all__ = ["ActionParser", "ParsedBatch"]
-
 
 class ParsedBatch(NamedTuple):
     """Parsed texts of n environments, in new arrays.

@@ -17,8 +17,6 @@ from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
 
-__all__ = ["TextWrapper"]
-
 
 class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose actions are the texts of a model.
