@@ -103,7 +103,7 @@ class PoolEngine:
         """Start new episodes in some environments; see `Engine.reset`."""
         for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
             self.operations.start_reset(env_id, seed, options)
-        self.operations.wait()
+        self.operations.wait_for_all()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
@@ -113,7 +113,7 @@ class PoolEngine:
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
-        self.operations.wait()
+        self.operations.wait_for_all()
         return [self.members[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
@@ -185,12 +185,12 @@ class PoolEngine:
 
     def observe_without_copy(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.operations.wait()
+        self.operations.wait_for_all()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
-        self.operations.wait()
+        self.operations.wait_for_all()
         latest = self.observations.latest
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
@@ -231,14 +231,14 @@ class PoolEngine:
         EnvironmentFaultError
             If a worker died.
         """
-        self.operations.wait()
+        self.operations.wait_for_all()
         arrays, objects = engine_state.get_state(self.handles, self.observations)
         arrays["successes"] = self.successes
         return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
-        self.operations.wait()
+        self.operations.wait_for_all()
         any_object = len(self._descriptions) == 1
         engine_state.check_state(state, self.handles, self.observations, any_object)
 
@@ -255,7 +255,7 @@ class PoolEngine:
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
-        self.operations.wait()
+        self.operations.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
         if len(self._descriptions) > 1:
             for row, env_id in pairs:

@@ -79,7 +79,7 @@ def get_state(
     for env_id, snapshot in zip(
         env_ids, handles.run("get_state", arguments, env_ids), strict=True
     ):
-        snapshots[env_id] = snapshot
+        snapshots[env_id] = snapshot or EnvSnapshot(LOST)
     kinds = [snapshot.kind for snapshot in snapshots]
     contents = [b"" if one.kind == COPY else one.content for one in snapshots]
     objects = None

@@ -13,6 +13,7 @@ from roll_vec.pool.faults import Faults, raise_faults
 from roll_vec.pool.member import Member
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
+from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
@@ -23,6 +24,7 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
+from roll_vec.vector.packed_values import LOST
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
@@ -257,7 +259,8 @@ class EnvHandles:
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
         if not self.in_caller_process:
-            self.run("set_state", [StateRequest(one) for one in envs])
+            lost = EnvSnapshot(LOST)
+            self.run("set_state", [StateRequest(one or lost) for one in envs])
             return
         for env_id, env in enumerate(envs):
             runner = self.workers.runner_of(env_id)

@@ -185,19 +185,13 @@ class EnvJournal(Journal[bytes]):
 
     def make_plan(self) -> ReplayPlan:
         """Return how to restore the environment; there must be no obstacle."""
-        reset = snapshot = None
-        if isinstance(self.base, EnvSnapshot):
-            snapshot = self.base
-        elif self.base is not None:
-            reset = self_contained(self.base, self._first_attributes)
-            if reset.position is not None:
-                reset = reset._replace(seed=None)
+        base = self.base
+        if isinstance(base, ResetRequest):
+            base = self_contained(base, self._first_attributes)
+            if base.position is not None:
+                base = base._replace(seed=None)
         return ReplayPlan(
-            reset,
-            self._first_attributes,
-            list(self.calls),
-            self._observation,
-            snapshot,
+            base, self._first_attributes, list(self.calls), self._observation
         )
 
 

@@ -142,7 +142,7 @@ class EnvOperations:
         Raises
         ------
         EnvironmentFaultError
-            As `wait`.
+            As `wait_for_all`.
         """
         workers = self._handles.workers
         if self._active_ids:
@@ -204,7 +204,7 @@ class EnvOperations:
 
     # ------------------------------------------------------------ outcomes
 
-    def wait(self) -> None:
+    def wait_for_all(self) -> None:
         """Wait until every step and reset that was started has ended.
 
         Raises
@@ -237,7 +237,7 @@ class EnvOperations:
         Raises
         ------
         EnvironmentFaultError
-            As `wait`.
+            As `wait_for_all`.
         """
         env_ids, self._stalled_steps = self._stalled_steps, []
         if not env_ids:

@@ -99,19 +99,16 @@ class StateRequest(NamedTuple):
 
 
 class ReplayPlan(NamedTuple):
-    """The argument of the task ``restore``: how a lost environment is rebuilt.
+    """The argument of the task ``restore``: how a lost environment is rebuilt."""
 
-    It begins with ``snapshot``, otherwise with ``reset``, otherwise as it was built.
-    """
-
-    reset: ResetRequest | None
+    base: ResetRequest | EnvSnapshot | None
+    """What it begins with; None: as it was built."""
     attributes: Mapping[str, Any]
     """Set on the new object first."""
     calls: list[bytes]
     """Pickled tasks to repeat, in order."""
     observation: Any
     """A tuple of the observation that the last call must return again; or empty."""
-    snapshot: EnvSnapshot | None = None
 
 
 def exception_fault(operation: str, error: BaseException) -> Fault:
