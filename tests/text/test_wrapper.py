@@ -230,11 +230,17 @@ def test_action_spaces_sample_actions():
 def test_results_of_the_wrong_length_are_named():
     env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
-    env.unwrapped.reset = lambda **_: "no info"
     with pytest.raises(TypeError, match=r"4 values, expected 5: .*the old Gym's"):
         env.step("go")
-    with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
-        env.reset()
+    for result, words in (
+        ("no info", "'no info', expected 2 values"),
+        ((1, 2, 3), "3 values, expected 2 values"),
+        ((1, 2), "the info 2, expected a dict"),
+        ({"a": 1, "b": 2}, "expected 2 values"),
+    ):
+        env.unwrapped.reset = lambda result=result, **_: result
+        with pytest.raises(TypeError, match=rf"{words}.*\(observation, \{{\}}\)"):
+            env.reset()
 
 
 def make_counter():
