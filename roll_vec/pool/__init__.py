@@ -8,8 +8,8 @@ FrozenLake are no pools: they stand in arrays, see `roll_vec.stacked`.)
 Each file needs only the files below it; read from top to bottom::
 
     vector          PoolVectorEnv: the public class, with all its keywords
-    pending_steps   the steps between `send` and `recv`
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks
+    pending_steps   steps of some environments, begun now and received later
     engine_state    the state of all environments as arrays, and back
     operations      steps and resets of single environments, and their outcomes
     env_handles     the environment objects: make workers, call, set, copy, close

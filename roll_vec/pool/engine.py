@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, InvalidStateError
@@ -17,13 +18,14 @@ from roll_vec.pool.member import Result
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 
 
-class PoolEngine:
+class PoolEngine(Engine):
     """Environment objects, stepped and reset together.
 
     Parameters
@@ -54,6 +56,8 @@ class PoolEngine:
     InvalidOptionError, SpaceMismatchError
         And the exception of an environment that cannot be built.
     """
+
+    can_fail = has_objects = True
 
     def __init__(
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
@@ -128,6 +132,19 @@ class PoolEngine:
             self.accepts_noop,
         )
 
+    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return copies of actions of some environments; see `Engine.check_some`."""
+        single = self.single_action_space
+        space = batch_space(single, len(skip_mask))
+        checked = check_action_batch(
+            single, space, actions, skip_mask, self.accepts_noop
+        )
+        return [copy_data(action) for action in checked]
+
+    def make_steps(self) -> PoolSteps:
+        """Return an object that begins steps of some environments."""
+        return PoolSteps(self)
+
     def step(
         self,
         actions: list[Any],
@@ -179,11 +196,11 @@ class PoolEngine:
 
     def observe(self, out: Any = None) -> Any:  # noqa: ARG002
         """Return a new batch of all observations; ``out`` is not used."""
-        batch = self.observe_without_copy()
+        batch = self.observe_in_place()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_without_copy(self) -> Any:
+    def observe_in_place(self, out: Any = None) -> Any:  # noqa: ARG002
         """Return the batch of all observations; the next step writes into it."""
         self.operations.wait_for_all()
         return self.observations.batch()
@@ -195,15 +212,51 @@ class PoolEngine:
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
     @property
-    def successes(self) -> NDArray[np.bool_]:
+    def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step had a true ``success``."""
         values = [info.get("success") for info in self._step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
+    # -------------------------------------------------------------- faults
+
     @property
-    def raises_faults(self) -> bool:
+    def raises_faults(self) -> bool:  # type: ignore[override]
         """Whether a fault of one environment is an error of all."""
         return self.faults.raises
+
+    @property
+    def needs_full_reset(self) -> bool:  # type: ignore[override]
+        """Whether a fault or an interrupt demands a reset of all environments."""
+        return self.faults.needs_full_reset
+
+    @property
+    def failed_resets(self) -> dict[int, str]:
+        """The environments whose last reset has failed, and the errors."""
+        return dict(self.faults.stalled)
+
+    @property
+    def abandoned_threads(self) -> int:  # type: ignore[override]
+        """Threads that were left to environments that took too long."""
+        return self.handles.workers.abandoned_threads
+
+    def become_part(
+        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
+        self.faults.is_part_from(first_env_id)
+        self.operations.transmit = transmit
+
+    def demand_reset(self) -> None:
+        """Drop everything that was started; every environment must be reset now."""
+        self.operations.demand_reset()
+
+    def warn(self) -> None:
+        """Warn of the first fault of the pool, unless this was done before."""
+        self.faults.warn_once()
+
+    def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Return the faults by environment, (n,), and by kind."""
+        return self.faults.counts.copy(), dict(self.faults.counts_by_kind)
 
     # ------------------------------------------------------------ snapshots
 
@@ -274,9 +327,26 @@ class PoolEngine:
 
     # -------------------------------------------------- environment objects
 
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
+    def find_attribute(self, name: str, known: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called."""
-        return self.handles.call(name)
+        return self.call(name, (), {}, known)
+
+    def call(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Any,  # noqa: ARG002
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it can be called.
+
+        None for an object that was lost in a fault and is not replaced yet.
+        """
+        return self.handles.call(name, *args, **kwargs)
+
+    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each environment object, now and when it is replaced."""
+        self.handles.set_attribute(name, values)
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.

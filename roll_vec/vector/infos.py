@@ -257,11 +257,11 @@ def add_infos(
     assert isinstance(values, dict)
     for key, value in values.items():
         if key not in infos:
-            infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
             infos[key] = {}
             if not isinstance(value, dict):
                 shape = num_envs, *value.shape[1:]
                 infos[key] = blank_array(shape, value.dtype)
+            infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
         if isinstance(value, dict):
             add_infos(infos[key], env_ids, value, num_envs)
         else:
