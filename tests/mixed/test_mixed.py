@@ -27,6 +27,7 @@ from roll_vec.mixed import make_mixed, pending_steps
 from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
+from roll_vec.vector.steps import EnvResult
 from tests.contract.cases import (
     MODES,
     assert_same,
@@ -355,7 +356,7 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
     def look(patience):
         nonlocal count, now
         count, now = count + 1, now + patience
-        return [] if now < 100 else [(0, pending_steps.EnvResult("late", {}))]
+        return [] if now < 100 else [(0, EnvResult("late", {}))]
 
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(pending_steps, "time", clock)
