@@ -82,11 +82,12 @@ class PoolEngine(Engine):
         self, descriptions: list[EnvDescription], observation_mode: ObservationMode
     ) -> None:
         """Set what depends on the environments."""
-        spaces = pool_spaces(descriptions, observation_mode)
-        self.single_observation_space = spaces.single_observation_space
-        self.observation_space = spaces.observation_space
-        self.single_action_space = spaces.single_action_space
-        self.action_space = spaces.action_space
+        (
+            self.single_observation_space,
+            self.observation_space,
+            self.single_action_space,
+            self.action_space,
+        ) = pool_spaces(descriptions, observation_mode)
         self.metadata = dict(descriptions[0].metadata)
         self.render_mode = descriptions[0].render_mode
         self.needs_seed = [one.needs_seed for one in descriptions]
@@ -342,11 +343,14 @@ class PoolEngine(Engine):
 
         None for an object that was lost in a fault and is not replaced yet.
         """
-        return self.handles.call(name, *args, **kwargs)
+        return tuple(self.handles.run("call", [(name, args, kwargs)] * self.num_envs))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each environment object, now and when it is replaced."""
-        self.handles.set_attribute(name, values)
+        """Set an attribute of each environment object, now and when it is replaced.
+
+        If one raises, the others have it then.
+        """
+        self.handles.run("set", [(name, value) for value in values])
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -390,7 +394,12 @@ class PoolEngine(Engine):
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
-        return self.handles.render(env_ids.tolist())
+        # Each once: `run` waits for as many results as it has numbers.
+        own_ids = list(dict.fromkeys(env_ids.tolist()))
+        call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
+        frames = self.handles.run("call", [call] * len(own_ids), own_ids)
+        by_id = dict(zip(own_ids, frames, strict=True))
+        return tuple(by_id[env_id] for env_id in env_ids.tolist())
 
     def close(self) -> None:
         """Close the environments, and end the workers."""

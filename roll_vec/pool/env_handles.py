@@ -159,23 +159,6 @@ class EnvHandles:
         for env_id in self.workers.drop():
             self.members[env_id].needs_replacement = True
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return an attribute of each environment, called if it can be called.
-
-        None for an environment object that was lost and is not replaced yet.
-        """
-        return tuple(self.run("call", [(name, args, kwargs)] * len(self)))
-
-    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each environment object, now and when it is replaced.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            Or the exception of one environment, as `run`; the others have it then.
-        """
-        self.run("set", [(name, value) for value in values])
-
     def set_level_options(
         self, env_ids: Sequence[int], level_options: dict[str, Any]
     ) -> None:
@@ -204,15 +187,6 @@ class EnvHandles:
             raise
         if faults:
             raise_faults(faults, unchanged=True)
-
-    def render(self, env_ids: Sequence[int]) -> tuple[Any, ...]:
-        """Return the results of `render` of some environments."""
-        call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        # Each once: `run` waits for as many results as it has numbers.
-        own_ids = list(dict.fromkeys(env_ids))
-        frames = self.run("call", [call] * len(own_ids), own_ids)
-        by_id = dict(zip(own_ids, frames, strict=True))
-        return tuple(by_id[env_id] for env_id in env_ids)
 
     @property
     def in_caller_process(self) -> bool:
