@@ -9,8 +9,6 @@ import gymnasium
 
 from roll_vec.errors import UnsupportedError
 
-__all__ = ["find_method"]
-
 
 def find_method(
     env: gymnasium.Env[Any, Any], name: str, purpose: str

@@ -6,8 +6,6 @@ from typing import Any
 
 from roll_vec.errors import shorten
 
-__all__ = ["split_reset", "split_step"]
-
 _HINT = "a reset without an info returns (observation, {})"
 
 

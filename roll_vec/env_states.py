@@ -21,8 +21,6 @@ from roll_vec.base_envs import SeededEnv
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.seeding import make_generator
 
-__all__ = ["check_env_state", "get_env_state", "set_env_state", "supports_state"]
-
 _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     TimeLimit: ("_elapsed_steps",),
     OrderEnforcing: ("_has_reset",),

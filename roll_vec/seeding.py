@@ -101,7 +101,7 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
 
 
 def draw_missing_seeds(
-    seeds: Sequence[int | None], group_size: int
+    seeds: Sequence[int | None], group_ids: Sequence[int]
 ) -> list[int | None]:
     """Return one seed per environment, drawn from the operating system for a None.
 
@@ -109,8 +109,7 @@ def draw_missing_seeds(
     """
     by_group: dict[int, int] = {}
     complete: list[int | None] = []
-    for env_id, seed in enumerate(seeds):
-        group = env_id // group_size
+    for seed, group in zip(seeds, group_ids, strict=True):
         if seed is None and group not in by_group:
             by_group[group] = draw_entropy()
         complete.append(by_group[group] if seed is None else seed)

@@ -366,7 +366,8 @@ def test_a_pool_that_is_unpickled_elsewhere_goes_on_or_raises(
         with pytest.raises(InvalidOptionError, match=match):
             pickle.loads(pickled)
         # Nor is a lost environment built from another file.
-        envs.engine.faults.needs_replacement[:] = [True, True]
+        for member in envs.engine.members:
+            member.needs_replacement = True
         with pytest.raises(EnvironmentFaultError, match=r"tasks\.jsonl has changed si"):
             envs.reset(seed=0)
     envs.close()

@@ -47,8 +47,8 @@ class CountingActors:
     request_bytes, reply_bytes : int
     """
 
-    def __init__(self, recipe: Any, sizes: Sequence[int], mode: Any) -> None:
-        self.recipe, self.sizes, self.mode = recipe, sizes, mode
+    def __init__(self, recipe: Any, sizes: Sequence[int]) -> None:
+        self.recipe, self.sizes = recipe, sizes
         self._shards: dict[int, Shard] = {}
         self.clear()
 
@@ -59,7 +59,7 @@ class CountingActors:
     def start(self, shard: int) -> None:
         """Make a shard."""
         first = sum(self.sizes[:shard])
-        self._shards[shard] = Shard(self.recipe, self.sizes[shard], first, self.mode)
+        self._shards[shard] = Shard(self.recipe, self.sizes[shard], first)
 
     def submit(self, shard: int, message: Any) -> bytes:
         """Execute a message; return the reply's bytes."""
@@ -97,8 +97,8 @@ class CountedVectorEnv(RayVectorEnv):
     """A `RayVectorEnv` over `CountingActors`."""
 
     @staticmethod
-    def _make_actors(recipe: Any, sizes: Any, mode: Any, options: Any) -> Any:
-        return CountingActors(recipe, sizes, mode)
+    def _make_actors(recipe: Any, sizes: Any, options: Any) -> Any:
+        return CountingActors(recipe, sizes)
 
 
 def _steps_of(

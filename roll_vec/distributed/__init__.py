@@ -4,7 +4,7 @@
 
     vector_env.py       RayVectorEnv: the batch, as the program sees it (the head)
     options.py          keywords of RayVectorEnv
-    pending_steps.py    send and recv
+    pending_steps.py    steps of some environments, as send and recv need them
     stacked_engine.py   an engine over shards, of stacked arrays; pool_engine.py: pools
     engine.py           what both share
     merging.py          results of shards, joined

@@ -13,8 +13,7 @@ their reset, as those of a pool whose resets fail: the infos of the reset have
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,27 +21,20 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.distributed.merging import list_infos, merge_infos
-from roll_vec.distributed.messages import (
-    Description,
-    Operation,
-    ResetResult,
-    Turn,
-)
-from roll_vec.distributed.shards import Dead, Shards
+from roll_vec.distributed.messages import Description, ResetResult, Turn
+from roll_vec.distributed.shards import Shards
 from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
+from roll_vec.vector.composite import CompositeEngine, Ids, Lost, PartCall
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.info_parts import InfoParts, list_infos
 from roll_vec.vector.packed_values import take_rows
 from roll_vec.vector.state import VectorState
 
 __all__ = ["ShardsEngine"]
 
-Ids = NDArray[np.int64]
 
-
-class ShardsEngine:
+class ShardsEngine(CompositeEngine):
     """Base of the engines over shards; see `roll_vec.vector.engine.Engine`.
 
     Parameters
@@ -55,11 +47,12 @@ class ShardsEngine:
 
     Attributes
     ----------
-    starts : (num_shards + 1,) int64
     shards : Shards
     stalled : dict of int to str
         Environments whose next step ends the episode, and the error.
     """
+
+    snapshot_id = "PoolEngine"
 
     def __init__(
         self,
@@ -67,8 +60,7 @@ class ShardsEngine:
         sizes: Sequence[int],
         mode: AutoresetMode,
     ) -> None:
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.num_envs = int(self.starts[-1])
+        super().__init__(sizes)
         self.successes = np.zeros(self.num_envs, np.bool_)
         self.stalled: dict[int, str] = {}
         # By shard: those of its own environments whose last reset has failed.
@@ -78,7 +70,6 @@ class ShardsEngine:
         self._first_seeds = [0] * self.num_envs
         self._episodes = np.zeros(self.num_envs, np.int64)
         self._is_started = False
-        self._no_ids = np.arange(0)
         self._forget()
         self.shards = make_shards(self.renew, self.translate)
 
@@ -91,42 +82,15 @@ class ShardsEngine:
 
     # ------------------------------------------------------------- shards
 
-    def rows(self, shard: int) -> slice:
-        """Return the environments of a shard."""
-        return slice(int(self.starts[shard]), int(self.starts[shard + 1]))
-
-    def parts(self, env_ids: Ids) -> Iterator[tuple[int, slice, Ids]]:
-        """Return shards, their slices of ascending ids, and the local ids."""
-        bounds = np.searchsorted(env_ids, self.starts).tolist()
-        for shard, (start, stop) in enumerate(itertools.pairwise(bounds)):
-            if start < stop:
-                part = slice(start, stop)
-                yield shard, part, env_ids[part] - self.starts[shard]
-
-    def ask_all(self, name: str, *arguments: Any) -> dict[int, Any]:
-        """Let every shard execute one operation; return the values by shard."""
-        operation = Operation(name, arguments)
-        return self._ask(dict.fromkeys(range(len(self.shards)), operation))
-
-    def _ask_parts(
-        self, env_ids: Ids, name: str, *arguments: Any
-    ) -> list[tuple[int, slice, Ids, Any]]:
-        """Ask the shards of some environments; ``arguments`` follow the local ids."""
-        parts = list(self.parts(env_ids))
-        values = self._ask(
-            {shard: Operation(name, (ids, *arguments)) for shard, _, ids in parts}
-        )
-        return [(shard, part, ids, values[shard]) for shard, part, ids in parts]
-
-    def _ask(self, operations: dict[int, Operation]) -> dict[int, Any]:
-        values = self.shards.ask(operations)
+    def _ask(self, calls: Mapping[int, PartCall]) -> dict[int, Any]:
+        values = self.shards.ask(calls)
         for shard, value in values.items():
-            if isinstance(value, Dead) and not self.shards.records[shard].loss:
+            if isinstance(value, Lost) and not self.shards.records[shard].loss:
                 rows = self.rows(shard)
                 self.stalled |= dict.fromkeys(range(rows.start, rows.stop), value.error)
         return values
 
-    def renew(self, shard: int) -> Operation | None:
+    def renew(self, shard: int) -> PartCall | None:
         """Return the reset that begins new episodes in a shard without snapshots."""
         if not self._is_started:
             return None
@@ -134,14 +98,7 @@ class ShardsEngine:
         self._episodes[rows] += 1
         pairs = zip(self._first_seeds[rows], self._episodes[rows].tolist(), strict=True)
         seeds = [episode_seed(seed, episode) for seed, episode in pairs]
-        return Operation("reset", (np.arange(len(seeds)), seeds, None))
-
-    def translate(self, shard: int, error: Exception) -> Exception:
-        """Return a shard's exception with the environments' numbers in the batch."""
-        if isinstance(error, EnvironmentFaultError):
-            first = int(self.starts[shard])
-            return type(error)({first + i: text for i, text in error.errors.items()})
-        return error
+        return PartCall("reset", (np.arange(len(seeds)), seeds, None))
 
     def describe(self) -> Description:
         """Let every shard make its batch; return a description of one.
@@ -184,25 +141,29 @@ class ShardsEngine:
         self._forget()
         parts = list(self.parts(env_ids))
         operations = {
-            shard: Operation("reset", (ids, list(seeds[part]), options))
+            shard: PartCall("reset", (ids, list(seeds[part]), options))
             for shard, part, ids in parts
         }
         # First: a shard that dies in this reset begins the episodes after these.
-        self._is_started = True
-        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
-            self._episodes[env_id] += 1
-            if seed is not None:
-                self._first_seeds[env_id], self._episodes[env_id] = seed, 0
+        self.count_episodes(dict(zip(env_ids.tolist(), seeds, strict=True)))
         values = self._ask(operations)
         self._clear_stalled(env_ids, values)
         for shard, _, ids in parts:
             self._take_reset(shard, ids, values[shard])
         self._check_failures()
 
+    def count_episodes(self, seeds: Mapping[int, int | None]) -> None:
+        """Note that environments begin episodes, with new seeds where these are int."""
+        self._is_started = True
+        for env_id, seed in seeds.items():
+            self._episodes[env_id] += 1
+            if seed is not None:
+                self._first_seeds[env_id], self._episodes[env_id] = seed, 0
+
     def _take_reset(self, shard: int, ids: Ids, value: Any) -> None:
         """Keep the results of a reset of a shard's environments."""
         infos: Any = [{"error": getattr(value, "error", "")}] * len(ids)
-        first = int(self.starts[shard])
+        first = self.starts[shard]
         if isinstance(value, ResetResult):
             infos = value.infos
             self._set_observations(shard, value.observations)
@@ -225,19 +186,30 @@ class ShardsEngine:
         if not self.stalled:
             return
         for shard, _, ids in self.parts(env_ids):
-            if not isinstance(values.get(shard), Dead):
+            if not isinstance(values.get(shard), Lost):
                 for env_id in (ids + self.starts[shard]).tolist():
                     self.stalled.pop(env_id, None)
 
-    def _check_failures(self) -> None:
-        """Raise an error if the last reset of every environment has failed."""
+    @property
+    def failed_resets(self) -> dict[int, str]:
+        """The environments whose last reset has failed, and the errors."""
         failures = dict(self.stalled)
         for shard, errors in self._failed_resets.items():
-            first = int(self.starts[shard])
+            first = self.starts[shard]
             failures |= {first + local_id: text for local_id, text in errors.items()}
-        if len(failures) == self.num_envs:
-            self.shards.drop_fault_warnings()
-            raise EnvironmentFaultError(failures)
+        return failures
+
+    def _drop_fault_warnings(self) -> None:
+        self.shards.drop_fault_warnings()
+
+    @property
+    def needs_full_reset(self) -> bool:  # type: ignore[override]
+        """Whether a shard without snapshots was interrupted."""
+        return self.shards.need_reset
+
+    def warn(self) -> None:
+        """Give the warnings of shards, after the results of a call were taken."""
+        self.shards.warn()
 
     def advance(self, env_ids: Ids) -> None:
         """Begin next episodes; see `Engine.advance`.
@@ -249,40 +221,29 @@ class ShardsEngine:
         self._episodes[env_ids] += 1
         late = {}
         for shard, _, ids in self.parts(env_ids):
-            present_ids = self._resets.get(shard, (self._no_ids, None))[0]
+            present_ids = self._resets.get(shard, (NO_IDS, None))[0]
             missing = np.setdiff1d(ids, present_ids)
             if len(missing):
                 late[shard] = missing
         if late:
             # Environments of shards that have died.
             values = self._ask(
-                {shard: Operation("advance", (ids,)) for shard, ids in late.items()}
+                {shard: PartCall("advance", (ids,)) for shard, ids in late.items()}
             )
             self._clear_stalled(env_ids, values)
             for shard, ids in late.items():
                 self._take_reset(shard, ids, values[shard])
+        # The present observations are those of the episodes that have begun.
+        self._finals = {}
         self._check_failures()
 
-    def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
+    def reset_infos(self, env_ids: Ids) -> InfoParts:
         """Return the infos of the resets of the last message."""
-        infos = [
-            self._resets.get(shard, (ids, {}))[1]
+        parts = {
+            shard: self._resets.get(shard, (ids, {}))[1]
             for shard, _, ids in self.parts(env_ids)
-        ]
-        sizes = [len(ids) for _, _, ids in self.parts(env_ids)]
-        return self._join_infos(infos, sizes)
-
-    def _join_infos(
-        self, infos: list[Infos | InfoList], sizes: list[int]
-    ) -> Infos | InfoList:
-        """Return the infos of parts as those of the whole.
-
-        They are a list where a pool has them so, or where a shard has died.
-        """
-        if not any(isinstance(part, list) for part in infos):
-            return merge_infos(infos, sizes)
-        lists = [list_infos(part, n) for part, n in zip(infos, sizes, strict=True)]
-        return [info for part in lists for info in part]
+        }
+        return self.join_infos(parts, env_ids)
 
     # ------------------------------------------------------------- steps
 
@@ -329,13 +290,13 @@ class ShardsEngine:
         for shard in range(len(self.shards)):
             rows = self.rows(shard)
             turn = Turn(
-                local_ids.get(shard, self._no_ids),
+                local_ids.get(shard, NO_IDS),
                 actions[rows],
                 skip_mask[rows],
                 None if idle_mask is None else idle_mask[rows],
                 advances_ended,
             )
-            operations[shard] = Operation("turn", (turn,))
+            operations[shard] = PartCall("turn", (turn,))
         return self._ask(operations)
 
     def _take_turn(
@@ -351,21 +312,21 @@ class ShardsEngine:
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
         self._clear_stalled(advance_ids, values)
-        infos: list[Any] = []
+        infos: dict[int, Any] = {}
         for shard, value in sorted(values.items()):
             rows = self.rows(shard)
-            if isinstance(value, Dead):
+            if isinstance(value, Lost):
                 truncations[rows] = ~skip_mask[rows]
-                infos.append(
-                    [{} if skip else {"error": value.error} for skip in skip_mask[rows]]
-                )
+                infos[shard] = [
+                    {} if skip else {"error": value.error} for skip in skip_mask[rows]
+                ]
                 self.successes[rows] = False
                 if shard in local_ids:
                     self._take_reset(shard, local_ids[shard], value)
                 continue
             rewards[rows], terminations[rows] = value.rewards, value.terminations
             truncations[rows] = value.truncations
-            infos.append(value.infos)
+            infos[shard] = value.infos
             self.successes[rows] = value.successes
             self._failed_resets[shard] = value.failed_resets
             if self._advances_ended and self._advance_error is None:
@@ -375,16 +336,15 @@ class ShardsEngine:
             elif shard in local_ids:
                 self._resets[shard] = local_ids[shard], value.reset_infos
             self._set_observations(shard, value.observations)
-        sizes = np.diff(self.starts).tolist()
-        late = {i: text for i, text in stalled.items() if not skip_mask[i]}
-        if late:
-            infos = [list_infos(part, n) for part, n in zip(infos, sizes, strict=True)]
-        joined: Any = self._join_infos(infos, sizes)
-        for env_id, text in late.items():
+        for env_id, text in stalled.items():
+            if skip_mask[env_id]:
+                continue
             truncations[env_id] = True
-            joined[env_id] = {"error": text}
             self.stalled.pop(env_id, None)
-        return rewards, terminations, truncations, joined
+            ((shard, _, ids),) = self.parts(np.array([env_id]))
+            infos[shard] = list_infos(infos[shard], self.sizes[shard])
+            infos[shard][ids[0]] = {"error": text}
+        return rewards, terminations, truncations, self.join_infos(infos)
 
     # ------------------------------------------------------------- observations
 
@@ -417,7 +377,7 @@ class ShardsEngine:
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state`."""
         shard = next(iter(self.shards.live), 0)
-        values = self._ask({shard: Operation("check_state", (state,))})
+        values = self._ask({shard: PartCall("check_state", (state,))})
         self._check_alive(values)
 
     def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
@@ -444,7 +404,7 @@ class ShardsEngine:
         }
         values = self._ask(
             {
-                shard: Operation("set_state", (states[shard], ids))
+                shard: PartCall("set_state", (states[shard], ids))
                 for shard, _, ids in parts
             }
         )
@@ -458,34 +418,12 @@ class ShardsEngine:
 
     def _check_alive(self, values: dict[int, Any]) -> None:
         errors = {
-            int(self.starts[shard]): value.error
+            self.starts[shard]: value.error
             for shard, value in sorted(values.items())
-            if isinstance(value, Dead)
+            if isinstance(value, Lost)
         }
         if errors:
             raise EnvironmentFaultError(errors)
-
-    def solve(self, env_ids: Ids, objective: str) -> list[Any]:
-        """Return solutions, None in shards that are lost; see `Engine.solve`."""
-        results = self._ask_parts(env_ids, "solve", objective)
-        return [
-            solution
-            for _, _, ids, value in results
-            for solution in ([None] * len(ids) if isinstance(value, Dead) else value)
-        ]
-
-    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
-        """Change the levels of next episodes; see `Engine.set_level_options`."""
-        self._ask_parts(env_ids, "set_level_options", level_options)
-
-    def join(self, values: dict[int, Any]) -> tuple[Any, ...]:
-        """Return tuples of shards as one; None for environments of a lost shard."""
-        sizes = np.diff(self.starts).tolist()
-        return tuple(
-            item
-            for shard, value in sorted(values.items())
-            for item in ([None] * sizes[shard] if isinstance(value, Dead) else value)
-        )
 
     def close(self) -> None:
         """End all shards."""

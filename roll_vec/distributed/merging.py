@@ -29,47 +29,9 @@ from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from roll_vec.vector.engine import UnrollResult
-from roll_vec.vector.info_parts import list_infos
-from roll_vec.vector.infos import InfoList, Infos, blank_array
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["list_infos", "merge_infos", "merge_observations", "merge_unrolls"]
-
-
-def merge_infos(shards: Sequence[Any], sizes: Sequence[int]) -> Infos | InfoList:
-    """Return the infos of `Engine.step` of all shards.
-
-    Parameters
-    ----------
-    shards : sequence of lists, or of dicts
-        Lists with one dict per environment, as a pool returns them, or dicts in
-        Gymnasium's layout.  A list must be that of the engine: arrays of stacked infos
-        have lost whether a number was one of Python or of numpy, and a batch of all
-        environments may need to know.
-    sizes : sequence of int
-        The numbers of environments.
-
-    Returns
-    -------
-    list or dict
-        As the inputs.  In a layout entries of a shard without a key are zero, or None
-        in an object array, and False in the mask.  Keys stand in the order in which
-        they appear; all shards with any keys of an engine's step have the same.
-    """
-    if isinstance(shards[0], list):
-        return list(chain.from_iterable(shards))
-    merged: Infos = {}
-    for key in dict.fromkeys(chain.from_iterable(shards)):
-        values: list[Any] = [infos.get(key) for infos in shards]
-        first = next(value for value in values if value is not None)
-        if isinstance(first, dict):
-            merged[key] = merge_infos([value or {} for value in values], sizes)
-            continue
-        for k, size in enumerate(sizes):
-            if values[k] is None:
-                values[k] = blank_array((size, *first.shape[1:]), first.dtype)
-        merged[key] = np.concatenate(values)
-    return merged
+__all__ = ["merge_observations", "merge_unrolls"]
 
 
 def merge_observations(
@@ -119,7 +81,7 @@ def merge_observations(
 def merge_unrolls(
     space: spaces.Space[Any], shards: Sequence[UnrollResult], out: Rollout | None = None
 ) -> UnrollResult:
-    """Return the results of `SupportsUnroll.unroll` of all shards.
+    """Return the results of `Engine.unroll` of all shards.
 
     Parameters
     ----------

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.vector.composite import PartCall
 from roll_vec.vector.engine import EngineState
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.info_parts import AnyInfos
 
 __all__ = [
     "Description",
     "Message",
-    "Operation",
     "Reply",
     "ResetResult",
     "Restore",
@@ -25,28 +25,22 @@ __all__ = [
 ]
 
 
-class Operation(NamedTuple):
-    """A call of a method of `roll_vec.distributed.shard.Shard`."""
-
-    name: str
-    arguments: tuple[Any, ...] = ()
-
-
 class Restore(NamedTuple):
     """The way to bring a new batch to the state of a lost one."""
 
     state: EngineState | None
     """The last snapshot; None: the batch as it is made."""
-    operations: tuple[Operation, ...]
+    operations: tuple[PartCall, ...]
     """The operations since the snapshot, in their order."""
-    settings: tuple[Operation, ...] = ()
+    settings: tuple[PartCall, ...] = ()
     """What to do first: a snapshot has no attributes that the user has set."""
 
 
 class Message(NamedTuple):
     """A request of the head to one shard."""
 
-    operation: Operation
+    operation: PartCall
+    """A call of a method of `roll_vec.distributed.shard.Shard`."""
     restore: Restore | None = None
     """What to do before the operation, with a new batch; None: go on."""
     wants_state: bool = False
@@ -89,7 +83,7 @@ class Description(NamedTuple):
 class ResetResult(NamedTuple):
     """The results of a reset of some environments of a shard."""
 
-    infos: Infos | InfoList
+    infos: AnyInfos
     """Of those that were reset."""
     observations: Any
     """Of all environments: an array of the batch, or a list with one of each."""
@@ -119,8 +113,8 @@ class TurnResult(NamedTuple):
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
-    infos: Infos | InfoList
-    reset_infos: Infos | InfoList
+    infos: AnyInfos
+    reset_infos: AnyInfos
     """Of ``advance_ids``; with ``advances_ended``, of those that ended."""
     final_observations: Any
     """With ``advances_ended``: the last observations of those that ended."""

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.distributed.engine import Ids, ShardsEngine
-from roll_vec.distributed.messages import Operation
-from roll_vec.distributed.shards import Dead, Shards
+from roll_vec.distributed.engine import ShardsEngine
+from roll_vec.distributed.pending_steps import ShardsSteps
+from roll_vec.distributed.shards import Shards
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
+from roll_vec.vector.composite import Ids
 
 __all__ = ["PoolShardsEngine"]
 
@@ -28,6 +30,8 @@ class PoolShardsEngine(ShardsEngine):
         See `ShardsEngine`.
     """
 
+    has_objects = True
+
     def __init__(
         self,
         make_shards: Callable[..., Shards],
@@ -38,23 +42,27 @@ class PoolShardsEngine(ShardsEngine):
         description = self.describe()
         self.set_spaces(description)
         self.spec = description.spec
-        self.accepts_noop = description.accepts_noop
+        self._accepts_noop = description.accepts_noop
         self.raises_faults = description.raises_faults
         self._configuration = description.configuration
         self.observations = Observations(self.single_observation_space, self.num_envs)
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
-        """Return one action an environment; see `check_action_batch`."""
-        return check_action_batch(
-            self.single_action_space,
-            self.action_space,
-            actions,
-            skip_mask,
-            self.accepts_noop,
-        )
+        """Return one action for each of some environments; see `check_action_batch`."""
+        single = self.single_action_space
+        space = batch_space(single, len(skip_mask))
+        return check_action_batch(single, space, actions, skip_mask, self._accepts_noop)
+
+    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return copies of actions of some environments; see `Engine.check_some`."""
+        return [copy_data(one) for one in self.check_actions(actions, skip_mask)]
+
+    def make_steps(self) -> ShardsSteps:
+        """Return an object that begins steps of some environments."""
+        return ShardsSteps(self)
 
     def _set_observations(self, shard: int, observations: Any) -> None:
-        first = int(self.starts[shard])
+        first = self.starts[shard]
         for local_id, observation in enumerate(observations):
             self.observations.set_latest(first + local_id, observation)
 
@@ -63,7 +71,7 @@ class PoolShardsEngine(ShardsEngine):
         batch = self.observations.batch()
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_without_copy(self) -> Any:
+    def observe_in_place(self, out: Any = None) -> Any:  # noqa: ARG002
         """Return the batch of all observations; the next step writes into it."""
         return self.observations.batch()
 
@@ -76,58 +84,27 @@ class PoolShardsEngine(ShardsEngine):
                 final_ids, values = self._finals[shard]
                 finals = dict(zip(final_ids.tolist(), values, strict=True))
             for local_id in ids.tolist():
-                env_id = int(self.starts[shard]) + local_id
-                latest = self.observations.latest[env_id]
+                latest = self.observations.latest[self.starts[shard] + local_id]
                 result.append(copy_data(finals.get(local_id, latest)))
         return result
-
-    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
-        """Return the results of `render`; None in a shard that is lost."""
-        frames: list[Any] = []
-        for _, _, ids, value in self._ask_parts(env_ids, "frames", mode):
-            frames += [None] * len(ids) if isinstance(value, Dead) else list(value)
-        return tuple(frames)
 
     def configuration(self) -> dict[str, Any]:
         """Return the keywords that batches must share; see `Engine.configuration`."""
         return self._configuration
 
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
+    def find_attribute(self, name: str, known: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called."""
-        return self.call(name, (), {})
+        return self.call(name, (), {}, known)
 
     def call(
-        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Any,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called.
 
         None in a shard that is lost.
         """
-        return self.join(self.ask_all("call", name, arguments, keywords))
-
-    def set_attr(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each environment, also of those made later."""
-        operations = {
-            shard: Operation("set_attr", (name, list(values[self.rows(shard)])))
-            for shard in range(len(self.shards))
-        }
-        self._ask(operations)
-
-    @property
-    def fault_counts(self) -> NDArray[np.int64]:
-        """(num_envs,) int64: failed steps and attempts at a reset."""
-        counts = np.zeros(self.num_envs, np.int64)
-        for shard, value in self.ask_all("count_faults").items():
-            if not isinstance(value, Dead):
-                counts[self.rows(shard)] = value[0]
-        return counts
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """Failed steps and attempts at a reset, by kind."""
-        total: dict[str, int] = {}
-        for value in self.ask_all("count_faults").values():
-            if not isinstance(value, Dead):
-                for kind, count in value[1].items():
-                    total[kind] = total.get(kind, 0) + count
-        return total
+        return tuple(self.join(self.ask_all("call", name, args, kwargs)))

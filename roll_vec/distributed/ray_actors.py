@@ -193,7 +193,6 @@ class RayActors:
     recipe : EnvRecipe
     sizes : sequence of int
         Environments of each shard.
-    mode : AutoresetMode
     address : str or None
     options : mapping
         Of the actors, as for `ray.remote`.
@@ -212,7 +211,6 @@ class RayActors:
         self,
         recipe: EnvRecipe,
         sizes: Sequence[int],
-        mode: Any,
         address: str | None,
         options: Mapping[str, Any],
         compress: bool,
@@ -240,7 +238,7 @@ class RayActors:
             # the first has reserved.
             fixed["num_cpus"] = 0
         self._class = actor_class.options(**{**options, **fixed})
-        self._sizes, self._mode, self._compress = list(sizes), mode, compress
+        self._sizes, self._compress = list(sizes), compress
         self._num_cpus = {**options, **fixed}.get("num_cpus", 1)
         self._actors: dict[int, Any] = {}
 
@@ -248,7 +246,7 @@ class RayActors:
         """Start an actor; it is placed while the program goes on."""
         first = sum(self._sizes[:shard])
         self._actors[shard] = self._class.remote(
-            self._recipe, self._sizes[shard], first, self._mode, self._compress
+            self._recipe, self._sizes[shard], first, self._compress
         )
 
     def submit(self, shard: int, message: Message) -> Any:

@@ -13,13 +13,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.distributed.messages import (
     Description,
     Message,
-    Operation,
     Reply,
     ResetResult,
     Restore,
@@ -34,10 +32,10 @@ from roll_vec.errors import (
     InvalidStateError,
     LevelGenerationError,
 )
-from roll_vec.pool.engine import PoolEngine
-from roll_vec.pool.pending_steps import PendingResult, PoolSteps
-from roll_vec.vector.engine import EngineState, UnrollResult
+from roll_vec.vector.composite import PartCall
+from roll_vec.vector.engine import Engine, EngineState, UnrollResult
 from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.steps import ResetCall, Results, Steps
 
 __all__ = ["Shard"]
 
@@ -55,8 +53,6 @@ class Shard:
     num_envs : int
     first_env_id : int
         The number of its first environment in the whole batch, for messages.
-    mode : AutoresetMode
-        Of the head, for environments between `send` and `recv`.
     compress : bool
         Whether `answer` compresses long replies; see `roll_vec.distributed.wire`.
     """
@@ -66,13 +62,14 @@ class Shard:
         recipe: EnvRecipe,
         num_envs: int,
         first_env_id: int,
-        mode: AutoresetMode,
         compress: bool = False,
     ) -> None:
-        self._recipe, self._num_envs, self._mode = recipe, num_envs, mode
+        self._recipe, self._num_envs = recipe, num_envs
         self._first_env_id, self._compress = first_env_id, compress
         self._env: RollVectorEnv | None = None
-        self._pending_steps: PoolSteps | None = None
+        self._steps: Steps | None = None
+        # Environments between `exchange` and the reply that has their result.
+        self._num_active = 0
 
     def answer(self, data: bytes) -> bytes:
         """Execute a packed message; return the packed reply."""
@@ -101,8 +98,7 @@ class Shard:
             return _failure(error, is_restored=False)
         try:
             value = self._run(message.operation)
-            if isinstance(self._engine, PoolEngine):
-                self._engine.faults.warn_once()
+            self._engine.warn()
         except Exception as error:
             return _failure(error)
         if not message.wants_state:
@@ -114,17 +110,15 @@ class Shard:
 
     def _restore(self, restore: Restore) -> None:
         """Bring the batch, or a new one, to a state."""
-        is_busy = self._pending_steps is not None and len(self._pending_steps) > 0
         # Attributes of its environments are later ones than the snapshot's.
-        has_attributes = any(one.name == "set_attr" for one in restore.operations)
-        if self._env is None or restore.state is None or is_busy or has_attributes:
+        has_attributes = any(one.name == "set_attribute" for one in restore.operations)
+        is_fresh = not (self._env is None or self._num_active or has_attributes)
+        if not is_fresh or restore.state is None:
             self.close()
             self._env = self._recipe.make_on_node(self._num_envs)
-            if isinstance(self._engine, PoolEngine):
-                self._pending_steps = PoolSteps(self._engine, self._mode, None)
-                self._engine.faults.is_part_from(self._first_env_id)
-                # What one environment returns must not keep back the others' results.
-                self._engine.operations.transmit = _transmit
+            self._steps = self._engine.make_steps()
+            # What one environment returns must not keep back the others' results.
+            self._engine.become_part(self._first_env_id, _transmit)
         for operation in restore.settings:
             self._run(operation)
         if restore.state is not None:
@@ -133,11 +127,11 @@ class Shard:
         for operation in restore.operations:
             self._run(operation)
 
-    def _run(self, operation: Operation) -> Any:
+    def _run(self, operation: PartCall) -> Any:
         return getattr(self, operation.name)(*operation.arguments)
 
     @property
-    def _engine(self) -> Any:
+    def _engine(self) -> Engine:
         assert self._env is not None
         return self._env.engine
 
@@ -152,7 +146,7 @@ class Shard:
             engine.render_mode,
             engine.configuration(),
             getattr(engine, "accepts_noop", False),
-            getattr(engine, "raises_faults", False),
+            engine.raises_faults,
             env.spec,
         )
 
@@ -176,12 +170,8 @@ class Shard:
     def _reset_result(self, env_ids: NDArray[np.int64]) -> ResetResult:
         infos = self._engine.reset_infos(env_ids)
         return ResetResult(
-            infos, self._observe(), self._engine.successes, self._failed_resets()
+            infos, self._observe(), self._engine.successes, self._engine.failed_resets
         )
-
-    def _failed_resets(self) -> dict[int, str]:
-        engine = self._engine
-        return dict(engine.faults.stalled) if isinstance(engine, PoolEngine) else {}
 
     def turn(self, turn: Turn) -> TurnResult:
         """Step the environments; begin next episodes before, or of those that end."""
@@ -214,29 +204,30 @@ class Shard:
             finals,
             self._observe(),
             successes,
-            self._failed_resets(),
+            engine.failed_resets,
             error,
         )
 
     def unroll(
         self, actions: NDArray[np.int64], has_ended: NDArray[np.bool_], mode: Any
     ) -> tuple[UnrollResult, ResetResult]:
-        """Take many steps of an engine that can; see `SupportsUnroll.unroll`."""
+        """Take many steps of an engine that can; see `Engine.unroll`."""
         # The head has checked that the engine can unroll these actions.
-        result: UnrollResult = self._engine.unroll(actions, has_ended, mode, None)
+        result = self._engine.unroll(actions, has_ended, mode, None)
+        assert result is not None
         return result, ResetResult({}, self._observe(), self._engine.successes, {})
 
     def _observe(self) -> Any:
-        if isinstance(self._engine, PoolEngine):
+        if self._engine.has_objects:
             # A fault of the next step shows what is in the batch.
-            self._engine.observe_without_copy()
+            self._engine.observe_in_place(None)
             return self._engine.observe_envs(np.arange(self._num_envs))
         return self._engine.observe()
 
     def _observe_envs(self, env_ids: NDArray[np.int64]) -> Any:
         observations = self._engine.observe_envs(env_ids)
         is_array = bool(observations) and isinstance(observations[0], np.ndarray)
-        if isinstance(self._engine, PoolEngine) or not is_array:
+        if self._engine.has_objects or not is_array:
             return observations
         return np.stack(observations)
 
@@ -244,37 +235,44 @@ class Shard:
 
     def exchange(
         self,
-        env_ids: NDArray[np.int64],
-        actions: list[Any],
-        needs_reset: NDArray[np.bool_],
+        actions: dict[int, Any],
+        resets: dict[int, ResetCall],
         timeout: float | None,
-    ) -> tuple[list[tuple[int, PendingResult]], NDArray[np.bool_]]:
-        """Let some environments of a pool step; return those that are ready.
+    ) -> tuple[Results, NDArray[np.bool_]]:
+        """Begin steps and resets; return the results that are there.
 
         Parameters
         ----------
-        env_ids : (m,) int64
-        actions : list of m
-        needs_reset : (n,) bool
+        actions, resets
+            See `Steps.begin`.
         timeout : float or None
-            Seconds to wait for the first that is ready; None: no limit.
+            Seconds to wait for the first result; None: no limit.
         """
-        assert self._pending_steps is not None
-        if len(env_ids):
-            self._pending_steps.send(env_ids, actions, needs_reset)
-        return self._pending_steps.take_ready(timeout), self._engine.successes
+        assert self._steps is not None
+        self._num_active += len(actions) + len(resets)
+        self._steps.begin(actions, resets)
+        results = self._steps.poll(timeout)
+        self._num_active -= len(results)
+        return results, self._engine.successes
 
     def play(
         self,
-        env_ids: NDArray[np.int64],
-        actions: list[Any],
-        needs_reset: NDArray[np.bool_],
+        actions: dict[int, Any],
+        resets: dict[int, ResetCall],
+        share: float,  # noqa: ARG002
     ) -> None:
-        """Repeat what `exchange` did in environments whose results were received."""
-        assert self._pending_steps is not None
-        self._pending_steps.send(env_ids, actions, needs_reset)
-        while len(self._pending_steps):
-            self._pending_steps.take_ready(None)
+        """Repeat what `exchange` did in environments whose results were received.
+
+        Parameters
+        ----------
+        actions, resets
+            See `Steps.begin`.
+        share : float
+            Their number among those of the shard.
+        """
+        self.exchange(actions, resets, None)
+        while self._num_active:
+            self.exchange({}, {}, None)
 
     # --------------------------------------------------------- state
 
@@ -286,7 +284,7 @@ class Shard:
         InvalidStateError
             If the environments allow none.
         """
-        state: EngineState = self._engine.get_state()
+        state = self._engine.get_state()
         if state.objects is not None:
             message = (
                 "the environments have no get_state and cannot be pickled, so that "
@@ -310,22 +308,19 @@ class Shard:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         self._engine.set_level_options(env_ids, level_options)
 
-    def set_attr(self, name: str, values: list[Any]) -> None:
+    def set_attribute(self, name: str, values: list[Any]) -> None:
         """Set an attribute of each environment of a pool."""
-        assert self._env is not None
-        self._env.set_attr(name, values)
+        self._engine.set_attribute(name, values)
 
     # --------------------------------------------------------- questions
 
     def call(self, name: str, arguments: Any, keywords: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be."""
-        assert self._env is not None
-        return self._env.call(name, *arguments, **keywords)
+        return self._engine.call(name, arguments, keywords, {})
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `Engine.get_attribute`."""
-        values: tuple[Any, ...] = self._engine.get_attribute(name)
-        return values
+        return self._engine.get_attribute(name)
 
     def get_array(self, name: str) -> NDArray[Any]:
         """Return an array of a stacked engine, one entry an environment."""
@@ -334,29 +329,27 @@ class Shard:
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`."""
-        solutions: list[Any] = self._engine.solve(env_ids, objective)
-        return solutions
+        return self._engine.solve(env_ids, objective)
 
     def grids(self, env_ids: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the cell codes of some environments of a stacked engine."""
-        grids: NDArray[np.uint8] = self._engine.grids(env_ids)
+        grids: NDArray[np.uint8] = self._engine.grids(env_ids)  # type: ignore[attr-defined]
         return grids
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return frames of some environments; see `Engine.frames`."""
-        frames: tuple[Any, ...] = self._engine.frames(env_ids, mode)
-        return frames
+        return self._engine.frames(env_ids, mode)
 
     def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
         """Return the faults of a pool by environment, and by kind."""
-        faults = self._engine.faults
-        return faults.counts.copy(), dict(faults.counts_by_kind)
+        return self._engine.count_faults()
 
     def close(self) -> None:
         """Close the batch."""
         if self._env is not None:
             self._env.close()
-        self._env = self._pending_steps = None
+        self._env = self._steps = None
+        self._num_active = 0
 
 
 def _transmit(value: Any) -> Any:

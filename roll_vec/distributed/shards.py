@@ -17,21 +17,22 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from roll_vec.distributed.actors import Actors, CannotStartError, ShardDiedError
-from roll_vec.distributed.messages import Message, Operation, Reply, Restore
+from roll_vec.distributed.messages import Message, Reply, Restore
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
     InvalidOptionError,
     warn_caller,
 )
+from roll_vec.vector.composite import Lost, PartCall
 from roll_vec.vector.engine import EngineState
 
-Point = tuple[EngineState | None, list[Operation], dict[Any, Operation], float]
+Point = tuple[EngineState | None, list[PartCall], dict[Any, PartCall], float]
 
-__all__ = ["LATE", "Dead", "ShardRecord", "Shards"]
+__all__ = ["LATE", "ShardRecord", "Shards"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ LATE = "it did not reply within its time limit"
 """The reason why a shard is replaced that does not answer."""
 
 # Operations whose effect a snapshot need not have.
-_SETTINGS = frozenset(("set_level_options", "set_attr"))
+_SETTINGS = frozenset(("set_level_options", "set_attribute"))
 # Operations that end no episode if they raise, as in a local pool.
 _CALLS = _SETTINGS | {"call"}
 
@@ -67,20 +68,14 @@ class ShardTraceback(Exception):
         return f"\n\n{self.args[0]}"
 
 
-class Dead(NamedTuple):
-    """The value of an operation that a shard did not survive."""
-
-    error: str
-
-
 @dataclass
 class ShardRecord:
     """What the head knows of a shard."""
 
     state: EngineState | None = None
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[PartCall] = field(default_factory=list)
     """Since ``state``."""
-    settings: dict[Any, Operation] = field(default_factory=dict)
+    settings: dict[Any, PartCall] = field(default_factory=dict)
     """The operations before ``state`` that set attributes and level options; later ones
     replace alike.
     """
@@ -149,7 +144,7 @@ class Shards:
         max_restarts: int,
         timeout: float | None,
         start_timeout: float | None,
-        renewal: Callable[[int], Operation | None],
+        renewal: Callable[[int], PartCall | None],
         translate: Callable[[int, Exception], Exception],
     ) -> None:
         self.actors, self.snapshot_interval = actors, snapshot_interval
@@ -170,17 +165,17 @@ class Shards:
         """The shards that are not lost."""
         return [i for i, record in enumerate(self.records) if not record.loss]
 
-    def ask(self, operations: Mapping[int, Operation]) -> dict[int, Any]:
+    def ask(self, operations: Mapping[int, PartCall]) -> dict[int, Any]:
         """Let some shards execute one operation each.
 
         Parameters
         ----------
-        operations : mapping from shard to Operation
+        operations : mapping from shard to PartCall
 
         Returns
         -------
         dict
-            By shard, the value; a `Dead` for a shard that is lost, and for one that has
+            By shard, the value; a `Lost` for a shard that is lost, and for one that has
             died and cannot be restored.
 
         Raises
@@ -190,7 +185,7 @@ class Shards:
             environments allow snapshots.
         """
         values: dict[int, Any] = {
-            shard: Dead(self.records[shard].loss)
+            shard: Lost(self.records[shard].loss)
             for shard in operations
             if self.records[shard].loss
         }
@@ -221,7 +216,7 @@ class Shards:
 
     def _gather(
         self,
-        operations: Mapping[int, Operation],
+        operations: Mapping[int, PartCall],
         values: dict[int, Any],
         replies: dict[int, Reply],
     ) -> None:
@@ -305,7 +300,7 @@ class Shards:
         error = self._translate(shard, reply.error)
         raise error from ShardTraceback(reply.trace)
 
-    def submit(self, shard: int, operation: Operation) -> Any:
+    def submit(self, shard: int, operation: PartCall) -> Any:
         """Send an operation to a shard, restored before if need be; return a ticket."""
         record = self.records[shard]
         restore = record.restore() if record.has_moved else None
@@ -316,7 +311,7 @@ class Shards:
         record.has_moved = False
         return ticket
 
-    def _wants_state(self, record: ShardRecord, operation: Operation) -> bool:
+    def _wants_state(self, record: ShardRecord, operation: PartCall) -> bool:
         # After an exchange some environments are in a step: `ShardsSteps` asks apart.
         without = _QUESTIONS | _SETTINGS | {"exchange"}
         if not record.is_restorable or operation.name in without:
@@ -331,7 +326,7 @@ class Shards:
         interval = self.snapshot_interval << record.num_failures
         return record.is_restorable and record.steps >= num_intervals * interval
 
-    def result(self, shard: int, ticket: Any) -> Reply | Dead | None:
+    def result(self, shard: int, ticket: Any) -> Reply | Lost | None:
         """Return the reply of a shard; None if it is to be asked again."""
         try:
             reply = self.actors.result(ticket)
@@ -350,13 +345,13 @@ class Shards:
             return self.replace(shard, f"it could not be restored: {reply.error}")
         return reply
 
-    def replace(self, shard: int, error: str) -> Dead | None:
+    def replace(self, shard: int, error: str) -> Lost | None:
         """Replace a shard that has died.
 
         Returns
         -------
-        Dead or None
-            None: ask it again.  Dead: it is lost, or its episodes are.
+        Lost or None
+            None: ask it again.  Lost: it is lost, or its episodes are.
         """
         record = self.records[shard]
         self.actors.kill(shard)
@@ -368,7 +363,7 @@ class Shards:
             _LOGGER.error(record.loss)
             record.state, record.operations = None, []
             record.needs_reset = False
-            return Dead(record.loss)
+            return Lost(record.loss)
         record.restarts += 1
         record.is_starting = True
         self.actors.start(shard)
@@ -380,12 +375,12 @@ class Shards:
         renewal = self._renewal(shard)
         record.operations = [renewal] if renewal else []
         record.needs_reset = False
-        return Dead(
+        return Lost(
             f"shard {shard} died: {error}; its environments allow no snapshots, so "
             "that their episodes are over"
         )
 
-    def commit(self, shard: int, operation: Operation, reply: Reply) -> None:
+    def commit(self, shard: int, operation: PartCall, reply: Reply) -> None:
         """Note what a shard has done."""
         record = self.records[shard]
         if operation.name in _QUESTIONS:
@@ -471,20 +466,19 @@ class Shards:
             warn_caller(text, category)
 
 
-def _subject(operation: Operation) -> Any:
+def _subject(operation: PartCall) -> Any:
     """Return what a setting is about; a later one about the same replaces it."""
     name, arguments = operation
-    if name == "set_attr":
+    if name == "set_attribute":
         return name, arguments[0]
     env_ids, level_options = arguments
     return name, env_ids.tolist(), sorted(level_options)
 
 
-def _count_steps(operation: Operation) -> float:
+def _count_steps(operation: PartCall) -> float:
     """Return the steps of a whole shard that an operation has taken."""
     if operation.name == "unroll":
         return len(operation.arguments[0])
     if operation.name == "play":
-        env_ids, _, needs_reset = operation.arguments
-        return len(env_ids) / len(needs_reset)
+        return float(operation.arguments[2])
     return float(operation.name not in _SETTINGS)

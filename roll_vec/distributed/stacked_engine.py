@@ -9,13 +9,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.distributed.engine import Ids, ShardsEngine
+from roll_vec.distributed.engine import ShardsEngine
 from roll_vec.distributed.merging import merge_observations, merge_unrolls
-from roll_vec.distributed.messages import Operation
-from roll_vec.distributed.shards import Dead, Shards
+from roll_vec.distributed.shards import Shards
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import EngineState, UnrollResult
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.composite import Ids, Lost, PartCall
+from roll_vec.vector.engine import Engine, EngineState, UnrollResult
+from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout, observation_at
 
 __all__ = ["StackedShardsEngine"]
@@ -115,33 +115,27 @@ class StackedShardsEngine(ShardsEngine):
             return result
         return list(self._draw(np.stack(result)))
 
-    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
-        """Return a rendered frame of each of some environments."""
+    def _draw_frames(self, env_ids: Ids, mode: str) -> Sequence[Any]:
         if not self.template.draws_frames(mode):
-            texts = np.full(len(env_ids), "", object)
-            for _, part, _, value in self._ask_parts(env_ids, "frames", mode):
-                if not isinstance(value, Dead):
-                    texts[part] = value
-            return tuple(texts)
+            return self.collect(env_ids, "frames", mode, lost="")
         observer, scale = self.template.observer, self.template.options.render_scale
-        grids = np.zeros((len(env_ids), *observer.shape), np.uint8)
         if self._draws:
             grids = self._codes()[env_ids]
         else:
-            for _, part, _, value in self._ask_parts(env_ids, "grids"):
-                if not isinstance(value, Dead):
-                    grids[part] = value
+            blank = np.zeros(observer.shape, np.uint8)
+            parts = self.collect(env_ids, "grids", lost=blank)
+            grids = np.array(parts, np.uint8).reshape(len(env_ids), *observer.shape)
         frames: tuple[Any, ...] = observer.frames(grids, mode, scale)
         return frames
 
     # ------------------------------------------------------------- many steps
 
     def save_point(self) -> Any:
-        """Return a point in time; see `SupportsUnroll.save_point`."""
+        """Return a point in time; see `Engine.save_point`."""
         return self.shards.save_point(), list(self._parts_seen), self.successes.copy()
 
     def go_back(self, point: Any) -> None:
-        """Undo what came after a point; see `SupportsUnroll.go_back`."""
+        """Undo what came after a point; see `Engine.go_back`."""
         operations, self._parts_seen, self.successes = point
         self._forget()
         self.shards.go_back(operations)
@@ -153,14 +147,14 @@ class StackedShardsEngine(ShardsEngine):
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
-        """Take T steps, in one message; see `SupportsUnroll.unroll`."""
+        """Take T steps, in one message; see `Engine.unroll`."""
         codes = self.template.parse_steps(actions, self.num_envs)
         if codes is None or self.stalled or len(self.shards.live) < len(self.shards):
             return None
         point, codes = self.save_point(), _shrink(codes)
         values = self._ask(
             {
-                shard: Operation(
+                shard: PartCall(
                     "unroll",
                     (
                         np.ascontiguousarray(codes[:, self.rows(shard)]),
@@ -171,7 +165,7 @@ class StackedShardsEngine(ShardsEngine):
                 for shard in range(len(self.shards))
             }
         )
-        if any(isinstance(value, Dead) for value in values.values()):
+        if any(isinstance(value, Lost) for value in values.values()):
             # Steps one by one tell when the shard was lost.
             self.go_back(point)
             return None
@@ -202,7 +196,7 @@ class StackedShardsEngine(ShardsEngine):
         super()._forget()
         self._has_unrolled = False
 
-    def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
+    def reset_infos(self, env_ids: Ids) -> Any:
         """Return the infos of resets; an unroll has only those that all share."""
         if self._has_unrolled:
             infos: Infos = self.template.reset_infos(np.zeros(len(env_ids), np.int64))
@@ -236,9 +230,13 @@ class StackedShardsEngine(ShardsEngine):
         """Return an attribute of each environment; see `Engine.get_attribute`."""
         level_options = getattr(self.template.options, "LEVEL_OPTIONS", ())
         if name in ("np_random", *self.template.PER_ENV_ATTRIBUTES, *level_options):
-            return self.join(self.ask_all("get_attribute", name))
+            return tuple(self.join(self.ask_all("get_attribute", name)))
         values: tuple[Any, ...] = self.template.get_attribute(name)
         return values * self.num_envs
+
+    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
+        """Raise: environments in stacked arrays are configured when they are made."""
+        Engine.set_attribute(self, name, values)
 
     @property
     def elapsed_steps(self) -> NDArray[np.int64]:
@@ -251,11 +249,8 @@ class StackedShardsEngine(ShardsEngine):
         return self._array("positions")
 
     def _array(self, name: str) -> NDArray[np.int64]:
-        result = np.zeros(self.num_envs, np.int64)
-        for shard, values in self.ask_all("get_array", name).items():
-            if not isinstance(values, Dead):
-                result[self.rows(shard)] = values
-        return result
+        values = self.join(self.ask_all("get_array", name), lost=0)
+        return np.array(values, np.int64)
 
 
 def _shrink(actions: NDArray[Any]) -> NDArray[Any]:

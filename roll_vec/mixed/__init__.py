@@ -9,7 +9,7 @@ Files, in reading order:
 - ``allocation.py``: the number of environments of each family
 - ``vector_env.py``: `MixedVectorEnv`
 - ``engine.py``: one engine over the engines of the families
-- ``pending_steps.py``: `send` and `recv`
+- ``pending_steps.py``: steps of some environments, as `send` and `recv` need them
 
 `roll_vec.vector.info_parts` merges the infos, `roll_vec.vector.family_states` the
 snapshots.

@@ -1,15 +1,14 @@
 """One engine over the engines of several families.
 
-Family k has the environments ``starts[k]`` to ``starts[k + 1] - 1``.  `Autoreset` and
-`RollVectorEnv` work with this engine as with that of one family.  Families in stacked
-arrays stay stacked, and pools keep their workers, which step while the stacked families
-do.
+Family k has the environments ``starts[k]`` to ``starts[k + 1] - 1``.  Families in
+stacked arrays stay stacked, and pools keep their workers, which step while the stacked
+families do.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +22,11 @@ from roll_vec.errors import (
     InvalidStateError,
     UnsupportedError,
 )
-from roll_vec.pool.engine import PoolEngine
+from roll_vec.mixed.pending_steps import MixedSteps
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, SupportsUnroll
+from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.family_states import (
     FAMILIES,
@@ -35,12 +35,12 @@ from roll_vec.vector.family_states import (
     take_family,
 )
 from roll_vec.vector.info_parts import InfoParts
-from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.packed_values import take_rows
 
 __all__ = ["Family", "MixedEngine"]
 
-Ids = NDArray[np.int64]
+# Attributes of environments that the whole batch knows.
+_STREAMS = ("np_random", "np_random_seed")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Family:
     env_ids: range
 
 
-class MixedEngine:
+class MixedEngine(CompositeEngine):
     """The environments of several families; see `roll_vec.vector.engine.Engine`.
 
     Parameters
@@ -76,55 +76,41 @@ class MixedEngine:
     batches : sequence of RollVectorEnv
         One a family, with observations and actions of text.  The engine steps their
         engines, and nobody else does.
-    group_id_info : bool
-        Whether infos of resets have ``group_id``.
 
     Attributes
     ----------
-    starts : list of int
-        The first environment of each family, and the number of all environments.
     group_ids : (num_envs,) int64
         The group of each environment, counted through all families.
     """
 
+    snapshot_id = "mixed"
+
     def __init__(
-        self,
-        families: Sequence[Family],
-        batches: Sequence[RollVectorEnv],
-        group_id_info: bool = False,
+        self, families: Sequence[Family], batches: Sequence[RollVectorEnv]
     ) -> None:
+        super().__init__([len(family.env_ids) for family in families])
         self.families, self.batches = tuple(families), tuple(batches)
-        self.engines: list[Any] = [batch.engine for batch in batches]
-        self.starts = [family.env_ids.start for family in families]
-        self.starts.append(families[-1].env_ids.stop)
-        self.num_envs = self.starts[-1]
-        self._bounds = list(itertools.pairwise(self.starts))
-        self.group_id_info = group_id_info
+        self.engines: list[Engine] = [batch.engine for batch in batches]
         first_group, group_ids = 0, []
-        for family in families:
+        names = np.empty(self.num_envs, object)
+        for k, family in enumerate(families):
+            names[self.rows(k)] = family.name
             own = np.arange(len(family.env_ids)) // family.group_size + first_group
             first_group = int(own[-1]) + 1
             group_ids.append(own)
-        self.group_ids = np.concatenate(group_ids)
-        names = [family.name for family in families]
-        self._family_names = np.empty(self.num_envs, object)
-        for name, (start, stop) in zip(names, self._bounds, strict=True):
-            self._family_names[start:stop] = name
+            self.engines[k].become_part(self.starts[k])
+        self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
+        self.stamps = {"family": names}
         # Stacked families first: a reset of theirs that raises can be undone.
-        kinds = [isinstance(engine, PoolEngine) for engine in self.engines]
-        self.pool_ids = [k for k, is_pool in enumerate(kinds) if is_pool]
-        self.stacked_ids = [k for k, is_pool in enumerate(kinds) if not is_pool]
-        for k in self.pool_ids:
-            self.engines[k].faults.is_part_from(self.starts[k])
+        self.order = sorted(self.order, key=lambda k: self.engines[k].can_fail)
         self._set_spaces()
 
     def _set_spaces(self) -> None:
-        sizes = [stop - start for start, stop in self._bounds]
         self.single_observation_space, self.observation_space = _join_spaces(
-            [engine.single_observation_space for engine in self.engines], sizes
+            [engine.single_observation_space for engine in self.engines], self.sizes
         )
         self.single_action_space, self.action_space = _join_spaces(
-            [engine.single_action_space for engine in self.engines], sizes
+            [engine.single_action_space for engine in self.engines], self.sizes
         )
         first = self.batches[0].metadata
         modes = [batch.metadata.get("render_modes", []) for batch in self.batches]
@@ -141,25 +127,27 @@ class MixedEngine:
         }
         self.render_mode = self.engines[0].render_mode
 
-    def parts(self, env_ids: Ids) -> Iterator[tuple[int, slice, Ids]]:
-        """Return families, their slices of ascending ids, and the local ids.
+    def _ask(self, calls: Mapping[int, PartCall]) -> dict[int, Any]:
+        """Call a method of each of some families; return the results by family."""
+        return {
+            k: self.call_part(k, getattr(self.engines[k], name), *arguments)
+            for k in self.order
+            if k in calls
+            for name, arguments in [calls[k]]
+        }
 
-        Stacked families come first, then pools.
+    def call_part(self, k: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function for a family.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            With the environments' numbers in this batch.
         """
-        bounds = np.searchsorted(env_ids, self.starts).tolist()
-        for k in (*self.stacked_ids, *self.pool_ids):
-            part = slice(bounds[k], bounds[k + 1])
-            if part.start < part.stop:
-                yield k, part, env_ids[part] - self.starts[k]
-
-    def _collect(
-        self, env_ids: Ids, function: Callable[[Any, Ids], Sequence[Any]]
-    ) -> list[Any]:
-        """Return the results of some environments, one each, in their order."""
-        results: list[Any] = [None] * len(env_ids)
-        for k, part, ids in self.parts(env_ids):
-            results[part] = function(self.engines[k], ids)
-        return results
+        try:
+            return function(*arguments)
+        except EnvironmentFaultError as error:
+            raise self.translate(k, error) from error.__cause__
 
     # ------------------------------------------------------------- resets
 
@@ -182,58 +170,27 @@ class MixedEngine:
     def _undo_together(
         self, env_ids: Ids, function: Callable[[int, slice, Ids], None]
     ) -> None:
-        """Call a function for each family; if it raises, stacked ones have not moved.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            With the environments' numbers in this batch.
-        """
-        points: list[tuple[SupportsUnroll, Any]] = []
+        """Call a function for each family; if it raises, stacked ones stay."""
+        points: list[tuple[Engine, Any]] = []
         try:
             for k, part, ids in self.parts(env_ids):
-                engine = self.engines[k]
-                if isinstance(engine, SupportsUnroll):
-                    points.append((engine, engine.save_point()))
-                with FaultTranslation(self.starts[k]):
-                    function(k, part, ids)
+                points.append((self.engines[k], self.engines[k].save_point()))
+                self.call_part(k, function, k, part, ids)
         except BaseException:
             for engine, point in points:
-                engine.go_back(point)
+                if point is not None:
+                    engine.go_back(point)
             raise
 
-    def _check_failures(self) -> None:
-        """Raise an error if the last reset of every environment has failed."""
-        if self.stacked_ids:
-            return
-        failures = {
-            self.starts[k] + env_id: text
-            for k in self.pool_ids
-            for env_id, text in self.engines[k].faults.stalled.items()
-        }
-        if len(failures) == self.num_envs:
-            raise EnvironmentFaultError(failures)
-
     def reset_infos(self, env_ids: Ids) -> InfoParts:
-        """Return infos of resets, with ``family``; see `Engine.reset_infos`."""
-        bounds = np.searchsorted(env_ids, self.starts).tolist()
-        parts: list[Infos | InfoList] = [{} for _ in self.engines]
-        for k, part, ids in self.parts(env_ids):
-            extra: dict[str, Any] = {"family": self._family_names[env_ids[part]]}
-            if self.group_id_info:
-                extra["group_id"] = self.group_ids[env_ids[part]]
-            infos = self.engines[k].reset_infos(ids)
-            if isinstance(infos, list):
-                columns = [column.tolist() for column in extra.values()]
-                parts[k] = [
-                    {**info, **dict(zip(extra, values, strict=True))}
-                    for info, *values in zip(infos, *columns, strict=True)
-                ]
-            else:
-                parts[k] = {**infos, **extra}
+        """Return infos of resets; see `Engine.reset_infos`."""
+        parts = {
+            k: self.call_part(k, self.engines[k].reset_infos, ids)
+            for k, _, ids in self.parts(env_ids)
+        }
         # Here, not in `advance`: resets in workers have ended only now.
         self._check_failures()
-        return InfoParts(bounds, parts, self.starts)
+        return self.join_infos(parts, env_ids)
 
     # -------------------------------------------------------------- steps
 
@@ -242,9 +199,17 @@ class MixedEngine:
         # All together: a message then has the environments' numbers in this batch.
         texts = check_texts(actions, skip_mask)
         return [
-            engine.check_actions(texts[start:stop], skip_mask[start:stop])
-            for engine, (start, stop) in zip(self.engines, self._bounds, strict=True)
+            engine.check_actions(texts[self.rows(k)], skip_mask[self.rows(k)])
+            for k, engine in enumerate(self.engines)
         ]
+
+    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return texts for some environments; see `Engine.check_some`."""
+        return check_texts(actions, skip_mask)
+
+    def make_steps(self) -> MixedSteps:
+        """Return an object that begins steps of some environments."""
+        return MixedSteps(self)
 
     def step(
         self,
@@ -258,63 +223,79 @@ class MixedEngine:
             self.advance(begins)
         masks: list[list[Any]] = [
             [
-                None if mask is None else mask[start:stop]
+                None if mask is None else mask[self.rows(k)]
                 for mask in (skip_mask, idle_mask)
             ]
-            for start, stop in self._bounds
+            for k in range(len(self.engines))
         ]
-        for k in self.pool_ids:
-            self.engines[k].begin_step(actions[k], masks[k][0])
+        for k, engine in enumerate(self.engines):
+            engine.begin_step(actions[k], masks[k][0])
         results: list[Any] = [None] * len(self.engines)
-        for k in self.stacked_ids:
-            results[k] = self.engines[k].step(actions[k], *masks[k])
         errors: list[EnvironmentFaultError] = []
-        for k in self.pool_ids:
+        for k in self.order:
             # All workers end their steps, also if a pool raises.
             try:
-                with FaultTranslation(self.starts[k]):
-                    results[k] = self.engines[k].end_step(actions[k], *masks[k])
+                end_step = self.engines[k].end_step
+                results[k] = self.call_part(k, end_step, actions[k], *masks[k])
             except EnvironmentFaultError as error:
                 errors.append(error)
         if errors:
             raise errors[0]
-        rewards, terminations, truncations, infos = zip(*results, strict=True)
-        named = [
-            self._add_names(part, k, skip_mask[start:stop])
-            for k, (part, (start, stop)) in enumerate(
-                zip(infos, self._bounds, strict=True)
-            )
-        ]
-        return (
-            np.concatenate(rewards),
-            np.concatenate(terminations),
-            np.concatenate(truncations),
-            InfoParts(self.starts, named, self.starts),
-        )
-
-    def _add_names(
-        self, infos: Infos | InfoList, family: int, skip_mask: NDArray[np.bool_]
-    ) -> Infos | InfoList:
-        """Return the infos of a step of one family with its name."""
-        name = self.families[family].name
-        if isinstance(infos, list):
-            pairs = zip(infos, skip_mask.tolist(), strict=True)
-            return [info if skip else {**info, "family": name} for info, skip in pairs]
-        if skip_mask.all():
-            return infos
-        names = self._family_names[slice(*self._bounds[family])].copy()
-        names[skip_mask] = None
-        return {**infos, "family": names, "_family": ~skip_mask}
+        *arrays, infos = zip(*results, strict=True)
+        rewards, terminations, truncations = map(np.concatenate, arrays)
+        joined = self.join_infos(dict(enumerate(infos)))
+        return rewards, terminations, truncations, joined
 
     @property
-    def successes(self) -> NDArray[np.bool_]:
+    def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the last step of each environment was a success."""
         return np.concatenate([engine.successes for engine in self.engines])
 
+    # ------------------------------------------------- faults and interrupts
+
     @property
-    def raises_faults(self) -> bool:
+    def raises_faults(self) -> bool:  # type: ignore[override]
         """Whether a fault of one environment is an error of all."""
-        return any(self.engines[k].raises_faults for k in self.pool_ids)
+        return any(engine.raises_faults for engine in self.engines)
+
+    @property
+    def needs_full_reset(self) -> bool:  # type: ignore[override]
+        """Whether a fault or an interrupt demands a reset of all environments."""
+        return any(engine.needs_full_reset for engine in self.engines)
+
+    @property
+    def failed_resets(self) -> dict[int, str]:
+        """The environments whose last reset has failed, and the errors."""
+        return {
+            start + env_id: text
+            for engine, start in zip(self.engines, self.starts, strict=False)
+            for env_id, text in engine.failed_resets.items()
+        }
+
+    @property
+    def abandoned_threads(self) -> int:  # type: ignore[override]
+        """Threads that were left to environments that took too long."""
+        return sum(engine.abandoned_threads for engine in self.engines)
+
+    @property
+    def needs_seed(self) -> list[bool]:  # type: ignore[override]
+        """Whether the first reset of each environment must have a seed."""
+        needs = [engine.needs_seed for engine in self.engines]
+        return [
+            each
+            for own, size in zip(needs, self.sizes, strict=True)
+            for each in ([True] * size if own is None else own)
+        ]
+
+    def demand_reset(self) -> None:
+        """Drop everything that was started; all environments must be reset."""
+        for engine in self.engines:
+            engine.demand_reset()
+
+    def warn(self) -> None:
+        """Give the warnings of the families."""
+        for engine in self.engines:
+            engine.warn()
 
     # ------------------------------------------------- observations, frames
 
@@ -325,16 +306,7 @@ class MixedEngine:
 
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the texts of some environments."""
-        return self._collect(env_ids, lambda engine, ids: engine.observe_envs(ids))
-
-    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
-        """Return a rendered frame of each of some environments; see `Engine.frames`."""
-        order = np.argsort(env_ids, kind="stable")
-        frames = self._collect(
-            env_ids[order], lambda engine, ids: engine.frames(ids, mode)
-        )
-        places = np.argsort(order).tolist()
-        return tuple(frames[place] for place in places)
+        return self.collect(env_ids, "observe_envs")
 
     # -------------------------------------------------------------- state
 
@@ -394,14 +366,10 @@ class MixedEngine:
                 raise InvalidStateError(message)
         # Pools first: theirs alone can fail.
         for k, part, ids in reversed(parts):
-            with FaultTranslation(self.starts[k]):
-                self.engines[k].set_state(take_family(state, k), rows[part], ids)
+            own = take_family(state, k), rows[part], ids
+            self.call_part(k, self.engines[k].set_state, *own)
 
-    # ------------------------------------------------------------- levels
-
-    def solve(self, env_ids: Ids, objective: str) -> list[Any]:
-        """Return solutions; see `Engine.solve`."""
-        return self._collect(env_ids, lambda engine, ids: engine.solve(ids, objective))
+    # ----------------------------------------------------- levels, attributes
 
     def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
         """Change the levels of next episodes, in one family.
@@ -411,42 +379,54 @@ class MixedEngine:
         UnsupportedError
             If the environments are of several families, whose options differ.
         """
-        parts = list(self.parts(env_ids))
-        if len(parts) > 1:
-            family_ids = sorted(k for k, _, _ in parts)
+        family_ids = sorted(k for k, _, _ in self.parts(env_ids))
+        if len(family_ids) > 1:
             names = ", ".join(self.families[k].name for k in family_ids)
             message = (
                 f"set_level_options: the environments are of the families {names}, "
                 "whose level options differ: take one family by mask"
             )
             raise UnsupportedError(message)
-        for k, _, ids in parts:
-            self.engines[k].set_level_options(ids, level_options)
+        super().set_level_options(env_ids, level_options)
 
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment; see `Engine.get_attribute`."""
-        values = [engine.get_attribute(name) for engine in self.engines]
-        return tuple(itertools.chain.from_iterable(values))
+    def find_attribute(
+        self, name: str, known: Mapping[str, Sequence[Any]]
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment; see `Engine.find_attribute`."""
+        return self._find("find_attribute", name, known)
+
+    def call(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Mapping[str, Sequence[Any]],
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it is a method."""
+        return self._find("call", name, known, args, kwargs)
+
+    def _find(
+        self, method: str, name: str, known: Mapping[str, Any], *arguments: Any
+    ) -> tuple[Any, ...]:
+        calls = {}
+        for k, batch in enumerate(self.batches):
+            own = {key: values[self.rows(k)] for key, values in known.items()}
+            if name not in _STREAMS:
+                own = batch._known(name)
+            calls[k] = PartCall(method, (name, *arguments, own))
+        return tuple(self.join(self._ask(calls)))
+
+    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each environment, if all are objects."""
+        for engine in self.engines:
+            if not engine.can_fail:
+                engine.set_attribute(name, values)
+        super().set_attribute(name, values)
 
     def close(self) -> None:
         """Close all families."""
         for batch in self.batches:
             batch.close()
-
-
-class FaultTranslation:
-    """Gives the environments of a fault their numbers in the whole batch."""
-
-    def __init__(self, start: int) -> None:
-        self._start = start
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, EnvironmentFaultError):
-            errors = {self._start + i: text for i, text in error.errors.items()}
-            raise EnvironmentFaultError(errors) from error.__cause__
 
 
 def _join_spaces(

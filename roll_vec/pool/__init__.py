@@ -8,17 +8,17 @@ FrozenLake are no pools: they stand in arrays, see `roll_vec.stacked`.)
 Each file needs only the files below it; read from top to bottom::
 
     vector          PoolVectorEnv: the public class, with all its keywords
-    pending_steps   the steps between `send` and `recv`
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks
+    pending_steps   steps of some environments, begun now and received later
     engine_state    the state of all environments as arrays, and back
     operations      steps and resets of single environments, and their outcomes
     env_handles     the environment objects: make workers, call, set, copy, close
     serial          ╮
     threads         ├ the three kinds of workers, all with the interface `workers`;
     processes       ╯ the last two on `worker_queue`, the last with `worker_process`
-    fault_handling  counts, warning, error; which environment is replaced, and how
-    replay          the calls that restore the other environments of a dead process
-    episodes        the episode of each environment, and the request that begins it
+    journal         the calls that restore the other environments of a dead process
+    faults          counts, warning, error; the picture of a fault's path
+    member          Member: what the pool knows of an environment; its episodes
     env_runner      runs a task on an environment object, wherever the object is
     snapshots       the state of one environment object: plain data, a pickle, a copy
     env_descriptions   by which pools know whether they can exchange states
@@ -42,14 +42,14 @@ A step with workers::
                                          │
                           Workers.collect: Outcome(task, value, fault)
                                          ▼
-      EnvOperations.end_step             value: observation, reward, ...
-                                         fault: FaultHandler decides, and the next
-                                         reset builds a new environment object
+      EnvOperations.end_steps            value: observation, reward, ...
+                                         fault: the episode ends, and the next reset
+                                         builds a new environment object
       Observations.build_batch             all observations as one array
     infos are stacked as those of every `RollVectorEnv`
 
-Without workers, `PoolEngine` calls `SerialWorkers.step_all` instead: one loop over the
-environments, without tasks.  `roll_vec.pool.fault_handling` draws the path of a fault.
+Without workers, `SerialWorkers.step_all` takes the place of tasks: one loop over the
+environments.  `roll_vec.pool.faults` draws the path of a fault.
 """
 
 from __future__ import annotations

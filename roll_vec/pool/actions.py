@@ -17,8 +17,6 @@ from roll_vec.errors import (
 )
 from roll_vec.text.validation import check_texts, text_hint
 
-__all__ = ["check_action_batch"]
-
 
 def check_action_batch(
     single_space: spaces.Space[Any],

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.engine_state import PoolSnapshots
 from roll_vec.pool.env_handles import EnvHandles
-from roll_vec.pool.episodes import Episodes
-from roll_vec.pool.fault_handling import FaultHandler
+from roll_vec.pool.member import Result
 from roll_vec.pool.observations import Observations, copy_data
-from roll_vec.pool.operations import (
-    EnvOperations,
-    Result,
-    misfit_fault,
-)
+from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.serial import SerialWorkers, StepLists
+from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 
-__all__ = ["PoolEngine"]
 
-
-class PoolEngine:
+class PoolEngine(Engine):
     """Environment objects, stepped and reset together.
-
-    With `SerialWorkers` there are loops over all environments in place of tasks: if a
-    step takes microseconds, a task would cost more than the step.
 
     Parameters
     ----------
@@ -47,10 +38,14 @@ class PoolEngine:
 
     Attributes
     ----------
+    members : list of Member
+        What the pool knows of each environment.
     handles : EnvHandles
-    faults : FaultHandler
+        Their objects.
     operations : EnvOperations
+        Their steps and resets.
     observations : Observations
+    faults : Faults
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -62,50 +57,45 @@ class PoolEngine:
         And the exception of an environment that cannot be built.
     """
 
+    can_fail = has_objects = True
+
     def __init__(
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
         self.num_envs = len(env_fns)
-        self.faults = FaultHandler(self.num_envs, options.on_error)
-        self.handles = EnvHandles(env_fns, options, self.faults)
+        self.handles = EnvHandles(env_fns, options)
+        self.members, self.faults = self.handles.members, self.handles.faults
         try:
-            self._build(observation_mode, options)
+            self._set_spaces(self.handles.build(), observation_mode)
         except BaseException:
             self.close()
             raise
+        self.observations = Observations(self.single_observation_space, self.num_envs)
+        self._max_episode_steps = options.max_episode_steps
+        self.operations = EnvOperations(
+            self.handles, self.observations, options.max_episode_steps
+        )
+        # Of the last step.
         self._step_infos: InfoList = [{}] * self.num_envs
 
-    def _build(self, observation_mode: ObservationMode, options: PoolOptions) -> None:
-        """Build the environments, and all parts that depend on their spaces."""
-        descriptions: list[EnvDescription] = self.handles.run(
-            "build", [None] * self.num_envs
-        )
-        spaces = pool_spaces(descriptions, observation_mode)
-        self.single_observation_space = spaces.single_observation_space
-        self.observation_space = spaces.observation_space
-        self.single_action_space = spaces.single_action_space
-        self.action_space = spaces.action_space
+    def _set_spaces(
+        self, descriptions: list[EnvDescription], observation_mode: ObservationMode
+    ) -> None:
+        """Set what depends on the environments."""
+        (
+            self.single_observation_space,
+            self.observation_space,
+            self.single_action_space,
+            self.action_space,
+        ) = pool_spaces(descriptions, observation_mode)
         self.metadata = dict(descriptions[0].metadata)
         self.render_mode = descriptions[0].render_mode
         self.needs_seed = [one.needs_seed for one in descriptions]
         self.accepts_noop = all(one.accepts_noop for one in descriptions)
-        self._episodes = Episodes([one.can_resume for one in descriptions])
-        self.observations = Observations(self.single_observation_space, self.num_envs)
-        self.operations = EnvOperations(
-            self.handles, self.faults, self._episodes, self.observations, options
-        )
-        self._max_episode_steps = options.max_episode_steps
+        # One description serves all environments that are alike.
         self._descriptions = [one.configuration for one in descriptions]
         if self._descriptions.count(self._descriptions[0]) == self.num_envs:
             del self._descriptions[1:]
-        self._snapshots = PoolSnapshots(
-            self.handles,
-            self.faults,
-            self._episodes,
-            self.operations,
-            self.observations,
-            self._descriptions,
-        )
 
     # -------------------------------------------------------------- resets
 
@@ -123,37 +113,13 @@ class PoolEngine:
             self.faults.needs_full_reset = False
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments.
-
-        Workers need not have ended the resets when this returns: other environments
-        can step at the same time.
-        """
-        workers, operations = self.handles.workers, self.operations
-        if not isinstance(workers, SerialWorkers):
-            for env_id in env_ids.tolist():
-                operations.start_autoreset(env_id)
-            return
-        simple_ids = []
-        for env_id in env_ids.tolist():
-            if self.faults.needs_replacement[env_id]:
-                operations.start_autoreset(env_id)
-            else:
-                self._episodes.advance(env_id)
-                self.faults.start_reset(env_id)
-                simple_ids.append(env_id)
-        observations: list[Any] = [None] * self.num_envs
-        infos = operations.last_reset_infos
-        faults = workers.reset_envs(simple_ids, observations, infos)
-        for env_id in simple_ids:
-            fault = faults.get(env_id)
-            value = None if fault else (observations[env_id], infos[env_id])
-            operations.end_reset(env_id, value, fault)
-        operations.wait_without_raising()
+        """Start the next episode in some environments; see `EnvOperations.advance`."""
+        self.operations.advance(env_ids.tolist())
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
         self.operations.wait_for_all()
-        return [self.operations.last_reset_infos[env_id] for env_id in env_ids.tolist()]
+        return [self.members[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
 
@@ -166,6 +132,19 @@ class PoolEngine:
             skip_mask,
             self.accepts_noop,
         )
+
+    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return copies of actions of some environments; see `Engine.check_some`."""
+        single = self.single_action_space
+        space = batch_space(single, len(skip_mask))
+        checked = check_action_batch(
+            single, space, actions, skip_mask, self.accepts_noop
+        )
+        return [copy_data(action) for action in checked]
+
+    def make_steps(self) -> PoolSteps:
+        """Return an object that begins steps of some environments."""
+        return PoolSteps(self)
 
     def step(
         self,
@@ -182,13 +161,7 @@ class PoolEngine:
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        if isinstance(self.handles.workers, SerialWorkers):
-            return
-        skip_list = skip_mask.tolist()
-        for env_id, action in enumerate(actions):
-            if not skip_list[env_id]:
-                self.operations.start_step(env_id, action)
-        self.handles.workers.flush()
+        self.operations.start_steps(actions, skip_mask.tolist())
 
     def end_step(
         self,
@@ -197,17 +170,7 @@ class PoolEngine:
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        workers = self.handles.workers
-        if isinstance(workers, SerialWorkers):
-            self.operations.wait_without_raising()
-            lists = self._step_serially(workers, actions, skip_mask)
-        else:
-            lists = self._collect_steps(skip_mask)
-        for env_id in self.observations.build_batch():
-            result = self.operations.end_step(env_id, None, misfit_fault("step"))
-            _set_result(lists, env_id, result)
-        self.operations.raise_faults()
-        self.observations.build_batch()
+        lists = self.operations.end_steps(actions, skip_mask.tolist())
         step_infos = list(lists.infos)
         if idle_mask is not None:
             for env_id in idle_mask.nonzero()[0].tolist():
@@ -220,48 +183,9 @@ class PoolEngine:
             lists.infos,
         )
 
-    def _step_serially(
-        self, workers: SerialWorkers, actions: list[Any], skip_mask: NDArray[np.bool_]
-    ) -> StepLists:
-        """Step in the calling thread."""
-        self.observations.batch_copies()
-        skip_list = skip_mask.tolist()
-        stalled = self.faults.stalled
-        stalled_ids = [env_id for env_id in stalled if not skip_list[env_id]]
-        for env_id in stalled_ids:
-            skip_list[env_id] = True
-        latest = self.observations.latest
-        lists = workers.step_all(actions, skip_list, latest)
-        lists.faults.update(self.operations.find_misfits("step", latest, lists.infos))
-        self.observations.mark_stale()
-        counted_mask = ~skip_mask
-        for env_id in stalled_ids:
-            counted_mask[env_id] = False
-            lists.truncations[env_id] = True
-            lists.infos[env_id] = {"error": stalled[env_id]}
-        for env_id in self.operations.count_steps(counted_mask):
-            lists.truncations[env_id] = True
-        for env_id, fault in lists.faults.items():
-            result = self.operations.end_step(env_id, None, fault)
-            _set_result(lists, env_id, result)
-        return lists
-
-    def _collect_steps(self, skip_mask: NDArray[np.bool_]) -> StepLists:
-        """Wait for the steps of workers, and for resets that have started before."""
-        skip_list = skip_mask.tolist()
-        self.operations.wait_for_all()
-        results: list[Result] = [
-            (0.0, False, False, {}) if skip else self.operations.result(env_id)
-            for env_id, skip in enumerate(skip_list)
-        ]
-        rewards, terminations, truncations, infos = map(
-            list, zip(*results, strict=True)
-        )
-        return StepLists(rewards, terminations, truncations, infos, {})
-
     def result(self, env_id: int) -> Result:
         """Return reward, terminated, truncated and info of one environment's step."""
-        result = self.operations.result(env_id)
+        result = self.members[env_id].result
         self._step_infos[env_id] = result[3]
         return result
 
@@ -273,11 +197,11 @@ class PoolEngine:
 
     def observe(self, out: Any = None) -> Any:  # noqa: ARG002
         """Return a new batch of all observations; ``out`` is not used."""
-        batch = self.observe_without_copy()
+        batch = self.observe_in_place()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_without_copy(self) -> Any:
+    def observe_in_place(self, out: Any = None) -> Any:  # noqa: ARG002
         """Return the batch of all observations; the next step writes into it."""
         self.operations.wait_for_all()
         return self.observations.batch()
@@ -289,15 +213,51 @@ class PoolEngine:
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
     @property
-    def successes(self) -> NDArray[np.bool_]:
+    def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step had a true ``success``."""
         values = [info.get("success") for info in self._step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
+    # -------------------------------------------------------------- faults
+
     @property
-    def raises_faults(self) -> bool:
+    def raises_faults(self) -> bool:  # type: ignore[override]
         """Whether a fault of one environment is an error of all."""
         return self.faults.raises
+
+    @property
+    def needs_full_reset(self) -> bool:  # type: ignore[override]
+        """Whether a fault or an interrupt demands a reset of all environments."""
+        return self.faults.needs_full_reset
+
+    @property
+    def failed_resets(self) -> dict[int, str]:
+        """The environments whose last reset has failed, and the errors."""
+        return dict(self.faults.stalled)
+
+    @property
+    def abandoned_threads(self) -> int:  # type: ignore[override]
+        """Threads that were left to environments that took too long."""
+        return self.handles.workers.abandoned_threads
+
+    def become_part(
+        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
+        self.faults.is_part_from(first_env_id)
+        self.operations.transmit = transmit
+
+    def demand_reset(self) -> None:
+        """Drop everything that was started; every environment must be reset now."""
+        self.operations.demand_reset()
+
+    def warn(self) -> None:
+        """Warn of the first fault of the pool, unless this was done before."""
+        self.faults.warn_once()
+
+    def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Return the faults by environment, (n,), and by kind."""
+        return self.faults.counts.copy(), dict(self.faults.counts_by_kind)
 
     # ------------------------------------------------------------ snapshots
 
@@ -326,12 +286,15 @@ class PoolEngine:
             If a worker died.
         """
         self.operations.wait_for_all()
-        return self._snapshots.get_state(self.successes)
+        arrays, objects = engine_state.get_state(self.handles, self.observations)
+        arrays["successes"] = self.successes
+        return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
-        """Check a state; see `Engine.check_state` and `PoolSnapshots.check_state`."""
+        """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
         self.operations.wait_for_all()
-        self._snapshots.check_state(state)
+        any_object = len(self._descriptions) == 1
+        engine_state.check_state(state, self.handles, self.observations, any_object)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -340,21 +303,54 @@ class PoolEngine:
 
         Raises
         ------
+        InvalidStateError
+            For a row of another kind of environment, or a copy of an object that a
+            process cannot get; nothing has changed then.
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
         self.operations.wait_for_all()
-        self._snapshots.set_state(state, rows, env_ids)
-        for env_id, success in zip(
-            env_ids.tolist(), state.arrays["successes"][rows].tolist(), strict=True
-        ):
-            self._step_infos[env_id] = {"success": success}
+        pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
+        if len(self._descriptions) > 1:
+            for row, env_id in pairs:
+                if self._descriptions[env_id] != self._descriptions[row]:
+                    message = (
+                        f"rows: environment {env_id} cannot become a copy of "
+                        f"environment {row}: they are different"
+                    )
+                    raise InvalidStateError(message)
+        engine_state.set_state(state, pairs, self.handles, self.observations)
+        successes = state.arrays["successes"]
+        for row, env_id in pairs:
+            self._step_infos[env_id] = {"success": bool(successes[row])}
+        if len(pairs) == self.num_envs:
+            self.faults.needs_full_reset = False
 
     # -------------------------------------------------- environment objects
 
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
+    def find_attribute(self, name: str, known: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called."""
-        return self.handles.call(name)
+        return self.call(name, (), {}, known)
+
+    def call(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Any,  # noqa: ARG002
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it can be called.
+
+        None for an object that was lost in a fault and is not replaced yet.
+        """
+        return tuple(self.handles.run("call", [(name, args, kwargs)] * self.num_envs))
+
+    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each environment object, now and when it is replaced.
+
+        If one raises, the others have it then.
+        """
+        self.handles.run("set", [(name, value) for value in values])
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -371,8 +367,11 @@ class PoolEngine:
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        failed = self.faults.needs_replacement
-        able_ids = [env_id for env_id in env_ids.tolist() if not failed[env_id]]
+        able_ids = [
+            env_id
+            for env_id in env_ids.tolist()
+            if not self.members[env_id].needs_replacement
+        ]
         results = self.handles.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
@@ -395,13 +394,13 @@ class PoolEngine:
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
-        return self.handles.render(env_ids.tolist())
+        # Each once: `run` waits for as many results as it has numbers.
+        own_ids = list(dict.fromkeys(env_ids.tolist()))
+        call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
+        frames = self.handles.run("call", [call] * len(own_ids), own_ids)
+        by_id = dict(zip(own_ids, frames, strict=True))
+        return tuple(by_id[env_id] for env_id in env_ids.tolist())
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
         self.handles.close()
-
-
-def _set_result(lists: StepLists, env_id: int, result: Result) -> None:
-    lists.rewards[env_id], lists.terminations[env_id] = result[:2]
-    lists.truncations[env_id], lists.infos[env_id] = result[2:]

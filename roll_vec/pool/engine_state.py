@@ -4,9 +4,9 @@ The arrays, with a row for each environment::
 
     states, state_lengths, state_kinds         snapshots of the environment objects
     records, record_lengths, record_kinds      a dict: see `_RECORD`
-    first_seeds          bytes, hexadecimal    see `pool.episodes`; empty: none
+    first_seeds          bytes, hexadecimal    see `pool.member`; empty: none
     episode_numbers      int64                 from 0
-    elapsed_steps        int64                 see `pool.operations`
+    elapsed_steps        int64                 see `pool.member`
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
@@ -15,7 +15,7 @@ See `roll_vec.vector.packed_values` about the first six.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.plain_data import decode
 from roll_vec.pool.env_handles import EnvHandles
-from roll_vec.pool.episodes import Episodes
-from roll_vec.pool.fault_handling import FaultHandler
-from roll_vec.pool.observations import Observations
-from roll_vec.pool.operations import EnvOperations
+from roll_vec.pool.faults import raise_faults
+from roll_vec.pool.observations import Observations, same_data
 from roll_vec.pool.snapshots import EnvSnapshot
+from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.packed_values import (
@@ -46,8 +45,6 @@ from roll_vec.vector.packed_values import (
 )
 from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
-__all__ = ["PoolSnapshots"]
-
 # Dtypes, and the lowest and the highest value.
 _LIMITS = {
     "episode_numbers": (np.int64, -1, MAX_COUNT),
@@ -61,207 +58,230 @@ _RECORD = {"observation", "error", "level_options"}
 _NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS}
 
 
-class PoolSnapshots:
-    """Takes, checks and restores the state of all environments of a pool.
+def get_state(
+    handles: EnvHandles, observations: Observations
+) -> tuple[dict[str, NDArray[Any]], tuple[Any, ...] | None]:
+    """Return the arrays but ``successes``, and the objects that are copies.
 
     Counts of faults are no part of it, nor are attributes that the user has set.
 
+    Raises
+    ------
+    UnsupportedError
+        If an environment has no state that can be kept; see `pool.snapshots`.
+    EnvironmentFaultError
+        If a worker died.  An exception of an environment is raised as it is.
+    """
+    members = handles.members
+    env_ids = [i for i, one in enumerate(members) if not one.needs_replacement]
+    snapshots = [EnvSnapshot(LOST)] * len(members)
+    arguments = [handles.in_caller_process] * len(env_ids)
+    for env_id, snapshot in zip(
+        env_ids, handles.run("get_state", arguments, env_ids), strict=True
+    ):
+        snapshots[env_id] = snapshot or EnvSnapshot(LOST)
+    kinds = [snapshot.kind for snapshot in snapshots]
+    contents = [b"" if one.kind == COPY else one.content for one in snapshots]
+    objects = None
+    if COPY in kinds:
+        objects = tuple(one.content if one.kind == COPY else None for one in snapshots)
+    arrays = {
+        **pack("state", kinds, contents),
+        **_pack_records(handles, observations),
+        "first_seeds": encode_seeds([one.first_seed for one in members]),
+        "episode_numbers": np.array([one.episode for one in members], np.int64),
+        "elapsed_steps": np.array([one.elapsed_steps for one in members], np.int64),
+        "needs_replacement": np.array([one.needs_replacement for one in members]),
+    }
+    return arrays, objects
+
+
+def _pack_records(
+    handles: EnvHandles, observations: Observations
+) -> dict[str, NDArray[Any]]:
+    kinds, contents = [], []
+    for env_id, observation in enumerate(observations.batch_parts()):
+        record = {
+            "observation": observation,
+            "error": handles.faults.stalled.get(env_id),
+            "level_options": handles.members[env_id].level_options,
+        }
+        try:
+            kind, content = to_bytes(record)
+        except Exception as error:
+            message = (
+                f"get_state: the observation or the level options of environment "
+                f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
+            )
+            raise UnsupportedError(message) from error
+        kinds.append(kind)
+        contents.append(content)
+    return pack("record", kinds, contents)
+
+
+def check_state(
+    state: EngineState,
+    handles: EnvHandles,
+    observations: Observations,
+    any_object: bool,
+) -> None:
+    """Check a state, by the environments' own `check_state` where they have one.
+
+    The content of pickled records and objects is not checked, nor is a state whose
+    environment has no object now.
+
     Parameters
     ----------
+    state : EngineState
     handles : EnvHandles
-    faults : FaultHandler
-    episodes : Episodes
-    operations : EnvOperations
     observations : Observations
-    descriptions : sequence
-        The description of each environment, or a single one of all that are alike.
+    any_object : bool
+        Whether all environments are alike.  If not, row i is for environment i.
+
+    Raises
+    ------
+    InvalidStateError
+        And other exceptions of an environment.
+    EnvironmentFaultError
+        If a worker died.
     """
-
-    def __init__(
-        self,
-        handles: EnvHandles,
-        faults: FaultHandler,
-        episodes: Episodes,
-        operations: EnvOperations,
-        observations: Observations,
-        descriptions: Sequence[Any],
-    ) -> None:
-        self._handles, self._faults, self._episodes = handles, faults, episodes
-        self._operations, self._observations = operations, observations
-        self._descriptions = descriptions
-
-    # ------------------------------------------------------------------- get
-
-    def get_state(self, successes: NDArray[np.bool_]) -> EngineState:
-        """Return the state of all environments; see `PoolEngine.get_state`."""
-        needs_replacement = self._faults.needs_replacement
-        env_ids = [i for i, is_lost in enumerate(needs_replacement) if not is_lost]
-        snapshots = [EnvSnapshot(LOST)] * len(needs_replacement)
-        for env_id, snapshot in zip(
-            env_ids, self._handles.get_snapshots(env_ids), strict=True
-        ):
-            snapshots[env_id] = snapshot
-        kinds = [snapshot.kind for snapshot in snapshots]
-        contents = [b"" if one.kind == COPY else one.content for one in snapshots]
-        objects = None
-        if COPY in kinds:
-            objects = tuple(
-                one.content if one.kind == COPY else None for one in snapshots
+    arrays = state.arrays
+    if arrays.keys() != _NAMES:
+        raise InvalidStateError.expected(
+            "state", f"the arrays {sorted(_NAMES)}", sorted(arrays)
+        )
+    check_packed("state", arrays, LOST)
+    check_packed("record", arrays, PICKLED)
+    for name, (dtype, lowest, highest) in _LIMITS.items():
+        check_numbers(name, arrays[name], dtype, lowest, highest)
+    StreamSeeds.check(arrays, "first_seeds")
+    is_lost = arrays["state_kinds"] == LOST
+    if (arrays["needs_replacement"] & ~is_lost).any():
+        raise InvalidStateError.of_array(
+            "needs_replacement", "True only where no object is left", "others"
+        )
+    members = handles.members
+    able_ids = [i for i, one in enumerate(members) if not one.needs_replacement]
+    parts: dict[int, dict[int, EnvSnapshot]] = {env_id: {} for env_id in able_ids}
+    rows, objects = np.arange(len(is_lost)), state.objects or ()
+    for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
+        if kind == PLAIN:
+            from_bytes(kind, content, f"states[{row}]")
+        if kind in (PLAIN, PICKLED):
+            env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
+            if env_id in parts:
+                parts[env_id][row] = EnvSnapshot(kind, content)
+        elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
+            message = (
+                f"state: environment {row} is a copy of an object, which only the "
+                "process that has made it can use"
             )
-        positions = [self._episodes.position(i) for i in range(len(kinds))]
-        arrays = {
-            **pack("state", kinds, contents),
-            **self._pack_records(),
-            "first_seeds": encode_seeds([seed for seed, _ in positions]),
-            "episode_numbers": np.array([number for _, number in positions], np.int64),
-            "elapsed_steps": self._operations.elapsed_steps.copy(),
-            "needs_replacement": np.array(needs_replacement, np.bool_),
-            "successes": successes,
-        }
-        return EngineState(arrays, objects=objects)
+            raise InvalidStateError(message)
+    for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
+        if kind == PLAIN:
+            _read_record(observations, row, kind, content)
+    handles.run("check_states", list(parts.values()), able_ids)
 
-    def _pack_records(self) -> dict[str, NDArray[Any]]:
-        stalled = self._faults.stalled
-        kinds, contents = [], []
-        for env_id, observation in enumerate(self._observations.batch_parts()):
-            record = {
-                "observation": observation,
-                "error": stalled.get(env_id),
-                "level_options": self._handles.level_options(env_id),
-            }
-            try:
-                kind, content = to_bytes(record)
-            except Exception as error:
+
+def _read_record(
+    observations: Observations, row: int, kind: int, content: bytes
+) -> dict[str, Any]:
+    """Return a record, checked."""
+    name = f"records[{row}]"
+    record = from_bytes(kind, content, name)
+    if not isinstance(record, dict) or record.keys() != _RECORD:
+        accepted = f"a dict with {sorted(_RECORD)}"
+        raise InvalidStateError.of_array(name, accepted, record)
+    if not isinstance(record["error"], (str, type(None))):
+        raise InvalidStateError.of_array(name, "an error, or None", record["error"])
+    if not isinstance(record["level_options"], (dict, type(None))):
+        accepted = "a dict of level options, or None"
+        raise InvalidStateError.of_array(name, accepted, record["level_options"])
+    if not observations.fits(record["observation"]):
+        accepted = f"an observation of {observations.space}"
+        raise InvalidStateError.of_array(name, accepted, record["observation"])
+    return record
+
+
+def set_state(
+    state: EngineState,
+    pairs: Sequence[tuple[int, int]],
+    handles: EnvHandles,
+    observations: Observations,
+) -> None:
+    """Make environments copies of rows of a checked state.
+
+    Parameters
+    ----------
+    state : EngineState
+    pairs : sequence of (row, env_id)
+    handles : EnvHandles
+    observations : Observations
+
+    Raises
+    ------
+    InvalidStateError
+        For a copy of an object that a process cannot get; nothing has changed then.
+    EnvironmentFaultError
+        If some fail, after all others have ended; every environment must be reset
+        then, and those that failed get new objects.
+    """
+    arrays, members = state.arrays, handles.members
+    rows = np.array([row for row, _ in pairs], np.int64)
+    snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
+    for j, (row, _) in enumerate(pairs):
+        if snapshots[j].kind == COPY and state.objects is not None:
+            if not handles.in_caller_process:
                 message = (
-                    f"get_state: the observation or the level options of environment "
-                    f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
-                )
-                raise UnsupportedError(message) from error
-            kinds.append(kind)
-            contents.append(content)
-        return pack("record", kinds, contents)
-
-    # ----------------------------------------------------------------- check
-
-    def check_state(self, state: EngineState) -> None:
-        """Check a state, by the environments' own `check_state` where they have one.
-
-        The content of pickled records and objects is not checked.
-
-        Raises
-        ------
-        InvalidStateError
-            And other exceptions of an environment.
-        EnvironmentFaultError
-            If a worker died.
-        """
-        arrays = state.arrays
-        if arrays.keys() != _NAMES:
-            raise InvalidStateError.expected(
-                "state", f"the arrays {sorted(_NAMES)}", sorted(arrays)
-            )
-        check_packed("state", arrays, LOST)
-        check_packed("record", arrays, PICKLED)
-        for name, (dtype, lowest, highest) in _LIMITS.items():
-            check_numbers(name, arrays[name], dtype, lowest, highest)
-        StreamSeeds.check(arrays, "first_seeds")
-        is_lost = arrays["state_kinds"] == LOST
-        if (arrays["needs_replacement"] & ~is_lost).any():
-            raise InvalidStateError.of_array(
-                "needs_replacement", "True only where no object is left", "others"
-            )
-        rows, objects = np.arange(len(is_lost)), state.objects or ()
-        snapshots: dict[int, EnvSnapshot] = {}
-        for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
-            if kind == PLAIN:
-                from_bytes(kind, content, f"states[{row}]")
-            if kind in (PLAIN, PICKLED):
-                snapshots[row] = EnvSnapshot(kind, content)
-            elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
-                message = (
-                    f"state: environment {row} is a copy of an object, which only the "
-                    "process that has made it can use"
+                    f"state: environment {row} is a copy of an object, which "
+                    "cannot be pickled for the processes of this pool"
                 )
                 raise InvalidStateError(message)
-        for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
-            if kind == PLAIN:
-                self._read_record(row, kind, content)
-        self._handles.check_snapshots(snapshots, len(self._descriptions) == 1)
+            snapshots[j] = EnvSnapshot(COPY, state.objects[row])
+    records = [
+        decode(one) if kind == PLAIN else _read_record(observations, row, kind, one)
+        for row, (kind, one) in zip(
+            rows.tolist(), unpack("record", arrays, rows), strict=True
+        )
+    ]
+    _set_snapshots(handles, [env_id for _, env_id in pairs], snapshots, records)
+    for (row, env_id), record in zip(pairs, records, strict=True):
+        member = members[env_id]
+        member.start_episode()
+        member.first_seed = decode_seed(arrays["first_seeds"][row])
+        member.episode = int(arrays["episode_numbers"][row])
+        member.elapsed_steps = int(arrays["elapsed_steps"][row])
+        member.needs_replacement = bool(arrays["needs_replacement"][row])
+        observations.set_latest(env_id, record["observation"])
+        handles.faults.stalled.pop(env_id, None)
+        if record["error"] is not None:
+            handles.faults.stalled[env_id] = record["error"]
 
-    def _read_record(self, row: int, kind: int, content: bytes) -> dict[str, Any]:
-        """Return a record, checked."""
-        name = f"records[{row}]"
-        record = from_bytes(kind, content, name)
-        if not isinstance(record, dict) or record.keys() != _RECORD:
-            accepted = f"a dict with {sorted(_RECORD)}"
-            raise InvalidStateError.of_array(name, accepted, record)
-        if not isinstance(record["error"], (str, type(None))):
-            raise InvalidStateError.of_array(name, "an error, or None", record["error"])
-        if not isinstance(record["level_options"], (dict, type(None))):
-            accepted = "a dict of level options, or None"
-            raise InvalidStateError.of_array(name, accepted, record["level_options"])
-        if not self._observations.fits(record["observation"]):
-            accepted = f"an observation of {self._observations.space}"
-            raise InvalidStateError.of_array(name, accepted, record["observation"])
-        return record
 
-    # ------------------------------------------------------------------- set
+def _set_snapshots(
+    handles: EnvHandles,
+    env_ids: Sequence[int],
+    snapshots: Sequence[EnvSnapshot],
+    records: Sequence[Mapping[str, Any]],
+) -> None:
+    """Bring environment objects into the states of snapshots.
 
-    def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
-    ) -> None:
-        """Make environments copies of rows of a checked state; see `PoolEngine`.
-
-        Raises
-        ------
-        InvalidStateError
-            For a row of another kind of environment, or a copy of an object that a
-            process cannot get; nothing has changed then.
-        EnvironmentFaultError
-        """
-        arrays, faults = state.arrays, self._faults
-        ids, row_list = env_ids.tolist(), rows.tolist()
-        self._check_alike(ids, row_list)
-        snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
-        if state.objects is not None:
-            for j, row in enumerate(row_list):
-                if snapshots[j].kind != COPY:
-                    continue
-                if not self._handles.in_caller_process:
-                    message = (
-                        f"state: environment {row} is a copy of an object, which "
-                        "cannot be pickled for the processes of this pool"
-                    )
-                    raise InvalidStateError(message)
-                snapshots[j] = EnvSnapshot(COPY, state.objects[row])
-        records = [
-            decode(content) if kind == PLAIN else self._read_record(row, kind, content)
-            for row, (kind, content) in zip(
-                row_list, unpack("record", arrays, rows), strict=True
-            )
-        ]
-        seeds = [decode_seed(one) for one in arrays["first_seeds"][rows].tolist()]
-        numbers = arrays["episode_numbers"][rows].tolist()
-        needs_replacement = arrays["needs_replacement"][rows].tolist()
-
-        level_options = [record["level_options"] for record in records]
-        self._handles.set_snapshots(ids, snapshots, level_options)
-        for j, env_id in enumerate(ids):
-            self._episodes.move_to(env_id, seeds[j], numbers[j])
-            self._observations.set_latest(env_id, records[j]["observation"])
-            faults.restore(env_id, needs_replacement[j], records[j]["error"])
-        self._operations.elapsed_steps[env_ids] = arrays["elapsed_steps"][rows]
-        if len(env_ids) == len(faults.needs_replacement):
-            faults.needs_full_reset = False
-
-    def _check_alike(self, env_ids: list[int], rows: list[int]) -> None:
-        descriptions = self._descriptions
-        if len(descriptions) == 1:
-            return
-        for env_id, row in zip(env_ids, rows, strict=True):
-            if descriptions[env_id] != descriptions[row]:
-                message = (
-                    f"rows: environment {env_id} cannot become a copy of environment "
-                    f"{row}: they are different"
-                )
-                raise InvalidStateError(message)
+    A state goes into a new object where the present one is lost, or has other level
+    options, which its state need not have.
+    """
+    requests = []
+    for env_id, snapshot, record in zip(env_ids, snapshots, records, strict=True):
+        member, options = handles.members[env_id], record["level_options"]
+        replace_env = member.needs_replacement
+        if not same_data(member.level_options, options):
+            replace_env = True
+            member.attributes.pop(LEVEL_OPTIONS, None)
+            if options is not None:
+                member.attributes[LEVEL_OPTIONS] = options
+        requests.append(StateRequest(snapshot, dict(member.attributes), replace_env))
+    faults = handles.run_each("set_state", requests, env_ids)[1]
+    if faults:
+        for env_id in faults:
+            handles.members[env_id].needs_replacement = True
+        handles.demand_reset()
+        raise_faults(faults)

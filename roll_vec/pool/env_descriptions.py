@@ -15,8 +15,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import describe_value
 from roll_vec.pool.factories import parameters_of
 
-__all__ = ["describe_env"]
-
 # Keywords that change nothing but pictures.
 _WITHOUT_EFFECT = ("render_mode",)
 _EMPTY = inspect.Parameter.empty

@@ -45,11 +45,21 @@ from roll_vec.vector.packed_values import (
     from_bytes,
 )
 
-__all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
-
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
+# Operations whose result is None where the object was lost.
+_ON_OBJECTS = frozenset(
+    (
+        "call",
+        "set",
+        "check_level_options",
+        "check_states",
+        "fetch",
+        "get_state",
+        "solve",
+    )
+)
 LOST_MESSAGE = "the instance was lost"
 
 
@@ -123,6 +133,8 @@ class EnvRunner:
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
         """Return the result of a task, or its fault."""
+        if task.operation in _ON_OBJECTS and task.env_id not in self.envs:
+            return None, None
         try:
             return getattr(self, task.operation)(task.env_id, task.argument), None
         except self._interrupts:
@@ -162,8 +174,6 @@ class EnvRunner:
 
     def fetch(self, env_id: int, _: None = None) -> EnvSnapshot:
         """Return the environment object, pickled."""
-        if env_id not in self.envs:
-            return EnvSnapshot(LOST)
         return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
 
     def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
@@ -188,8 +198,6 @@ class EnvRunner:
 
     def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
         """Return a snapshot of an environment object; see `take_snapshot`."""
-        if env_id not in self.envs:
-            return EnvSnapshot(LOST)
         name = f"environment {env_id}"
         return take_snapshot(self.envs[env_id], name, in_caller_process)
 
@@ -207,8 +215,6 @@ class EnvRunner:
         InvalidStateError
             Names the row.  Other exceptions of the environment are raised as they are.
         """
-        if env_id not in self.envs:
-            return
         for row, (kind, content) in snapshots.items():
             try:
                 check_env_state(self.envs[env_id], from_bytes(kind, content))
@@ -261,17 +267,13 @@ class EnvRunner:
         return check_step(self.envs[env_id].step(action))
 
     def call(self, env_id: int, name_and_arguments: tuple[str, Any, Any]) -> Any:
-        """Return an attribute, or the result of a method; None without an object."""
+        """Return an attribute, or the result of a method."""
         name, args, kwargs = name_and_arguments
-        if env_id not in self.envs:
-            return None
         value = self.envs[env_id].get_wrapper_attr(name)
         return value(*args, **kwargs) if callable(value) else value
 
     def set(self, env_id: int, item: tuple[str, Any]) -> None:
-        """Set an attribute or level options of the environment object, if it exists."""
-        if env_id not in self.envs:
-            return
+        """Set an attribute or level options of the environment object."""
         env, (name, value) = self.envs[env_id], item
         if name == LEVEL_OPTIONS:
             find_method(env, "set_level_options", _CHANGES_LEVELS)(**value)
@@ -280,17 +282,13 @@ class EnvRunner:
 
     def check_level_options(self, env_id: int, level_options: dict[str, Any]) -> None:
         """Raise the error that `set` would raise, if the environment can tell it."""
-        if env_id not in self.envs:
-            return
         env = self.envs[env_id]
         find_method(env, "set_level_options", _CHANGES_LEVELS)
         if env.has_wrapper_attr("check_level_options"):
             env.get_wrapper_attr("check_level_options")(**level_options)
 
     def solve(self, env_id: int, _: None = None) -> Any:
-        """Return the environment's own solution; None without an object."""
-        if env_id not in self.envs:
-            return None
+        """Return the environment's own solution."""
         return find_method(self.envs[env_id], "solve", "returns its solution")()
 
     def restore(self, env_id: int, plan: ReplayPlan) -> None:
@@ -304,12 +302,12 @@ class EnvRunner:
         observation: tuple[Any, ...] = ()
         self.envs.pop(env_id, None)
         try:
-            if plan.snapshot is not None:
-                self.set_state(env_id, StateRequest(plan.snapshot, plan.attributes))
-            elif plan.reset is None:
+            if isinstance(plan.base, EnvSnapshot):
+                self.set_state(env_id, StateRequest(plan.base, plan.attributes))
+            elif plan.base is None:
                 self._build_with(env_id, plan.attributes)
             else:
-                observation = self.reset(env_id, plan.reset)[:1]
+                observation = self.reset(env_id, plan.base)[:1]
             for pickled in plan.calls:
                 task: Task = pickle.loads(pickled)
                 result = getattr(self, task.operation)(env_id, task.argument)

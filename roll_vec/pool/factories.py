@@ -16,14 +16,6 @@ from roll_vec.options import NO_HINTS, check_choice, check_unknown, keywords_of
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 
-__all__ = [
-    "build",
-    "check_keywords",
-    "parameters_of",
-    "parse_text_options",
-    "pin_keywords",
-]
-
 
 def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
     """Return the keywords of `TextWrapper` that environments of a class take."""

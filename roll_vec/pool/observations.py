@@ -10,8 +10,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-__all__ = ["Observations", "batch_observations", "copy_data", "same_data"]
-
 _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
 
@@ -105,11 +103,12 @@ class Observations:
             self._copied_ids.add(env_id)
         return self.latest[env_id]
 
-    def last_valid(self, env_id: int) -> Any:
-        """Return the observation that an environment had before the current call."""
-        if env_id in self._copied_ids:
-            return self.latest[env_id]
-        return copy_data(_slice_batch(self.space, self._batch, env_id))
+    def go_back(self, env_id: int) -> None:
+        """Give an environment the observation that it had before the current call."""
+        observation = self.latest[env_id]
+        if env_id not in self._copied_ids:
+            observation = copy_data(_slice_batch(self.space, self._batch, env_id))
+        self.set_latest(env_id, observation)
 
     def fits(self, observation: Any) -> bool:
         """Return whether an observation can be part of a batch."""
@@ -135,10 +134,8 @@ class Observations:
         if not self._is_stale:
             return ()
         # Gymnasium batches texts without a check.
-        if self.is_text and set(map(type, self.latest)) != {str}:
-            misfits = self._find_misfits()
-            if misfits:
-                return misfits
+        if self.is_text and (misfits := self.find_misfits(self.latest)):
+            return misfits
         out = self._batch
         if self._is_nested:
             # An attempt that fails writes some parts, and `last_valid` needs them.
@@ -148,7 +145,7 @@ class Observations:
         except KeyboardInterrupt:
             raise
         except BaseException:
-            misfits = self._find_misfits()
+            misfits = self.find_misfits(self.latest)
             if not misfits:
                 raise
             return misfits
@@ -156,12 +153,11 @@ class Observations:
         self._copied_ids.clear()
         return ()
 
-    def _find_misfits(self) -> list[int]:
-        return [
-            env_id
-            for env_id, observation in enumerate(self.latest)
-            if not self.fits(observation)
-        ]
+    def find_misfits(self, observations: Sequence[Any]) -> list[int]:
+        """Return the indices of observations that cannot be part of a batch."""
+        if self.is_text and set(map(type, observations)) <= {str}:
+            return []
+        return [i for i, one in enumerate(observations) if not self.fits(one)]
 
     def batch_copies(self) -> None:
         """Build the batch if there are copies, before ``latest`` is written into."""

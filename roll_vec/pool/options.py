@@ -9,8 +9,6 @@ from typing import Any
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, check_seconds
 
-__all__ = ["PoolOptions"]
-
 EXECUTORS = ("thread", "process")
 ON_ERROR = ("truncate", "raise")
 

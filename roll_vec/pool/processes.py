@@ -1,7 +1,7 @@
 """Worker processes: for environments that must be stopped, or that need many cores.
 
 Only a process can be stopped whatever its code does.  A process that takes too long is
-killed, and one that died is replaced.  `roll_vec.pool.fault_handling` decides what
+killed, and one that died is replaced.  `roll_vec.pool.journal` decides what
 becomes of its environments.
 """
 
@@ -22,12 +22,10 @@ from typing import Any
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.pool.fault_handling import INTERNAL_TASKS, ProcessRecovery
+from roll_vec.pool.journal import INTERNAL_TASKS, ProcessRecovery
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, unsendable_fault
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
-
-__all__ = ["ProcessWorkers"]
 
 # A busy worker reads nothing, and a pipe holds 64 KiB: with no more bytes than this in
 # it, sending tasks never waits for an environment.

@@ -11,13 +11,11 @@ from roll_vec.pool.env_runner import (
     EnvRunner,
     check_reset,
     check_step,
-    to_float,
 )
+from roll_vec.pool.member import Result
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, exception_fault
 from roll_vec.pool.workers import Workers
 from roll_vec.vector.infos import InfoList
-
-__all__ = ["SerialWorkers", "StepLists"]
 
 
 class StepLists(NamedTuple):
@@ -28,6 +26,11 @@ class StepLists(NamedTuple):
     truncations: list[bool]
     infos: InfoList
     faults: dict[int, Fault]
+
+    def set(self, env_id: int, result: Result) -> None:
+        """Set the result of one environment."""
+        self.rewards[env_id], self.terminations[env_id] = result[:2]
+        self.truncations[env_id], self.infos[env_id] = result[2:]
 
 
 class SerialWorkers(Workers):
@@ -98,54 +101,49 @@ class SerialWorkers(Workers):
                 continue
             try:
                 result = step(action)
-                if type(result) is not tuple or len(result) != 5:
+                if not (
+                    type(result) is tuple
+                    and len(result) == 5
+                    and type(result[1]) is float
+                    and type(result[4]) is dict
+                ):
                     result = check_step(result)
                 observation, reward, terminated, truncated, info = result
-                if type(reward) is not float:
-                    reward = to_float(reward)
                 if terminated:
                     terminations[env_id] = True
                 if truncated:
                     truncations[env_id] = True
-                if type(info) is not dict:
-                    info = check_step(result)[4]
-                infos[env_id] = info
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
                 faults[env_id] = exception_fault("step", error)
                 continue
             observations[env_id] = observation
-            rewards[env_id] = reward
+            rewards[env_id], infos[env_id] = reward, info
         return StepLists(rewards, terminations, truncations, infos, faults)
 
-    def reset_envs(
-        self, env_ids: list[int], observations: list[Any], infos: InfoList
-    ) -> dict[int, Fault]:
-        """Reset some environments, as an autoreset does; return the faults.
-
-        ``observations`` and ``infos`` are written into.
-        """
-        faults: dict[int, Fault] = {}
+    def reset_envs(self, env_ids: list[int]) -> list[Outcome]:
+        """Reset some environments, as an autoreset does."""
+        outcomes = []
         if self._step_methods is None:
             self._bind_methods()
         methods = self._reset_methods
         for env_id in env_ids:
+            value, fault = None, None
             try:
-                result = methods[env_id]()
-                if type(result) is not tuple or len(result) != 2:
-                    result = check_reset(result)
-                observation, info = result
-                if type(info) is not dict:
-                    info = check_reset(result)[1]
+                value = methods[env_id]()
+                if (
+                    type(value) is not tuple
+                    or len(value) != 2
+                    or type(value[1]) is not dict
+                ):
+                    value = check_reset(value)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                faults[env_id] = exception_fault("reset", error)
-                continue
-            observations[env_id] = observation
-            infos[env_id] = info
-        return faults
+                fault = exception_fault("reset", error)
+            outcomes.append(Outcome(Task(env_id, "reset"), value, fault))
+        return outcomes
 
     def drop(self) -> list[int]:
         """Drop all tasks."""

@@ -29,8 +29,6 @@ from roll_vec.env_states import get_env_state, supports_state
 from roll_vec.errors import UnsupportedError
 from roll_vec.vector.packed_values import COPY, PICKLED_ENV, to_bytes
 
-__all__ = ["EnvSnapshot", "pickle_env", "take_snapshot"]
-
 
 class EnvSnapshot(NamedTuple):
     """A snapshot of one environment object."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gymnasium.spaces import Space
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
@@ -12,23 +12,12 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space
 from roll_vec.errors import InvalidOptionError, SpaceMismatchError
 from roll_vec.pool.tasks import EnvDescription
 
-__all__ = ["PoolSpaces", "pool_spaces"]
-
 ObservationMode = str | tuple[Space[Any], Space[Any]]
-
-
-class PoolSpaces(NamedTuple):
-    """The four spaces of a vector environment."""
-
-    single_observation_space: Space[Any]
-    observation_space: Space[Any]
-    single_action_space: Space[Any]
-    action_space: Space[Any]
 
 
 def pool_spaces(
     descriptions: Sequence[EnvDescription], observation_mode: ObservationMode
-) -> PoolSpaces:
+) -> tuple[Space[Any], Space[Any], Space[Any], Space[Any]]:
     """Return the spaces of a pool, by the rules of `SyncVectorEnv`.
 
     Parameters
@@ -39,6 +28,10 @@ def pool_spaces(
         shapes and dtypes, with different bounds; texts may differ in length.  A tuple:
         the space of the batch, and the space of one environment; all have its shapes
         and dtypes.
+
+    Returns
+    -------
+    single_observation_space, observation_space, single_action_space, action_space
 
     Raises
     ------
@@ -77,9 +70,8 @@ def pool_spaces(
     for env_id, one in enumerate(descriptions):
         must_equal = observation_mode == "same"
         _check_spaces(env_id, one, single, first.action_space, must_equal)
-    return PoolSpaces(
-        single, batched, first.action_space, batch_space(first.action_space, num_envs)
-    )
+    action_space = batch_space(first.action_space, num_envs)
+    return single, batched, first.action_space, action_space
 
 
 def _check_spaces(

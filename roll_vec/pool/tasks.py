@@ -14,21 +14,6 @@ import gymnasium
 
 from roll_vec.pool.snapshots import EnvSnapshot
 
-__all__ = [
-    "LEVEL_OPTIONS",
-    "EnvDescription",
-    "EnvFns",
-    "Fault",
-    "Outcome",
-    "ReplayPlan",
-    "ResetRequest",
-    "StateRequest",
-    "Task",
-    "exception_fault",
-    "format_traceback",
-    "unsendable_fault",
-]
-
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 
 # Among the attributes of an environment: keywords of its method `set_level_options`.
@@ -114,19 +99,16 @@ class StateRequest(NamedTuple):
 
 
 class ReplayPlan(NamedTuple):
-    """The argument of the task ``restore``: how a lost environment is rebuilt.
+    """The argument of the task ``restore``: how a lost environment is rebuilt."""
 
-    It begins with ``snapshot``, otherwise with ``reset``, otherwise as it was built.
-    """
-
-    reset: ResetRequest | None
+    base: ResetRequest | EnvSnapshot | None
+    """What it begins with; None: as it was built."""
     attributes: Mapping[str, Any]
     """Set on the new object first."""
     calls: list[bytes]
     """Pickled tasks to repeat, in order."""
     observation: Any
     """A tuple of the observation that the last call must return again; or empty."""
-    snapshot: EnvSnapshot | None = None
 
 
 def exception_fault(operation: str, error: BaseException) -> Fault:
@@ -137,6 +119,13 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
         text = "(its text could not be had)"
     message = f"exception in {operation}: {type(error).__name__}"
     return Fault("exception", f"{message}: {text}" if text else message, error)
+
+
+def misfit_fault(
+    operation: str, reason: str = "the observation is not one of the observation space"
+) -> Fault:
+    """Return the fault of a result that cannot be part of a batch."""
+    return Fault("exception", f"exception in {operation}: {reason}")
 
 
 def unsendable_fault(operation: str, error: BaseException) -> Fault:

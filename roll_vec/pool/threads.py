@@ -20,8 +20,6 @@ from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
-__all__ = ["ThreadWorkers"]
-
 
 class ThreadQueue(WorkerQueue):
     """The queue of one worker thread, and its environment objects.

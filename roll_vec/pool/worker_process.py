@@ -8,29 +8,18 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import Fault, Task, format_traceback, unsendable_fault
 
-__all__ = ["READY", "STOP", "run_worker"]
-
 READY = b"ready"
 STOP = b"stop"
 
-# Operations whose exception the caller raises as it is.
-_RAISING_OPERATIONS = (
-    "build",
-    "call",
-    "check_level_options",
-    "check_states",
-    "fetch",
-    "get_state",
-    "set",
-    "set_state",
-    "solve",
-)
+# Operations whose exceptions are faults; the caller raises those of others as they are.
+_FAULT_OPERATIONS = ("reset", "restore", "snapshot", "step", "task")
 
 
 def run_worker(
@@ -100,10 +89,8 @@ def _make_picklable(fault: Fault, operation: str) -> Fault:
     """Return a fault that the parent process can unpickle."""
     if fault.exception is not None:
         fault = fault._replace(traceback=format_traceback(fault.exception))
-    if operation in _RAISING_OPERATIONS:
-        try:
+    if operation not in _FAULT_OPERATIONS:
+        with suppress(Exception):
             pickle.loads(pickle.dumps(fault.exception))
-        except Exception:
-            return fault._replace(exception=None)
-        return fault
+            return fault
     return fault._replace(exception=None)

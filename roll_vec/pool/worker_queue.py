@@ -15,8 +15,6 @@ from roll_vec.errors import RollVecError
 from roll_vec.pool.tasks import Fault, Outcome, Task
 from roll_vec.pool.workers import Workers
 
-__all__ = ["QueuedWorkers", "WorkerQueue"]
-
 
 class WorkerQueue:
     """The outstanding tasks of one worker.

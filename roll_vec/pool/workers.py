@@ -5,8 +5,6 @@ from __future__ import annotations
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import Outcome, Task
 
-__all__ = ["Workers"]
-
 
 class Workers:
     """Run tasks; those of one environment in the order of their submission.

@@ -27,8 +27,7 @@ The files, in reading order:
 - ``sessions.py``: `Sessions` and `Session`, the public classes
 - ``calls.py``: one call of a session, and how its caller waits
 - ``micro_batches.py``: who runs which calls, and when
-- ``env_rows.py``: runs the calls of a batch on an engine
-- ``pool_rows.py``: the same for pools, whose environments step one by one
+- ``env_rows.py``: runs the calls on the engine of a batch
 - ``worker_calls.py``: calls of pools with workers
 """
 

@@ -7,20 +7,14 @@ observations of all environments are built for the step of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space, Text
-from gymnasium.vector.utils import concatenate, create_empty_array
-from numpy.typing import NDArray
 
-from roll_vec.errors import EnvironmentFaultError
 from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.info_parts import InfoParts, add_to_infos, find_part
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.steps import EnvResult, batch_actions
 
 __all__ = ["EnvRows"]
 
@@ -32,12 +26,21 @@ class EnvRows:
     ----------
     envs : RollVectorEnv
         In DISABLED mode.
+
+    Attributes
+    ----------
+    has_workers : bool
+        Whether environments step while nobody waits.
     """
 
     def __init__(self, envs: RollVectorEnv) -> None:
-        self.envs, self.engine = envs, envs.engine
-        # An action of the right form for environments that are not stepped.
-        self._filler = _some_action(envs.single_action_space)
+        self._envs, self._engine = envs, envs.engine
+        self._steps = envs.engine.make_steps()
+        self._active: dict[int, Call] = {}
+        # Also the last environment that fails does so in its own session alone.
+        self._engine.become_part(0)
+        self._steps.serve_single()
+        self.has_workers = self._steps.in_workers
 
     def run(self, calls: Sequence[Call]) -> None:
         """Make each call of a batch, and set its result or its error.
@@ -52,160 +55,106 @@ class EnvRows:
         BaseException
             If the state of the environments is unknown: all must be reset.
         """
-        calls = sorted(calls, key=lambda call: call.row)
-        self._reset([call for call in calls if call.operation == "reset"])
-        self._step([call for call in calls if call.operation == "step"])
+        self.start([call for call in calls if call.operation != "render"])
+        while self._active:
+            self.collect()
+        self.start([call for call in calls if call.operation == "render"])
+
+    def can_start(self, call: Call) -> bool:
+        """Return False while the environment is in a step whose caller has gone."""
+        return call.row not in self._active
+
+    def start(self, calls: Sequence[Call]) -> None:
+        """Start calls; those that have an error or are renderings are done at once.
+
+        No call may be active when a rendering starts.
+        """
         for call in calls:
             if call.operation == "render":
-                _attempt(call, self._render)
-        warn = getattr(self.envs, "_warn_of_faults", None)
-        if warn is not None:
-            warn()
+                self._render(call)
+        steps = [call for call in calls if call.operation == "step"]
+        actions: dict[int, Any] = {}
+        if steps:
+            try:
+                actions = self._check(steps)
+            except Exception:
+                # Each error belongs to the caller of its action.
+                for call in steps:
+                    try:
+                        actions |= self._check([call])
+                    except Exception as error:
+                        call.fail(copy_error(error))
+        resets = {
+            call.row: call.argument for call in calls if call.operation == "reset"
+        }
+        self._active |= {
+            call.row: call for call in calls if call.row in {*actions, *resets}
+        }
+        self._steps.begin(actions, resets)
+
+    def _check(self, calls: Sequence[Call]) -> dict[int, Any]:
+        batch = batch_actions(
+            self._envs.single_action_space, [call.argument for call in calls]
+        )
+        checked = self._engine.check_some(batch, np.zeros(len(calls), np.bool_))
+        return {call.row: action for call, action in zip(calls, checked, strict=True)}
+
+    def collect(self) -> list[Call]:
+        """Wait until some calls are done, or for `wake`; return those that are done."""
+        results = self._steps.poll(None)
+        failed = [row for row, result in results if result.error is not None]
+        if len(failed) > 1:
+            # No environment has moved: the one without a level is by itself.
+            results = [pair for pair in results if pair[1].error is None]
+            for row in failed:
+                self.start([self._active[row]])
+                results += self._steps.poll(None)
+        ended_calls = [self._end(row, result) for row, result in results]
+        self._engine.warn()
+        return ended_calls
+
+    def _end(self, row: int, result: EnvResult) -> Call:
+        call = self._active.pop(row)
+        stamps = {key: values[row] for key, values in self._engine.stamps.items()}
+        info = {**result.info, **stamps} if stamps else result.info
+        if result.error is not None:
+            call.fail(result.error)
+        elif call.operation == "reset":
+            call.succeed((result.observation, info))
+        else:
+            ends = result.terminated, result.truncated
+            call.succeed((result.observation, result.reward, *ends, info))
+        return call
+
+    def _render(self, call: Call) -> None:
+        mode, frame = self._envs.render_mode, None
+        try:
+            if mode is not None or self._engine.has_objects:
+                # A window is for one batch, not for one of its environments.
+                mode = "rgb_array" if mode == "human" else mode
+                (frame,) = self._engine.frames(np.array([call.row]), mode or "")
+        except Exception as error:
+            call.fail(error)
+            return
+        call.succeed(frame)
+
+    @property
+    def active(self) -> list[Call]:
+        """The calls that are started and not done."""
+        return list(self._active.values())
+
+    def wake(self) -> None:
+        """Let `collect`, in another thread, return at once."""
+        self._steps.wake()
 
     def demand_reset(self) -> None:
         """Drop all that was started: every environment is reset next."""
-        self.envs._drop_pending()
-
-    # -------------------------------------------------------------- resets
-
-    def _reset(self, calls: list[Call]) -> None:
-        # Environments that share their options begin together.
-        plain = [call for call in calls if not call.argument[1]]
-        groups = [plain, *([call] for call in calls if call.argument[1])]
-        for group in filter(None, groups):
-            try:
-                self._reset_group(group)
-            except EnvironmentFaultError:
-                raise
-            except Exception as error:
-                if len(group) == 1:
-                    group[0].fail(error)
-                    continue
-                # No environment has moved: the one without a level is by itself.
-                for call in group:
-                    _attempt(call, lambda one: self._reset_group([one]))
-
-    def _reset_group(self, calls: list[Call]) -> None:
-        env_ids = _rows_of(calls)
-        options = calls[0].argument[1]
-        self.engine.reset(env_ids, [call.argument[0] for call in calls], options)
-        new_infos = self.engine.reset_infos(env_ids)
-        infos = add_to_infos(None, env_ids, new_infos, self.envs.num_envs)
-        columns = self._observe(env_ids), _split(infos, env_ids)
-        for call, values in zip(calls, zip(*columns, strict=True), strict=True):
-            call.succeed(values)
+        self._active.clear()
+        self._steps.clear()
+        self._envs._drop_pending()
 
     def first_seed(self, row: int) -> int | None:
-        """Return the seed of a session's first episode, if the caller gives none."""
-        return first_seed(self.envs, row)
-
-    # --------------------------------------------------------------- steps
-
-    def _step(self, calls: list[Call]) -> None:
-        if not calls:
-            return
-        try:
-            actions, skip_mask = self._check(calls)
-        except Exception:
-            # Nothing has moved.  Each error belongs to the caller of its action.
-            calls = [call for call in calls if _attempt(call, self._check_one)]
-            if not calls:
-                return
-            actions, skip_mask = self._check(calls)
-        *results, infos = self.engine.step(actions, skip_mask)
-        rows = _rows_of(calls)
-        columns = (
-            self._observe(rows),
-            *(array[rows].tolist() for array in results),
-            _split(infos, rows),
-        )
-        for call, values in zip(calls, zip(*columns, strict=True), strict=True):
-            call.succeed(values)
-
-    def _check(self, calls: list[Call]) -> tuple[Any, NDArray[np.bool_]]:
-        """Return the actions as the engine takes them, and who is not stepped."""
-        num_envs = self.envs.num_envs
-        actions = [self._filler] * num_envs
-        skip_mask = np.ones(num_envs, np.bool_)
-        for call in calls:
-            actions[call.row] = call.argument
-            skip_mask[call.row] = False
-        batch = batch_actions(self.envs.single_action_space, actions)
-        return self.engine.check_actions(batch, skip_mask), skip_mask
-
-    def _check_one(self, call: Call) -> None:
-        self._check([call])
-
-    def _observe(self, rows: NDArray[np.int64]) -> list[Any]:
-        # A row of a batch would keep the whole batch in memory.
-        return [
-            one.copy() if isinstance(one, np.ndarray) else one
-            for one in self.engine.observe_envs(rows)
-        ]
-
-    # ----------------------------------------------------------- rendering
-
-    def _render(self, call: Call) -> None:
-        mode = self.envs.render_mode
-        frame = None
-        if mode is not None:
-            # A window is for one batch, not for one of its environments.
-            mode = "rgb_array" if mode == "human" else mode
-            (frame,) = self.engine.frames(_rows_of([call]), mode)
-        call.succeed(frame)
-
-
-def _attempt(call: Call, function: Callable[[Call], None]) -> bool:
-    """Call a function with a call; its exception is the error of the call."""
-    try:
-        function(call)
-    except EnvironmentFaultError:
-        raise
-    except Exception as error:
-        call.fail(copy_error(error))
-        return False
-    return True
-
-
-def _some_action(space: Space[Any]) -> Any:
-    """Return an action of a space, always the same."""
-    if isinstance(space, Text):
-        return ""
-    if isinstance(space, Discrete):
-        return int(space.start)
-    return space.sample()
-
-
-def _rows_of(calls: Sequence[Call]) -> NDArray[np.int64]:
-    return np.array([call.row for call in calls], np.int64)
-
-
-def first_seed(envs: RollVectorEnv, row: int) -> int | None:
-    """Return the seed of an environment's first episode, drawn as its batch does."""
-    seeds: list[int | None] = [0] * envs.num_envs
-    seeds[row] = None
-    return envs._draw_missing_seeds(seeds)[row]
-
-
-def batch_actions(space: Space[Any], actions: list[Any]) -> Any:
-    """Return actions of a space as a batch, in the form that engines take."""
-    if isinstance(space, (Discrete, Text)):
-        return actions
-    empty: Any = create_empty_array(space, len(actions))
-    return concatenate(space, actions, empty)
-
-
-def _split(infos: Infos | InfoList | InfoParts, rows: NDArray[np.int64]) -> InfoList:
-    """Return the info of each of some environments, as a single environment has it.
-
-    Parameters
-    ----------
-    infos : dict in Gymnasium's layout, list of n dicts, or InfoParts
-    rows : (m,) int64
-    """
-    if isinstance(infos, InfoParts):
-        pairs = [find_part(infos, row) for row in rows.tolist()]
-        return [_split(part, np.array([row]))[0] for part, row in pairs]
-    if isinstance(infos, list):
-        return [infos[row] for row in rows.tolist()]
-    return split_infos(infos, rows)
+        """Return the seed of an environment's first episode, drawn by its batch."""
+        seeds: list[int | None] = [0] * self._envs.num_envs
+        seeds[row] = None
+        return self._envs._draw_missing_seeds(seeds)[row]

@@ -23,12 +23,10 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.options import check_seconds
-from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.micro_batches import MicroBatches, closed_error
-from roll_vec.sessions.pool_rows import PoolRows
 from roll_vec.sessions.worker_calls import WorkerCalls
 from roll_vec.vector.env import RollVectorEnv
 
@@ -82,18 +80,14 @@ class Sessions:
         if envs.closed:
             message = f"{envs!r} is closed"
             raise ClosedError(message)
-        if getattr(envs.engine, "raises_faults", False):
+        if envs.engine.raises_faults:
             # Such a pool asks for a reset of all environments after the fault of one.
             accepted = "pools with on_error='truncate'"
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
-        self._rows: EnvRows | PoolRows
+        self._rows = EnvRows(envs)
         self._calls: MicroBatches | WorkerCalls
-        if isinstance(envs, PoolVectorEnv):
-            self._rows = PoolRows(envs)
-        else:
-            self._rows = EnvRows(envs)
-        if isinstance(self._rows, PoolRows) and self._rows.has_workers:
+        if self._rows.has_workers:
             self._calls = WorkerCalls(self._rows, self._demand_reset)
         else:
             self._calls = MicroBatches(self._run)

@@ -17,8 +17,8 @@ from roll_vec.sessions.calls import (
     copy_error,
     finish_calls,
 )
+from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.micro_batches import closed_error
-from roll_vec.sessions.pool_rows import PoolRows
 
 __all__ = ["WorkerCalls"]
 
@@ -28,12 +28,12 @@ class WorkerCalls:
 
     Parameters
     ----------
-    rows : PoolRows
+    rows : EnvRows
     demand_reset : callable
         Called if the pool fails as a whole: all environments must be reset.
     """
 
-    def __init__(self, rows: PoolRows, demand_reset: Callable[[], None]) -> None:
+    def __init__(self, rows: EnvRows, demand_reset: Callable[[], None]) -> None:
         self._rows, self._demand_reset = rows, demand_reset
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
@@ -90,8 +90,7 @@ class WorkerCalls:
             if calls is None:
                 return
             try:
-                for call in calls:
-                    self._rows.start(call)
+                self._rows.start(calls)
                 # Errors and pictures do not wait for the steps of others.
                 finish_calls(call for call in calls if call.is_done)
                 ended_calls = self._rows.collect() if self._rows.active else []

@@ -31,7 +31,7 @@ from roll_vec.stacked.text_actions import make_action_parser, text_action_space
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
+from roll_vec.vector.engine import NO_IDS, Engine, StepResult, UnrollResult
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 
@@ -44,7 +44,7 @@ STEPS_AT_ONCE = 1 << 16
 STEP_ROWS_PER_THREAD = 1 << 15
 
 
-class StackedEngine(StackedState):
+class StackedEngine(StackedState, Engine):
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
     A subclass gives `_observation_space`, `_allocate`, `reset`, `advance`, `_kernels`,
@@ -354,7 +354,7 @@ class StackedEngine(StackedState):
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
-        """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`.
+        """Take T steps; see `roll_vec.vector.engine.Engine.unroll`.
 
         Returns None with texts or further infos, and if an action needs an error or a
         warning: in NEXT_STEP mode it may belong to a step that ignores it.

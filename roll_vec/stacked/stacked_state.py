@@ -43,7 +43,7 @@ class StackedState:
         )
 
     def save_point(self) -> EngineState:
-        """Return the state; see `SupportsUnroll.save_point`."""
+        """Return the state; see `Engine.save_point`."""
         return self.get_state()
 
     def go_back(self, point: EngineState) -> None:

@@ -10,8 +10,6 @@ from roll_vec.errors import InvalidOptionError, SlowPatternWarning, warn_caller
 from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, literal_tags
 
-__all__ = ["ACTION_MODES", "TextOptions"]
-
 # Values of `action_mode` of an environment with integer actions.
 ACTION_MODES = ("discrete", "text")
 

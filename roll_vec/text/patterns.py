@@ -17,18 +17,6 @@ from roll_vec.spaces import MAX_TEXT
 if TYPE_CHECKING:
     from roll_vec.text.regex_compiler import PatternProgram
 
-__all__ = [
-    "MAX_REGEX_CHARS",
-    "AnswerMatch",
-    "IdentityMatcher",
-    "Matcher",
-    "TagMatcher",
-    "ThinkAnswerMatcher",
-    "compile_pattern",
-    "literal_tags",
-    "make_matcher",
-]
-
 # Longest text that is searched with Python's `re`.
 MAX_REGEX_CHARS = 1 << 14
 

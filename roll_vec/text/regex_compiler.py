@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels import regex_search as kernels
 
-__all__ = ["PatternProgram", "compile_program", "has_repetition"]
-
 # A limit is needed: a{3} becomes three copies of the instructions of a.
 _MAX_INSTRUCTIONS = 512
 # A search takes 8 bytes for each branch and each character of the text.

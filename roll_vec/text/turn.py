@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from roll_vec.text.action_parser import ActionParser, ParsedBatch
 from roll_vec.text.validation import check_text
 
-__all__ = ["MULTIPLIED_INFOS", "BatchStep", "EnvStep", "step_text", "step_texts"]
-
 # Keys of infos that stacked environments multiply over the actions of a turn.
 MULTIPLIED_INFOS = ("prob",)
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, list_env_ids, shorten
 
-__all__ = ["check_text", "check_texts", "text_hint"]
-
 
 def check_text(action: Any) -> str:
     """Return a text as Python's str.

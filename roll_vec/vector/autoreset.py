@@ -8,6 +8,7 @@ into a batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
+    EnvironmentFaultError,
     InvalidOptionError,
     InvalidOptionTypeError,
     ResetNeededError,
@@ -23,15 +25,16 @@ from roll_vec.errors import (
 )
 from roll_vec.options import check_choice
 from roll_vec.seeding import MAX_COUNT
-from roll_vec.vector.engine import NO_IDS, Engine, SupportsUnroll
+from roll_vec.vector.engine import NO_IDS, Engine
 from roll_vec.vector.episode_statistics import EpisodeStatistics
 from roll_vec.vector.info_parts import (
-    InfoParts,
+    AnyInfos,
     add_to_infos,
     cut_finals,
     finish_infos,
+    stamp_infos,
 )
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.infos import Infos
 from roll_vec.vector.masks import list_rows
 from roll_vec.vector.packed_values import check_numbers
 
@@ -64,13 +67,12 @@ class Point(NamedTuple):
     """A moment of a batch whose engine can go back."""
 
     autoreset: Autoreset
-    engine: SupportsUnroll
     engine_point: Any
     state: dict[str, NDArray[Any]]
 
     def go_back(self) -> None:
         """Undo what engine and autoreset have done since."""
-        self.engine.go_back(self.engine_point)
+        self.autoreset.engine.go_back(self.engine_point)
         env_ids = np.arange(self.autoreset.engine.num_envs)
         self.autoreset.set_state(self.state, env_ids, env_ids)
 
@@ -91,10 +93,10 @@ class Autoreset:
     ----------
     engine : Engine
     mode : AutoresetMode
-    group_size : int or None
-        With an int, the infos of resets have ``group_id``, the number of the group.
     episode_info : bool
         True: infos have ``episode``, return and length of episodes that end.
+    reset_stamps : dict of (num_envs,) arrays
+        Further infos of resets: the value of each environment.
 
     Attributes
     ----------
@@ -112,10 +114,12 @@ class Autoreset:
         self,
         engine: Engine,
         mode: AutoresetMode,
-        group_size: int | None = None,
         episode_info: bool = False,
+        reset_stamps: Mapping[str, NDArray[Any]] = MappingProxyType({}),
     ) -> None:
-        self.engine, self.mode, self.group_size = engine, mode, group_size
+        self.engine, self.mode = engine, mode
+        self._stamps = dict(engine.stamps)
+        self.reset_stamps = {**engine.stamps, **reset_stamps}
         self.statistics = EpisodeStatistics(engine.num_envs) if episode_info else None
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
@@ -183,6 +187,8 @@ class Autoreset:
                 actions, skip_mask, idle_mask, env_ids
             )
             ends = terminations | truncations
+            if self._stamps:
+                infos = stamp_infos(infos, self._stamps, ~skip_mask)
             self.has_ended = (
                 ends if idle_mask is None else ends | (self.has_ended & idle_mask)
             )
@@ -200,15 +206,13 @@ class Autoreset:
                 infos = finish_infos(infos, engine.num_envs)
             if entry:
                 (infos["final_info"] if mode is SAME_STEP else infos).update(entry)
-        except RollVecError:
-            # A missing level or a fault: their pages say what has moved then.
-            self.is_ready = True
+        except RollVecError as error:
+            # A missing level: its page says what has moved then.
+            self.is_ready = not isinstance(error, EnvironmentFaultError)
             raise
         return rewards, terminations, truncations, infos
 
-    def _reset_ended(
-        self, infos: Infos | InfoList | InfoParts, ends: NDArray[np.bool_]
-    ) -> Infos:
+    def _reset_ended(self, infos: AnyInfos, ends: NDArray[np.bool_]) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
         env_ids = list_rows(ends)
         observations = np.empty(self.engine.num_envs, object)  # all None
@@ -225,7 +229,7 @@ class Autoreset:
         return infos
 
     def _add_reset_infos(
-        self, infos: Infos | InfoList | InfoParts | None, env_ids: NDArray[np.int64]
+        self, infos: AnyInfos | None, env_ids: NDArray[np.int64]
     ) -> Infos:
         """Return the infos of a step, or none, with those of some resets."""
         num_envs = self.engine.num_envs
@@ -234,20 +238,41 @@ class Autoreset:
             infos = add_to_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList | InfoParts:
-        """Return `Engine.reset_infos` of some environments, with ``group_id``."""
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> AnyInfos:
+        """Return `Engine.reset_infos` of some environments, with their stamps."""
         infos = self.engine.reset_infos(env_ids)
-        if self.group_size is None:
+        if not self.reset_stamps:
             return infos
-        group_ids = env_ids // self.group_size
-        assert not isinstance(infos, InfoParts)  # they have it already
-        if isinstance(infos, dict):
-            return {**infos, "group_id": group_ids}
-        # It replaces a "group_id" of the environment's own.
-        return [
-            {**info, "group_id": group_id}
-            for info, group_id in zip(infos, group_ids.tolist(), strict=True)
-        ]
+        return stamp_infos(infos, self._take_stamps(env_ids, self.reset_stamps), None)
+
+    def _take_stamps(
+        self, env_ids: NDArray[np.int64], stamps: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        return {name: values[env_ids] for name, values in stamps.items()}
+
+    def stamp(
+        self,
+        infos: AnyInfos,
+        env_ids: NDArray[np.int64],
+        has_reset: NDArray[np.bool_],
+    ) -> Any:
+        """Return infos of some environments with their stamps.
+
+        Parameters
+        ----------
+        infos : list of m dicts
+        env_ids : (m,) int64
+        has_reset : (m,) bool
+            Those whose infos are of a reset; the others' are of a step.
+        """
+        for stamps, mask in (
+            (self._stamps, ~has_reset),
+            (self.reset_stamps, has_reset),
+        ):
+            if stamps:
+                columns = self._take_stamps(env_ids, stamps)
+                infos = stamp_infos(infos, columns, mask)
+        return infos
 
     def demand_reset(self) -> None:
         """Demand a reset of all environments."""
@@ -255,9 +280,10 @@ class Autoreset:
 
     # ---------------------------------------------------------------- snapshots
 
-    def save_point(self, engine: SupportsUnroll) -> Point:
-        """Return the present moment of `engine`, the attribute of this name."""
-        return Point(self, engine, engine.save_point(), self.get_state())
+    def save_point(self) -> Point | None:
+        """Return the present moment; None if the engine cannot go back."""
+        point = self.engine.save_point()
+        return None if point is None else Point(self, point, self.get_state())
 
     @property
     def state_names(self) -> frozenset[str]:

@@ -1,31 +1,32 @@
-"""The interface of engines, which step many environments of one kind together.
+"""The base of engines, which step many environments together.
 
-`RollVectorEnv` works with any engine.  There are two: `roll_vec.stacked.engine` keeps
-the state of all environments in arrays, `roll_vec.pool.engine` runs one Python object
-per environment.
+`RollVectorEnv` works with any engine.  `roll_vec.stacked.engine` keeps the state of all
+environments in arrays, `roll_vec.pool.engine` runs one Python object per environment,
+and `roll_vec.vector.composite` joins the engines of parts.  They differ in nothing but
+these methods and flags: no other code asks which kind an engine is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.vector.info_parts import InfoParts
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.errors import FrozenAttributeError
+from roll_vec.vector.info_parts import AnyInfos
 from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.steps import CalledSteps, Steps
 
 __all__ = [
     "NO_IDS",
     "Engine",
     "EngineState",
     "StepResult",
-    "SupportsUnroll",
     "UnrollResult",
 ]
 
@@ -37,7 +38,7 @@ StepResult: TypeAlias = tuple[
     NDArray[np.float64],
     NDArray[np.bool_],
     NDArray[np.bool_],
-    Infos | InfoList | InfoParts,
+    AnyInfos,
 ]
 """Rewards, terminations, truncations and infos of one step, in new arrays.
 
@@ -77,15 +78,32 @@ class EngineState(NamedTuple):
     """One object per environment, for states that only this process can use."""
 
 
-class Engine(Protocol):
-    """N environments of one kind that are advanced together.
+class Engine:
+    """N environments that are advanced together.
 
     An engine knows nothing of autoreset, groups or closed environments: `Autoreset` and
     `RollVectorEnv` tell it which environments to reset and to step.  Environments have
-    the ids 0 to N - 1.  A method that raises has moved no environment; a pool's engine
-    may have moved some, see `roll_vec.pool.vector.PoolVectorEnv`.
+    the ids 0 to N - 1.  A method that raises has moved no environment; one that
+    `can_fail` may have moved some.
     """
 
+    can_fail: ClassVar[bool] = False
+    """Whether there are objects or processes: calls can fail or be interrupted halfway.
+    """
+    has_objects: ClassVar[bool] = False
+    """Whether all environments are objects, which draw and show themselves."""
+    abandoned_threads: int = 0
+    """Threads that were left to environments that took too long."""
+    needs_full_reset: bool = False
+    """Whether a fault or an interrupt demands a reset of all environments."""
+    raises_faults: bool = False
+    """Whether a fault of one environment is an error of all."""
+    needs_seed: Sequence[bool] | None = None
+    """Whether the first reset of each environment must have a seed; None: all."""
+    stamps: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    """Infos of every step and reset: the value of each environment, (n,)."""
+    group_ids: NDArray[np.int64] | None = None
+    """(n,) the group of each environment, where parts have groups of their own."""
     num_envs: int
     single_observation_space: Space[Any]
     single_action_space: Space[Any]
@@ -95,9 +113,8 @@ class Engine(Protocol):
     """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
 
-    @property
-    def successes(self) -> NDArray[np.bool_]:
-        """(n,) bool: whether the last step of each environment was a success."""
+    successes: NDArray[np.bool_]
+    """(n,) bool: whether the last step of each environment was a success."""
 
     def reset(
         self,
@@ -118,9 +135,11 @@ class Engine(Protocol):
             The argument of `RollVectorEnv.reset` without ``reset_mask``; not to be
             changed.
         """
+        raise NotImplementedError
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Begin the next episode in some environments; as `reset` with seeds None."""
+        raise NotImplementedError
 
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
@@ -135,8 +154,9 @@ class Engine(Protocol):
         UnsupportedError
             If the environments have no level options.
         """
+        raise NotImplementedError
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList | InfoParts:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> AnyInfos:
         """Return the infos of the last resets of some environments.
 
         Returns
@@ -144,6 +164,7 @@ class Engine(Protocol):
         dict of (m,) arrays, list of m dicts, or parts of these
             A dict, a list or parts, as the infos of `step`.
         """
+        raise NotImplementedError
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions in the form that `step` takes.
@@ -154,6 +175,27 @@ class Engine(Protocol):
             If the batch has the wrong shape or dtype, or an environment that is not
             skipped does not accept its action.
         """
+        raise NotImplementedError
+
+    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return m actions of some environments, in the form that `Steps` take.
+
+        Parameters
+        ----------
+        actions : batch of m
+        skip_mask : (m,) bool
+            Environments whose actions are ignored.
+
+        Raises
+        ------
+        InvalidActionError
+        """
+        self.check_actions(actions, skip_mask)
+        return list(actions)
+
+    def make_steps(self) -> Steps:
+        """Return an object that begins steps of some environments."""
+        return CalledSteps(self)
 
     def step(
         self,
@@ -176,6 +218,19 @@ class Engine(Protocol):
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `advance`; ascending.
         """
+        raise NotImplementedError
+
+    def begin_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> None:
+        """Let workers begin with a step; `end_step` must follow."""
+
+    def end_step(
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
+        """Return the results of a step that `begin_step` has begun; see `step`."""
+        return self.step(actions, skip_mask, idle_mask)
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments.
@@ -186,12 +241,19 @@ class Engine(Protocol):
             Written to and returned if the observation is of a kind that allows it.
             None: the batch is new.
         """
+        raise NotImplementedError
+
+    def observe_in_place(self, out: Any) -> Any:
+        """Return a batch of all observations that the next step may write into."""
+        return self.observe(out)
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, as single environments do."""
+        raise NotImplementedError
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a rendered frame of each of some environments, in a render mode."""
+        raise NotImplementedError
 
     def configuration(self) -> dict[str, Any]:
         """Return all keywords that two engines must share to exchange states.
@@ -199,9 +261,11 @@ class Engine(Protocol):
         Strings, numbers, lists and dicts, as `json` writes them.  The number of
         environments, of threads and of workers is not among them.
         """
+        raise NotImplementedError
 
     def get_state(self) -> EngineState:
         """Return the state of all environments, in new arrays."""
+        raise NotImplementedError
 
     def check_state(self, state: EngineState) -> None:
         """Check a state that may have been changed since `get_state` returned it.
@@ -211,6 +275,7 @@ class Engine(Protocol):
         InvalidStateError
             If `set_state` could not take it; names the array and its problem.
         """
+        raise NotImplementedError
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -224,6 +289,7 @@ class Engine(Protocol):
         rows, env_ids : (m,) int64
             The ids ascending, each at most once.
         """
+        raise NotImplementedError
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return a solution of each of some environments, from where it stands.
@@ -239,9 +305,12 @@ class Engine(Protocol):
         list of m
             Actions, (k,) int64, or k texts; None where there is no solution.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """End threads, processes and connections of the engine; may be called twice."""
+
+    # --------------------------------------------------------- attributes
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each single environment.
@@ -251,17 +320,97 @@ class Engine(Protocol):
         AttributeError
             If it has no such attribute that can be read without a side effect.
         """
+        raise NotImplementedError
 
+    def find_attribute(
+        self, name: str, known: Mapping[str, Sequence[Any]]
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, also one that the batch has.
 
-@runtime_checkable
-class SupportsUnroll(Protocol):
-    """Optional interface of engines: many steps in one call.
+        Parameters
+        ----------
+        name : str
+        known : mapping from name to n values
+            Attributes of environments that are no objects, such as their seeds.
+        """
+        return tuple(known[name]) if name in known else self.get_attribute(name)
 
-    If a reset or unroll of such an engine raises, `go_back` undoes it.
-    """
+    def call(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Mapping[str, Sequence[Any]],
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it is a method."""
+        values = self.find_attribute(name, known)
+        if not all(callable(value) for value in values):
+            return values
+        return tuple(value(*args, **kwargs) for value in values)
+
+    def set_attribute(self, name: str, values: Sequence[Any]) -> None:  # noqa: ARG002
+        """Set an attribute of each environment, also of objects that replace it.
+
+        Raises
+        ------
+        FrozenAttributeError
+            If environments are no objects.
+        """
+        advice = (
+            "make a new environment, for instance "
+            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
+        )
+        if name.startswith("np_random"):
+            advice = "reset(seed=...) starts other streams"
+        message = f"{name} cannot be set: {advice}"
+        raise FrozenAttributeError(message)
+
+    @property
+    def snapshot_id(self) -> str:
+        """The name of the environments in snapshots, where they have no id."""
+        return type(self).__name__
+
+    # ------------------------------------------------- faults and interrupts
+
+    def become_part(
+        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Note that the engine is a part of a larger batch, from this environment on.
+
+        Its warnings count environments as the larger batch does, and it does not raise
+        if none of its environments can be reset: others may.
+
+        Parameters
+        ----------
+        first_env_id : int
+        transmit : callable or None
+            Raises the error that a result would meet on its way to the larger batch:
+            a fault of its environment.
+        """
+
+    @property
+    def failed_resets(self) -> dict[int, str]:
+        """The environments whose last reset has failed, and the errors."""
+        return {}
+
+    def demand_reset(self) -> None:
+        """Drop everything that was started; all environments must be reset."""
+
+    def warn(self) -> None:
+        """Give the warnings that were kept; a filter may raise."""
+
+    def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Return the faults of each environment, (n,), and of each kind."""
+        return np.zeros(self.num_envs, np.int64), {}
+
+    # --------------------------------------------------------- many steps
 
     def save_point(self) -> Any:
-        """Return a point in time that `go_back` can go back to."""
+        """Return a point in time for `go_back`; None if there is no way back.
+
+        Where there is one, `go_back` undoes a reset or an unroll that raises.
+        """
+        return None
 
     def go_back(self, point: Any) -> None:
         """Undo everything since a point of `save_point`."""

@@ -13,43 +13,38 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Text
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
-    ClosedError,
+    EnvironmentFaultError,
     InvalidOptionError,
     ResetNeededError,
     RollVecError,
-    list_env_ids,
 )
 from roll_vec.options import check_bool, check_int, parse_options, takes_keywords_of
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
-from roll_vec.vector.action_sampling import BatchActionSampling
-from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
+    NEXT_STEP,
     Autoreset,
+    describe_ended,
     final_obs,
     parse_autoreset_mode,
     parse_reset_mask,
 )
-from roll_vec.vector.calls import ALL_NEED_RESET, check_caller, one_at_a_time
-from roll_vec.vector.engine import Engine, SupportsUnroll
+from roll_vec.vector.calls import check_caller, one_at_a_time
+from roll_vec.vector.engine import Engine
+from roll_vec.vector.exchange import Exchange, StepBatch
 from roll_vec.vector.idle_actions import drop_idle_integers
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.levels import BatchLevels
 from roll_vec.vector.masks import parse_mask
 from roll_vec.vector.rollout import Rollout
-from roll_vec.vector.send_recv import BatchSendRecv, PendingActions
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 
 __all__ = ["BatchOptions", "RollVectorEnv"]
-
-# The window of human mode shows so many environments, the first ones.
-_BOARDS_IN_WINDOW = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,14 +95,7 @@ class BatchOptions:
 
 
 # skrl looks for VectorEnv among the direct bases.
-class RollVectorEnv(
-    BatchSendRecv,
-    BatchAttributes,
-    BatchLevels,
-    BatchSnapshots,
-    BatchActionSampling,
-    VectorEnv[Any, Any, Any],
-):
+class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
     `gymnasium.make_vec` and `roll_vec.make_vec` make it.
@@ -135,6 +123,14 @@ class RollVectorEnv(
         options = parse_options(BatchOptions, keywords)
         self._process_id = os.getpid()
         self.engine = engine
+        try:
+            self._set_up(engine, options)
+        except BaseException:
+            engine.close()
+            raise
+        self.closed = False
+
+    def _set_up(self, engine: Engine, options: BatchOptions) -> None:
         self.num_envs = engine.num_envs
         if self.num_envs % options.group_size:
             divisor = f"a divisor of num_envs={self.num_envs}"
@@ -151,20 +147,20 @@ class RollVectorEnv(
         self.render_mode = engine.render_mode
         self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = None
+        group_ids = engine.group_ids
+        if group_ids is None:
+            group_ids = np.arange(self.num_envs) // options.group_size
+        self._group_ids = group_ids
         self._autoreset = Autoreset(
             engine,
             options.autoreset_mode,
-            options.group_size if options.group_id_info else None,
             options.episode_info,
+            {"group_id": group_ids} if options.group_id_info else {},
         )
-        self._pending_actions = PendingActions(
-            self.num_envs, isinstance(engine.single_action_space, Text)
-        )
+        self._exchange = Exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
-        self._observations: Any = None
-        self._window: Any = None
-        self.closed = False
+        self._observations = self._window = None
 
     def __del__(self) -> None:
         """Close nothing, as in Gymnasium from 1.3 on.
@@ -235,19 +231,21 @@ class RollVectorEnv(
         if not self._is_started:
             seeds = self._draw_missing_seeds(seeds)
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
-        autoreset, point = self._autoreset, None
-        was_ready = autoreset.is_ready
         self._drop_leftovers()
-        if mask is None and isinstance(self.engine, SupportsUnroll):
-            point = autoreset.save_point(self.engine)
+        autoreset, was_ready = self._autoreset, self._autoreset.is_ready
+        point = autoreset.save_point() if mask is None else None
         try:
             autoreset.is_ready = False
-            infos = autoreset.reset(env_ids, seeds, options)
+            with self._interruptible():
+                infos = autoreset.reset(env_ids, seeds, options)
         except BaseException as error:
             if point is not None:
                 point.go_back()
-            if point is not None or isinstance(error, RollVecError):
                 autoreset.is_ready = was_ready
+            elif isinstance(error, RollVecError):
+                autoreset.is_ready = was_ready and not isinstance(
+                    error, EnvironmentFaultError
+                )
             raise
         # Observations need the memory.
         del point
@@ -256,15 +254,32 @@ class RollVectorEnv(
         observations = self._observe()
         self._show_window()
         autoreset.is_ready = True
+        self.engine.warn()
         return observations, infos
 
     def _expand_seeds(self, seed: Any) -> list[int | None]:
-        """Return the seed of each environment; see `expand_seeds`."""
-        return expand_seeds(seed, self.num_envs, self.group_size)
+        """Return the seed of each environment; an int s is s + group of each."""
+        if not isinstance(seed, (int, np.integer)):
+            return expand_seeds(seed, self.num_envs)
+        by_group = expand_seeds(seed, int(self._group_ids[-1]) + 1)
+        return [by_group[group_id] for group_id in self._group_ids.tolist()]
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
-        """Replace each None, of the first reset, by a seed of the operating system."""
-        return draw_missing_seeds(seeds, self.group_size)
+        """Replace each None, of the first reset, by a seed of the operating system.
+
+        Objects that need no seed, and are in no group, are reset as the caller asked.
+        """
+        drawn = draw_missing_seeds(seeds, self._group_ids.tolist())
+        needs_seed = self.engine.needs_seed
+        if needs_seed is None:
+            return drawn
+        is_shared = np.bincount(self._group_ids)[self._group_ids] > 1
+        return [
+            new_seed if seed is not None or needs or shared else None
+            for seed, new_seed, needs, shared in zip(
+                seeds, drawn, needs_seed, is_shared.tolist(), strict=True
+            )
+        ]
 
     # -------------------------------------------------------------- step
 
@@ -326,9 +341,10 @@ class RollVectorEnv(
         try:
             autoreset = self._autoreset
             # Calls of the checks alone would take 5 % of a step of one environment.
-            if self.closed or not autoreset.is_ready:
+            engine = self.engine
+            if self.closed or not autoreset.is_ready or engine.needs_full_reset:
                 self._check_started("the first step")
-            if self._pending_actions.count:
+            if self._exchange.busy:
                 self._check_idle("step")
             if mask is not None:
                 mask = parse_mask(mask, self.num_envs)
@@ -338,9 +354,91 @@ class RollVectorEnv(
             observations = self._observe()
             self._show_window()
             autoreset.is_ready = True
+            if engine.can_fail:
+                engine.warn()
             return observations, rewards, terminations, truncations, infos
         finally:
             self._caller = outer
+
+    @one_at_a_time
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Give some environments their actions; `recv` returns the results.
+
+        Objects in workers step at once.  An array environment steps when `recv` is
+        called, together with all others that have an action by then.
+
+        Parameters
+        ----------
+        actions : batch of m
+            As for `step`.
+        env_ids : sequence of m int
+            Different environments, none of them with a result that was not received.
+            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+
+        Raises
+        ------
+        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
+            Nothing has moved then.
+        ClosedError
+        """
+        self._check_started("the first action")
+        checked_ids = self._exchange.check_env_ids(env_ids)
+        has_ended = self._autoreset.has_ended[checked_ids]
+        if self.autoreset_mode is not NEXT_STEP and has_ended.any():
+            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
+        with self._interruptible():
+            self._exchange.send(checked_ids, actions, has_ended)
+
+    @one_at_a_time
+    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
+        """Return the results of environments that actions were sent to.
+
+        In SAME_STEP mode an environment whose episode ends is ready after its reset.
+
+        Parameters
+        ----------
+        min_envs : int or None
+            Wait for so many environments; None: for all.  All that are ready are
+            returned, array environments always.
+        timeout : float or None
+            Seconds after which fewer, or none, are returned; None or infinity: no
+            limit.  Array environments do not wait.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
+            ascending.
+
+        Raises
+        ------
+        InvalidOptionError
+            If fewer than ``min_envs`` results are outstanding.
+        LevelGenerationError
+            As `step`.  The actions are forgotten.
+        EnvironmentFaultError
+            As `step`.
+        ClosedError
+        """
+        self._check_open()
+        self._check_ready()
+        counts = self._exchange.check_counts(min_envs, timeout)
+        autoreset = self._autoreset
+        with self._interruptible():
+            autoreset.is_ready = False
+            try:
+                self._exchange.wait(*counts)
+            except EnvironmentFaultError:
+                self._demand_reset()
+                raise
+            # Before results are received: a warning filter can raise.
+            autoreset.is_ready = True
+            self.engine.warn()
+            autoreset.is_ready = False
+            batch = self._exchange.receive()
+            self._show_window()
+            autoreset.is_ready = True
+        return batch
 
     @one_at_a_time
     def unroll(
@@ -406,116 +504,26 @@ class RollVectorEnv(
         step_by_step = self.render_mode == "human"
         return unroller.run(actions, num_steps, out, step_by_step)
 
-    def _observe(self) -> Any:
-        if self.copy:
-            return self.engine.observe()
-        self._observations = self.engine.observe(self._observations)
-        return self._observations
-
     def final_obs(self, observations: Any, infos: Infos) -> Any:
         """Return the batch of true next observations; see the function `final_obs`."""
         return final_obs(observations, infos)
 
-    # ---------------------------------------------------- render, close
-
-    def render(self) -> tuple[Any, ...] | None:
-        """Return a frame of each environment, as ``render_mode`` says.
-
-        Returns
-        -------
-        tuple of num_envs, or None
-            (H, W, 3) uint8 arrays, or strings; None in ``human`` mode, which shows
-            the first environments in a window, and without a render mode.
-        """
-        if self.render_mode != "human":
-            return self.render_envs(range(self.num_envs))
-        self.render_envs(range(0))  # raises if there is nothing to show
-        self._show_window()
-        return None
-
-    @one_at_a_time
-    def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
-        """Return a frame of some environments, as `render` does of all."""
-        self._check_started("they are rendered")
-        if self.render_mode is None:
-            return None
-        # `render` returns None in human mode; this method returns the window's boards.
-        mode = "rgb_array" if self.render_mode == "human" else self.render_mode
-        return self.engine.frames(np.asarray(indices, np.int64), mode)
-
-    def _show_window(self) -> None:
-        """Show the first environments in a window, in human mode."""
-        if self.render_mode != "human":
-            return
-        from roll_vec.render.mosaic import mosaic
-        from roll_vec.render.window import Window
-
-        count = min(self.num_envs, _BOARDS_IN_WINDOW)
-        if self._window is None:
-            title = "roll_vec"
-            if count < self.num_envs:
-                title += f": {count} of {self.num_envs:,}"
-            self._window = Window(title)
-        frames = self.engine.frames(np.arange(count), "rgb_array")
-        self._window.show(mosaic(frames), self.metadata["render_fps"])
+    # ------------------------------------------------------------- close
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the engine, and the window if there is one."""
+        """Close the engine, and the window if there is one.
+
+        Workers that stay busy are killed or abandoned.
+        """
         if self._window is not None:
             self._window.close()
             self._window = None
+        self._exchange.clear()
         self.engine.close()
-
-    def _check_open(self) -> None:
-        if self.closed:
-            message = f"{self!r} is closed"
-            raise ClosedError(message)
-
-    def _check_started(self, use: str) -> None:
-        """Check that the batch is open, was reset before this use, and is ready."""
-        self._check_open()
-        if not self._is_started:
-            message = f"the environments must be reset before {use}"
-            raise ResetNeededError(message)
-        self._check_ready()
-
-    def _check_others(
-        self, env_ids: NDArray[np.int64], call: str, mask_name: str
-    ) -> None:
-        """Check that a call may leave out all but some environments by its mask."""
-        if len(env_ids) == self.num_envs:
-            return
-        if not self._is_started:
-            others = np.setdiff1d(np.arange(self.num_envs), env_ids)
-            message = (
-                f"environments {list_env_ids(others)} were never reset: {call} cannot "
-                f"leave any out by {mask_name}"
-            )
-            raise ResetNeededError(message)
-        self._check_ready()
-
-    def _check_ready(self) -> None:
-        """Check that no interrupted call, and no fault, demands a full reset."""
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-
-    def _needs_full_reset(self) -> bool:
-        """Return whether an interrupted call, or a fault, demands a full reset."""
-        return self._is_started and not self._autoreset.is_ready
-
-    def _drop_leftovers(self) -> None:
-        """Drop what a call may have left behind that was interrupted, or had a fault.
-
-        Ctrl-C may have come again before that call could drop it.
-        """
-        if not self._autoreset.is_ready or self._needs_full_reset():
-            self._drop_pending()
-
-    def _drop_pending(self) -> None:
-        """Drop all actions and tasks whose results were not received."""
-        self._pending_actions.clear()
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
+        if self.engine.can_fail:
+            self._check_idle("pickle")
         # A window belongs to its process, a call to its thread.
         return {**self.__dict__, "_window": None, "_caller": 0}

@@ -8,11 +8,10 @@ the keys of all, with masks that say which environments have them.
 
 from __future__ import annotations
 
-import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +27,13 @@ from roll_vec.vector.infos import (
 )
 
 __all__ = [
+    "AnyInfos",
     "InfoParts",
     "add_to_infos",
     "cut_finals",
-    "find_part",
     "finish_infos",
     "list_infos",
+    "stamp_infos",
 ]
 
 
@@ -83,12 +83,16 @@ class InfoParts:
             if start < stop:
                 size = self.starts[k + 1] - self.starts[k]
                 ids = env_ids[start:stop] - self.starts[k]
-                self.parts[k] = add_infos(self.parts[k], ids, values.parts[k], size)
+                part, new = self.parts[k], values.parts[k]
+                if isinstance(part, list) or isinstance(new, list):
+                    # An engine elsewhere may have lost its environments meanwhile.
+                    part, new = list_infos(part, size), list_infos(new, len(ids))
+                self.parts[k] = add_infos(part, ids, new, size)
 
     def cut_final(self, has_ended: NDArray[np.bool_]) -> Infos:
         """Move the entries of ended environments out; see `cut_final_infos`."""
         finals: list[Infos | InfoList] = []
-        for part, (start, stop) in self._bounds():
+        for part, (start, stop) in self.bounds():
             if isinstance(part, list):
                 ended = has_ended[start:stop].nonzero()[0].tolist()
                 last: InfoList = [{} for _ in part]
@@ -105,29 +109,34 @@ class InfoParts:
         merged: Infos = {}
         # Lists first, and all together: their values then decide the dtypes as they do
         # in a pool of all these environments.
-        lists = [pair for pair in self._bounds() if isinstance(pair[0], list)]
+        lists = [pair for pair in self.bounds() if isinstance(pair[0], list)]
         infos: Any = list(itertools.chain.from_iterable(part for part, _ in lists))
         layout, first = stack_infos(infos, None, len(infos)), 0
         for part, (start, stop) in lists:
             rows = slice(first, first + len(part))
             _write(merged, layout, rows, slice(start, stop), num_envs)
             first = rows.stop
-        for part, (start, stop) in self._bounds():
+        for part, (start, stop) in self.bounds():
             if isinstance(part, dict):
                 rows = slice(0, stop - start)
                 _write(merged, part, rows, slice(start, stop), num_envs)
         return merged
 
-    def _bounds(self) -> Iterable[tuple[Infos | InfoList, tuple[int, int]]]:
+    def bounds(self) -> Iterable[tuple[Infos | InfoList, tuple[int, int]]]:
+        """Return each part, with its start and stop."""
         return zip(self.parts, itertools.pairwise(self.starts), strict=True)
 
 
+AnyInfos: TypeAlias = Infos | InfoList | InfoParts
+"""Infos in any form: a layout, a list, or parts of these."""
+
+
 def add_to_infos(
-    infos: Infos | InfoList | InfoParts | None,
+    infos: AnyInfos | None,
     env_ids: NDArray[np.int64],
-    values: Infos | InfoList | InfoParts,
+    values: AnyInfos,
     num_envs: int,
-) -> Infos | InfoList | InfoParts:
+) -> AnyInfos:
     """Write the infos of some environments into those of a batch, and return these.
 
     Parameters
@@ -150,26 +159,54 @@ def add_to_infos(
     return add_infos(infos, env_ids, values, num_envs)
 
 
-def cut_finals(
-    infos: Infos | InfoList | InfoParts, has_ended: NDArray[np.bool_]
-) -> Infos:
+def cut_finals(infos: AnyInfos, has_ended: NDArray[np.bool_]) -> Infos:
     """Move the entries of ended environments out; see `cut_final_infos`."""
     if isinstance(infos, InfoParts):
         return infos.cut_final(has_ended)
     return cut_final_infos(infos, has_ended)
 
 
-def find_part(
-    infos: Infos | InfoList | InfoParts, index: int
-) -> tuple[Infos | InfoList, int]:
-    """Return the part of infos that has an environment, and its index there."""
-    if not isinstance(infos, InfoParts):
-        return infos, index
-    part = bisect.bisect_right(infos.starts, index) - 1
-    return infos.parts[part], index - infos.starts[part]
+def stamp_infos(
+    infos: AnyInfos,
+    columns: Mapping[str, NDArray[Any]],
+    mask: NDArray[np.bool_] | None,
+) -> AnyInfos:
+    """Return infos with further keys, which replace those of the environments.
+
+    Parameters
+    ----------
+    infos : dict, list or InfoParts
+        Of m environments; not changed.
+    columns : mapping from key to (m,) array
+    mask : (m,) bool, or None
+        The environments that get the keys; None: all, in a dict without masks.
+    """
+    if isinstance(infos, InfoParts):
+        parts: list[Any] = []
+        for part, (start, stop) in infos.bounds():
+            own = {key: values[start:stop] for key, values in columns.items()}
+            own_mask = None if mask is None else mask[start:stop]
+            parts.append(stamp_infos(part, own, own_mask) if start < stop else part)
+        return InfoParts(infos.starts, parts, infos.batch_starts)
+    if isinstance(infos, list):
+        lists = [values.tolist() for values in columns.values()]
+        has_keys = [True] * len(infos) if mask is None else mask.tolist()
+        return [
+            {**info, **dict(zip(columns, values, strict=True))} if has else info
+            for info, has, *values in zip(infos, has_keys, *lists, strict=True)
+        ]
+    if mask is None:
+        return {**infos, **columns}
+    if not np.count_nonzero(mask):
+        return infos
+    infos = dict(infos)
+    for key, values in columns.items():
+        infos[key] = blank_array(values.shape, values.dtype)
+        infos[key][mask], infos[f"_{key}"] = values[mask], mask.copy()
+    return infos
 
 
-def finish_infos(infos: Infos | InfoList | InfoParts, num_envs: int) -> Infos:
+def finish_infos(infos: AnyInfos, num_envs: int) -> Infos:
     """Return infos of any form as a layout."""
     if isinstance(infos, InfoParts):
         return infos.merge()
@@ -195,11 +232,11 @@ def _write(
             continue  # a mask
         mask, present = part[mask_name][rows], merged.get(key)
         if present is None:
-            merged[mask_name] = np.zeros(num_envs, np.bool_)
             present = {}
             if not isinstance(value, dict):
                 present = blank_array((num_envs, *value.shape[1:]), value.dtype)
             merged[key] = present
+            merged[mask_name] = np.zeros(num_envs, np.bool_)
         if isinstance(value, dict) and isinstance(present, dict):
             _write(present, value, rows, env_ids, num_envs)
         elif _is_like(value, present):
@@ -239,15 +276,20 @@ def _list_entries(values: NDArray[Any]) -> list[Any]:
     return list(values)
 
 
-def list_infos(infos: Infos | InfoList, num_envs: int) -> InfoList:
+def list_infos(infos: AnyInfos, num_envs: int) -> InfoList:
     """Return one dict an environment; `stack_infos` makes the same arrays of them.
 
     Parameters
     ----------
-    infos : dict of arrays, or list of dicts
+    infos : dict of arrays, list of dicts, or InfoParts
         With masks, or without: all environments have the keys then.
     num_envs : int
     """
+    if isinstance(infos, InfoParts):
+        lists = [
+            list_infos(part, stop - start) for part, (start, stop) in infos.bounds()
+        ]
+        return list(itertools.chain.from_iterable(lists))
     if isinstance(infos, list):
         return infos
     result: InfoList = [{} for _ in range(num_envs)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,18 +97,14 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
     num_envs : int
     """
     owners: Any = range(num_envs) if env_ids is None else env_ids
-    # Methods of dict itself: a subclass can hide its own behind entries.
-    keys = dict.keys(infos[0]) if infos else ()
-    columns: dict[str, tuple[list[Any], Any]] = {}
-    if all(map(keys.__eq__, map(dict.keys, infos))):
+    columns: dict[str, tuple[Any, Any]] = {}
+    if set(map(type, infos)) == {dict} and len(set(map(tuple, infos))) == 1:
         # The usual case, without a Python loop over the environments.
-        if set(map(type, infos)) <= {dict}:
-            columns = {k: (list(map(itemgetter(k), infos)), owners) for k in keys}
-        else:
-            get = dict.__getitem__
-            columns = {k: ([get(info, k) for info in infos], owners) for k in keys}
+        rows = zip(*map(dict.values, infos), strict=True)
+        columns = {key: (one, owners) for key, one in zip(infos[0], rows, strict=True)}
     else:
         for env_id, info in zip(owners, infos, strict=True):
+            # The method of dict itself: a subclass can hide its own behind entries.
             for key, value in dict.items(info):
                 values, ids = columns.setdefault(key, ([], []))
                 values.append(value)
@@ -195,18 +190,15 @@ def _check_stackable(info: dict[Any, Any]) -> None:
     raise ValueError(message)
 
 
-def stack_values(values: list[Any], env_ids: Sequence[int], num_envs: int) -> Any:
+def stack_values(values: Any, env_ids: Sequence[int], num_envs: int) -> Any:
     """Return the array, or the nested layout, of one key's values."""
     types = set(map(type, values))
     if all(issubclass(kind, dict) for kind in types):
-        return stack_infos(values, env_ids, num_envs)
+        return stack_infos(list(values), env_ids, num_envs)
     dtype, shape = _common(values, types)
     if dtype is object:
-        stacked = blank_array(num_envs, object)
-        # One by one: numpy would unpack sequences of equal length.
-        for env_id, value in zip(env_ids, values, strict=True):
-            stacked[env_id] = value
-        return stacked
+        # Not from the values themselves: numpy would unpack sequences of equal length.
+        values = np.fromiter(values, object, len(values))
     if len(values) == num_envs:
         return np.array(values, dtype)
     stacked = blank_array((num_envs, *shape), dtype)
@@ -214,7 +206,7 @@ def stack_values(values: list[Any], env_ids: Sequence[int], num_envs: int) -> An
     return stacked
 
 
-def _common(values: list[Any], types: set[type]) -> tuple[Any, tuple[int, ...]]:
+def _common(values: Any, types: set[type]) -> tuple[Any, tuple[int, ...]]:
     """Return the dtype and the shape that hold all values without a loss."""
     if len(types) == 1:
         (kind,) = types
@@ -265,11 +257,11 @@ def add_infos(
     assert isinstance(values, dict)
     for key, value in values.items():
         if key not in infos:
-            infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
             infos[key] = {}
             if not isinstance(value, dict):
                 shape = num_envs, *value.shape[1:]
                 infos[key] = blank_array(shape, value.dtype)
+            infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
         if isinstance(value, dict):
             add_infos(infos[key], env_ids, value, num_envs)
         else:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.options import check_choice
+from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.calls import one_at_a_time
-from roll_vec.vector.engine import Engine
 from roll_vec.vector.masks import check_mask
 
 __all__ = ["OBJECTIVES", "BatchLevels"]
@@ -18,10 +17,8 @@ __all__ = ["OBJECTIVES", "BatchLevels"]
 OBJECTIVES = ("moves", "pushes")
 
 
-class BatchLevels(VectorEnv[Any, Any, Any]):
+class BatchLevels(BatchAttributes):
     """Base of `roll_vec.vector.env.RollVectorEnv`: `solve`, `set_level_options`."""
-
-    engine: Engine
 
     @one_at_a_time
     def solve(
@@ -65,7 +62,8 @@ class BatchLevels(VectorEnv[Any, Any, Any]):
         check_choice("objective", objective, OBJECTIVES)
         env_ids = check_mask(mask, self.num_envs)
         solutions: list[Any] = [None] * self.num_envs
-        results = self.engine.solve(env_ids, objective)
+        with self._interruptible():
+            results = self.engine.solve(env_ids, objective)
         for env_id, solution in zip(env_ids.tolist(), results, strict=True):
             solutions[env_id] = solution
         return tuple(solutions)
@@ -102,12 +100,5 @@ class BatchLevels(VectorEnv[Any, Any, Any]):
         """
         self._check_idle("set_level_options")
         env_ids = check_mask(mask, self.num_envs)
-        self.engine.set_level_options(env_ids, level_options)
-
-    # --------------------------------------------- methods of RollVectorEnv
-
-    def _check_idle(self, name: str) -> None:
-        raise NotImplementedError
-
-    def _check_started(self, use: str) -> None:
-        raise NotImplementedError
+        with self._interruptible():
+            self.engine.set_level_options(env_ids, level_options)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector.utils import create_empty_array
+from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
@@ -16,12 +16,12 @@ from roll_vec.vector.infos import EXACT, Infos, blank_array
 
 __all__ = [
     "Rollout",
+    "batch_observations",
     "check_out",
     "observation_at",
     "replace_observations",
     "stack_batches",
     "stack_infos_in_time",
-    "take_observations",
 ]
 
 
@@ -113,21 +113,12 @@ def replace_observations(
     return new if isinstance(new, np.ndarray) else tuple(new)
 
 
-def take_observations(
-    space: spaces.Space[Any], batch: Any, env_ids: NDArray[np.int64]
-) -> Any:
-    """Return the observations of some environments as a batch of the space."""
-    if isinstance(space, spaces.Dict):
-        parts = space.spaces.items()
-        return {
-            key: take_observations(each, batch[key], env_ids) for key, each in parts
-        }
-    if isinstance(space, spaces.Tuple):
-        pairs = zip(space.spaces, batch, strict=True)
-        return tuple(take_observations(each, part, env_ids) for each, part in pairs)
-    if isinstance(batch, np.ndarray):
-        return batch[env_ids]
-    return tuple(batch[env_id] for env_id in env_ids.tolist())
+def batch_observations(space: spaces.Space[Any], observations: Sequence[Any]) -> Any:
+    """Return a new batch of observations of a space."""
+    empty: Any = create_empty_array(space, len(observations))
+    if not observations:
+        return empty
+    return concatenate(space, observations, empty)
 
 
 def observation_at(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
-from roll_vec.vector.autoreset import Autoreset
+from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.calls import one_at_a_time
-from roll_vec.vector.engine import Engine
 from roll_vec.vector.masks import check_mask
 from roll_vec.vector.state import (
     VectorState,
@@ -27,17 +25,10 @@ from roll_vec.vector.stream_seeds import StreamSeeds
 __all__ = ["BatchSnapshots"]
 
 
-class BatchSnapshots(VectorEnv[Any, Any, Any]):
+class BatchSnapshots(BatchActionSampling):
     """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""
 
-    engine: Engine
-    _autoreset: Autoreset
-    _seeds: StreamSeeds
-    _is_started: bool
     _cached_configuration: tuple[dict[str, Any], str] | None = None
-    group_size: int
-    group_id_info: bool
-    episode_info: bool
 
     @one_at_a_time
     def get_state(self) -> VectorState:
@@ -47,15 +38,28 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         seeds and random numbers, elapsed steps, ended episodes that a step or a reset
         will begin anew.
 
+        The state of an object is what its own `get_state` returns.  An object without
+        one is pickled; one that cannot be pickled is copied, for this process alone.
+        Counts of faults, and attributes of `set_attr`, are no part of a snapshot,
+        unless an object itself is pickled or copied.  There is no time limit.
+
         Raises
         ------
+        UnsupportedError
+            Names an environment that allows none of these.
+        PendingResultsError
+            If results were not received.
         ResetNeededError
-            Before the first reset.
+            Before the first reset, or if a fault demands one.
+        EnvironmentFaultError
+            If a worker died, or a shard or its episodes are lost.  An exception of an
+            environment is raised as it is.
         ClosedError
         """
         self._check_idle("get_state")
         self._check_started("get_state")
-        state = self.engine.get_state()
+        with self._interruptible():
+            state = self.engine.get_state()
         own = {"seeds": self._seeds.digits, **self._autoreset.get_state()}
         return VectorState.of_batch(
             self._snapshot_id(),
@@ -74,6 +78,9 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     ) -> Any:
         """Go back to a snapshot; what follows equals to the bit what followed it then.
+
+        Objects with a method `set_state` stay the same objects, others are replaced.
+        With different environments in a batch each goes to rows of its like.
 
         Parameters
         ----------
@@ -100,6 +107,12 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
             If ``mask`` or ``rows`` do not fit.  No environment has moved then.
         ResetNeededError
             If a mask leaves out environments that were never reset, or must be.
+        PendingResultsError
+            If results were not received.
+        EnvironmentFaultError
+            If `set_state` of environments fails, a worker dies, or a shard is lost.
+            The others have moved then, and every environment must be reset, or set
+            without a mask.
         ClosedError
         """
         self._check_idle("set_state")
@@ -111,7 +124,8 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)
-            self.engine.check_state(engine_state)
+            with self._interruptible():
+                self.engine.check_state(engine_state)
             state._valid_for = digest
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
@@ -120,7 +134,8 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         was_ready = autoreset.is_ready
         try:
             autoreset.is_ready = False
-            self.engine.set_state(engine_state, indices, env_ids)
+            with self._interruptible():
+                self.engine.set_state(engine_state, indices, env_ids)
         except InvalidStateError:
             autoreset.is_ready = was_ready  # nothing has moved
             raise
@@ -149,8 +164,8 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         return self._cached_configuration
 
     def _snapshot_id(self) -> str:
-        """Return the id of the environments, or the class of the engine."""
-        return self.spec.id if self.spec is not None else type(self.engine).__name__
+        """Return the id of the environments, or the name of the engine."""
+        return self.spec.id if self.spec is not None else self.engine.snapshot_id
 
     def _check_state_rows(self, state: VectorState, rows: Any) -> NDArray[np.int64]:
         """Return the row of a snapshot for each environment."""
@@ -180,25 +195,3 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
                 raise InvalidStateError.of_array(name, accepted, array.shape)
         self._autoreset.check_state(arrays)
         StreamSeeds.check(arrays)
-
-    # --------------------------------------------- methods of RollVectorEnv
-
-    def _check_idle(self, name: str) -> None:
-        raise NotImplementedError
-
-    def _check_started(self, use: str) -> None:
-        raise NotImplementedError
-
-    def _check_others(
-        self, env_ids: NDArray[np.int64], call: str, mask_name: str
-    ) -> None:
-        raise NotImplementedError
-
-    def _drop_leftovers(self) -> None:
-        raise NotImplementedError
-
-    def _observe(self) -> Any:
-        raise NotImplementedError
-
-    def _show_window(self) -> None:
-        raise NotImplementedError

@@ -1,6 +1,6 @@
 """Unrolls: many steps in one call of `RollVectorEnv.unroll`.
 
-An engine that `SupportsUnroll` takes all steps in one call.  Otherwise the steps are
+An engine with a way back may take all steps in one call.  Otherwise the steps are
 taken one by one and stacked.  The results are the same.
 """
 
@@ -28,7 +28,7 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.calls import interruptible
-from roll_vec.vector.engine import SupportsUnroll, UnrollResult
+from roll_vec.vector.engine import UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -72,13 +72,13 @@ class Unroller(NamedTuple):
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
-        if not isinstance(engine, SupportsUnroll):
+        point = self.autoreset.save_point()
+        if point is None:
             with interruptible(self.autoreset.demand_reset):
                 return self._run_steps(actions, num_steps, out)
-        point = self.autoreset.save_point(engine)
         try:
             if not callable(actions) and not step_by_step:
-                rollout = self._run_at_once(engine, actions, out)
+                rollout = self._run_at_once(actions, out)
                 if rollout is not None:
                     return rollout
             return self._run_steps(actions, num_steps, out)
@@ -147,16 +147,14 @@ class Unroller(NamedTuple):
 
     # -------------------------------------------------- in one call of the engine
 
-    def _run_at_once(
-        self, engine: SupportsUnroll, actions: Any, out: Rollout | None
-    ) -> Rollout | None:
+    def _run_at_once(self, actions: Any, out: Rollout | None) -> Rollout | None:
         """Take the steps in one call; None where the engine leaves them to `step`."""
         mode, has_ended = self.autoreset.mode, self.autoreset.has_ended
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
         self.autoreset.is_ready = False
-        result = engine.unroll(actions, has_ended, mode, out)
+        result = self.autoreset.engine.unroll(actions, has_ended, mode, out)
         if result is None:
             self.autoreset.is_ready = True
             return None
@@ -199,8 +197,8 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        # A group's number is an info of resets that engines do not know.
-        is_complete = result.has_reset_infos and self.autoreset.group_size is None
+        # Engines do not know stamps, such as a group's number.
+        is_complete = result.has_reset_infos and not self.autoreset.reset_stamps
         has_all = mode is SAME_STEP or is_complete
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos = masked_infos(values, has_infos)

@@ -23,8 +23,8 @@ class LocalActors:
     the replies.
     """
 
-    def __init__(self, recipe, sizes, mode, deaths=(), compress=False):
-        self.recipe, self.sizes, self.mode = cloudpickle.dumps(recipe), sizes, mode
+    def __init__(self, recipe, sizes, deaths=(), compress=False):
+        self.recipe, self.sizes = cloudpickle.dumps(recipe), sizes
         self.deaths, self.compress, self.num_bytes = dict(deaths), compress, 0
         self.counts, self.starts = Counter(), Counter()
         self.messages = []
@@ -35,9 +35,7 @@ class LocalActors:
         self.starts[shard] += 1
         recipe = pickle.loads(self.recipe)
         first = sum(self.sizes[:shard])
-        self.shards[shard] = Shard(
-            recipe, self.sizes[shard], first, self.mode, self.compress
-        )
+        self.shards[shard] = Shard(recipe, self.sizes[shard], first, self.compress)
 
     def submit(self, shard, message):
         ticket = len(self.messages)
@@ -85,8 +83,8 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
 
     class LocalVectorEnv(RayVectorEnv):
         @staticmethod
-        def _make_actors(recipe, sizes, mode, options):
-            return LocalActors(recipe, sizes, mode, deaths, options.compress)
+        def _make_actors(recipe, sizes, options):
+            return LocalActors(recipe, sizes, deaths, options.compress)
 
     return LocalVectorEnv(id, num_envs, num_shards, **keywords)
 

@@ -15,7 +15,6 @@ from roll_vec.distributed.options import RayOptions
 from roll_vec.distributed.ray_actors import RayActors, RaySession, explain_death
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.errors import InvalidOptionError
-from tests.contract.cases import NEXT_STEP
 from tests.distributed.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
 
@@ -87,7 +86,7 @@ def test_environments_that_cannot_travel_start_nothing():
     lock = threading.Lock()
     recipe = EnvRecipe.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(recipe, [1], NEXT_STEP, None, {}, compress=False)
+        RayActors(recipe, [1], None, {}, compress=False)
 
 
 class ActorDiedError(Exception):
@@ -179,7 +178,7 @@ def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
     ray = RayWithoutShards(is_initialized)
     monkeypatch.setitem(sys.modules, "ray", ray)
     first, second = (
-        RayActors(None, [2, 2], None, None, {"num_cpus": 3}, False) for _ in range(2)
+        RayActors(None, [2, 2], None, {"num_cpus": 3}, False) for _ in range(2)
     )
     assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
     assert ray.actor_options["max_restarts"] == 0
@@ -199,7 +198,7 @@ def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
     ray = RayWithoutShards(is_initialized=False)
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
-        RayActors(None, [2, 2], None, None, {"memry": 3}, False)
+        RayActors(None, [2, 2], None, {"memry": 3}, False)
     assert not ray.initialized
 
 

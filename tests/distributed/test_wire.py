@@ -1,12 +1,9 @@
 """Values change on their way, or merged results differ from those of one engine."""
 
-import functools
-import itertools
 import sys
 import zlib
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -15,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-import roll_vec
-from roll_vec.distributed.merging import list_infos, merge_infos, merge_observations
+from roll_vec.distributed.merging import merge_observations
 from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import assert_equal_in_order
@@ -209,86 +205,3 @@ def test_a_batch_of_a_users_own_space():
     )
     stacked = merge_observations(SPACES["text"], [texts, (("e",), ("f",))], axis=1)
     assert stacked == (("a", "b", "e"), ("c", "d", "f"))
-
-
-VALUES = st.one_of(
-    st.booleans(),
-    st.integers(-(2**70), 2**70),
-    st.integers(-9, 9).map(np.int64),
-    st.floats(allow_nan=False),
-    st.floats(-9, 9).map(np.float64),
-    st.text(max_size=2),
-    st.none(),
-    st.lists(st.integers(0, 9), min_size=1, max_size=2).map(np.array),
-    st.fixed_dictionaries({}, optional={"b": st.integers(0, 9)}),
-)
-INFO = st.dictionaries(st.sampled_from(["a", "_a", "b", "c"]), VALUES, max_size=3)
-
-
-INFOS = st.lists(INFO, min_size=NUM_ENVS, max_size=NUM_ENVS)
-
-
-@given(INFOS)
-def test_infos_of_pools_come_as_lists(infos):
-    merged = merge_infos([infos[:1], infos[1:5], infos[5:]], SIZES)
-    assert_equal_in_order(tuple(merged), tuple(infos))
-
-
-def layout_of(values, mask):
-    """Return the infos of a batch whose masked environments have all keys."""
-    names = values if mask.any() else ()
-    return {key: part for k in names for key, part in ((k, values[k]), (f"_{k}", mask))}
-
-
-@given(st.lists(st.booleans(), min_size=NUM_ENVS, max_size=NUM_ENVS))
-def test_layouts_of_arrays_with_and_without_environments(mask):
-    has_step = np.array(mask)
-    texts = [f"t{i}" if has else None for i, has in enumerate(mask)]
-    values = {
-        "number": np.where(has_step, np.arange(NUM_ENVS) + 0.5, 0),
-        "text": np.array(texts, object),
-        "rows": has_step[:, None] * np.ones((1, 2), np.int8),
-    }
-    parts = []
-    for start, stop in itertools.pairwise(np.cumsum([0, *SIZES])):
-        own = {key: value[start:stop].copy() for key, value in values.items()}
-        parts.append(layout_of(own, has_step[start:stop]))
-        freeze(parts[-1])
-    merged = merge_infos(parts, SIZES)
-    assert_equal_in_order(merged, layout_of(values, has_step))
-    assert all(array.flags.writeable for array in arrays_in(merged))
-
-
-def test_nested_layouts_and_rows():
-    one = {"a": {"b": np.array([1]), "_b": np.array([True])}, "_a": np.array([True])}
-    merged = merge_infos([{}, one], [2, 1])
-    assert merged["a"]["b"].tolist() == [0, 0, 1]
-    assert merged["a"]["_b"].tolist() == merged["_a"].tolist() == [False, False, True]
-    rows = [{"d": {"x": np.array([1, 2])}}, {"d": {"x": np.array([3])}}]
-    assert merge_infos(rows, [2, 1])["d"]["x"].tolist() == [1, 2, 3]
-
-
-class Informed(gymnasium.Env):
-    """Returns an info from its reset."""
-
-    observation_space = action_space = spaces.Discrete(1)
-
-    def __init__(self, info):
-        self.info = info
-
-    def reset(self, *, seed=None, options=None):
-        return 0, self.info
-
-
-def infos_of_batch(infos):
-    """Return the layout of a batch whose environments have these infos."""
-    fns = [functools.partial(Informed, info) for info in infos]
-    return roll_vec.PoolVectorEnv(fns).reset()[1]
-
-
-@given(INFOS)
-def test_listed_infos_make_the_same_arrays(infos):
-    # No game of stacked arrays has a key that looks like a mask.
-    infos = [{k: v for k, v in info.items() if k != "_a"} for info in infos]
-    stacked = infos_of_batch(infos)
-    assert_same(infos_of_batch(list_infos(stacked, NUM_ENVS)), stacked)

@@ -27,6 +27,7 @@ from roll_vec.mixed import make_mixed, pending_steps
 from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
+from roll_vec.vector.steps import EnvResult
 from tests.contract.cases import (
     MODES,
     assert_same,
@@ -355,12 +356,12 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
     def look(patience):
         nonlocal count, now
         count, now = count + 1, now + patience
-        return [] if now < 100 else [(0, pending_steps.PendingResult("late"))]
+        return [] if now < 100 else [(0, EnvResult("late", {}))]
 
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(pending_steps, "time", clock)
-    for pool in env._pending_steps._pools.values():
-        monkeypatch.setattr(pool, "take_ready", look)
+    for part in env._exchange.steps.parts:
+        monkeypatch.setattr(part, "poll", look)
     env.send(["a", "b"], [0, 1])
     env.recv()
     assert 100 <= now < 105

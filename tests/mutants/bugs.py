@@ -158,9 +158,12 @@ BUGS = [
     # infos
     Bug(
         "group ids count environments",
-        "roll_vec.vector.autoreset",
-        "Autoreset.reset_infos",
-        change("env_ids // self.group_size", "env_ids % self.group_size"),
+        "roll_vec.vector.env",
+        "RollVectorEnv._set_up",
+        change(
+            "np.arange(self.num_envs) // options.group_size",
+            "np.arange(self.num_envs) % options.group_size",
+        ),
         "tests/contract/test_lockstep.py",
     ),
     Bug(
@@ -179,17 +182,20 @@ BUGS = [
     ),
     # seeds
     Bug(
-        "the environments of a group are seeded as if there were no groups",
-        "roll_vec.seeding",
-        "expand_seeds",
-        change("first + i // group_size", "first + i"),
+        "the environments of two groups are seeded as those of one",
+        "roll_vec.vector.env",
+        "RollVectorEnv._expand_seeds",
+        change("by_group[group_id]", "by_group[group_id // 2]"),
         "tests/contract/test_lockstep.py",
     ),
     Bug(
         "a first reset without seeds gives all environments one seed",
         "roll_vec.seeding",
         "draw_missing_seeds",
-        change("env_id // group_size", "0"),
+        change(
+            "zip(seeds, group_ids, strict=True)",
+            "zip(seeds, [0] * len(seeds), strict=True)",
+        ),
         "tests/contract/test_determinism.py",
     ),
     Bug(
@@ -251,32 +257,32 @@ BUGS = [
     # faults of pools
     Bug(
         "a fault is counted for the wrong environment",
-        "roll_vec.pool.fault_handling",
-        "FaultHandler._count",
+        "roll_vec.pool.faults",
+        "Faults.count",
         change("self.counts[env_id] += 1", "self.counts[env_id - 1] += 1"),
         "tests/pool/test_faults.py",
     ),
     Bug(
         "an environment whose reset fails is tried once more",
-        "roll_vec.pool.fault_handling",
-        "FaultHandler.handle_reset_fault",
-        change("num_retries < MAX_RETRIES", "num_retries <= MAX_RETRIES"),
+        "roll_vec.pool.operations",
+        "EnvOperations._end_reset",
+        change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
     Bug(
         "a worker that dies restores an environment from before its snapshot",
-        "roll_vec.pool.replay",
-        "ReplayLog.record",
+        "roll_vec.pool.journal",
+        "EnvJournal.record",
         change("operation == 'set_state'", "operation == 'set_nothing'"),
         "tests/pool/test_worker_deaths.py",
     ),
     Bug(
         "recv resets with NEXT_STEP at once",
-        "roll_vec.pool.pending_steps",
-        "PoolSteps._take",
+        "roll_vec.vector.exchange",
+        "Exchange._take",
         change(
-            "self._mode is AutoresetMode.SAME_STEP",
-            "self._mode is not AutoresetMode.DISABLED",
+            "self._autoreset.mode is SAME_STEP",
+            "self._autoreset.mode is not AutoresetMode.DISABLED",
         ),
         "tests/pool/test_lockstep.py",
     ),
@@ -348,10 +354,10 @@ BUGS = [
         "tests/envs/countdown/test_tasks.py",
     ),
     Bug(
-        "the infos of a shard without a key move to its neighbour",
-        "roll_vec.distributed.merging",
-        "merge_infos",
-        change("(size, *first.shape[1:])", "(0, *first.shape[1:])"),
+        "the infos of a shard go to its neighbour",
+        "roll_vec.vector.info_parts",
+        "_write",
+        change("present[env_ids] = value[rows]", "present[rows] = value[rows]"),
         "tests/distributed/test_equality.py",
     ),
     Bug(

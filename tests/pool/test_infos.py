@@ -1,10 +1,8 @@
-"""Infos of any kind: Gymnasium's layout, or a fault of one; infos on request."""
+"""Infos of any kind: Gymnasium's layout, or a fault of one."""
 
-import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import assert_same
@@ -14,7 +12,6 @@ from tests.pool.cases import (
     FAULTS_ON_PURPOSE,
     MODES,
     NAMED_EXECUTORS,
-    info_of,
     pool,
     reset_ended,
     sync,
@@ -247,53 +244,3 @@ def test_a_group_id_of_the_environment_gives_way(group_id, mode):
             return
         for _ in range(8):
             env.step(("go",) * 3)
-
-
-IDS = {
-    "roll_vec/Countdown-v0": {"num_operations": 3, "difficulty_info": True},
-    "roll_vec/WebShop-v0": {"num_products": 60},
-}
-INFOS = {"seed_info": True, "level_info": True, "oracle_return_info": True}
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("id", IDS)
-def test_the_seed_opens_the_episode_alone(id, mode):
-    keywords = {**IDS[id], **INFOS, "num_levels": 1000, "start_level": 5}
-    envs = roll_vec.make_vec(
-        id, 4, autoreset_mode=mode, group_size=2, max_episode_steps=2, **keywords
-    )
-    alone = gymnasium.make(id, **keywords)
-    observations, infos = envs.reset(seed=2**40)
-    num_episodes = 0
-    for _ in range(9):
-        for env_id in np.flatnonzero(infos.get("_seed", np.zeros(4))):
-            seed = int(infos["seed"][env_id])
-            assert seed < 2**32
-            observation, expected = alone.reset(seed=seed)
-            assert observation == observations[env_id]
-            info = info_of(infos, env_id)
-            for name in ("seed", "level", "oracle_return", "difficulty"):
-                assert info.get(name) == expected.get(name), name
-            assert info["level"] == 5 + seed % 1000
-            assert info.get("difficulty", {"num_operations": 3})["num_operations"] == 3
-            num_episodes += 1
-        result = envs.step(["", "search[coat]"] * 2)
-        observations, infos = result[0], result[4]
-        observations, infos = reset_ended(envs, result) or (observations, infos)
-    assert num_episodes >= 12
-    envs.close()
-
-
-@EACH_EXECUTOR
-def test_infos_on_request_have_one_dtype_each(workers):
-    envs = roll_vec.make_vec("roll_vec/Countdown-v0", 3, **INFOS, **workers)
-    infos = envs.reset(seed=1)[1]
-    assert infos["seed"].dtype == infos["level"].dtype == np.int64
-    assert infos["seed"].tolist() == [1, 2, 3]
-    assert infos["oracle_return"].dtype == np.float64
-    envs.close()
-    # And nothing is there that nobody asked for.
-    envs = roll_vec.make_vec("roll_vec/Countdown-v0", 3, **workers)
-    assert envs.reset(seed=1)[1].keys() == {"env_instruction", "_env_instruction"}
-    envs.close()

@@ -18,7 +18,7 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.pool import replay
+from roll_vec.pool import journal
 from roll_vec.pool.factories import build
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -158,8 +158,8 @@ def test_new_objects_get_the_level_options(workers):
 
 @pytest.mark.parametrize("limit", [200, 1 << 20], ids=["snapshots", "calls"])
 def test_restored_environments_get_the_level_options_in_their_order(monkeypatch, limit):
-    monkeypatch.setattr(replay, "MIN_BYTES", limit)
-    monkeypatch.setattr(replay, "MAX_BYTES", limit)
+    monkeypatch.setattr(journal, "MIN_BYTES", limit)
+    monkeypatch.setattr(journal, "MAX_BYTES", limit)
     batches = draw_actions("text", 3, 18)
     with twins([Tutor] * 3, **ONE_PROCESS) as (env, twin):
         for one in (twin, env):

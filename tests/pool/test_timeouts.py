@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from roll_vec.pool import env_runner, fault_handling
+from roll_vec.pool import env_runner, operations
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
@@ -47,7 +47,7 @@ def test_a_thread_that_hangs_is_abandoned(workers, mode):
 
 
 def test_a_reset_that_hangs_in_a_thread(monkeypatch):
-    monkeypatch.setattr(fault_handling, "MAX_RETRIES", 1)
+    monkeypatch.setattr(operations, "MAX_RETRIES", 1)
     with pool(talkers(2), workers=2, reset_timeout=LIMIT) as env:
         env.set_attr("fail_resets", ["hang", 0])
         _, infos = env.reset(seed=1)

@@ -1,6 +1,6 @@
 """Worker processes that hang or die: which episodes are lost, which are restored.
 
-The replay logs, from which environments are restored, stay small.
+The journals, from which environments are restored, stay small.
 """
 
 import multiprocessing
@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from roll_vec.pool import processes, replay
+from roll_vec.pool import journal, processes
 from roll_vec.pool.observations import same_data
+from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
@@ -202,8 +203,8 @@ class Huge(Drifter):
 
 def let_snapshots_be_due_after(monkeypatch, num_bytes):
     """Let a log have so many bytes of calls before a snapshot takes their place."""
-    monkeypatch.setattr(replay, "MIN_BYTES", num_bytes)
-    monkeypatch.setattr(replay, "MAX_BYTES", num_bytes)
+    monkeypatch.setattr(journal, "MIN_BYTES", num_bytes)
+    monkeypatch.setattr(journal, "MAX_BYTES", num_bytes)
 
 
 @pytest.fixture
@@ -211,9 +212,13 @@ def _frequent_snapshots(monkeypatch):
     let_snapshots_be_due_after(monkeypatch, 400)
 
 
-def logs_of(env):
-    """Return the replay logs of a pool."""
-    return env.engine.handles.workers._recovery.logs
+def journals_of(env):
+    """Return the journals of a pool."""
+    return env.engine.handles.workers._recovery.journals
+
+
+def has_snapshot(env, env_id):
+    return isinstance(journals_of(env)[env_id].base, EnvSnapshot)
 
 
 def kill(env, batch):
@@ -259,9 +264,9 @@ def test_environments_of_a_dead_worker_are_restored(num_bytes, mode, name, monke
             assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
             reset_ended(env, result)
             reset_ended(twin, twin_result)
-            for log in logs_of(env):
-                assert sum(map(len, log._calls)) <= num_bytes + 4000
-            num_snapshots += logs_of(env)[2]._snapshot is not None
+            for one in journals_of(env):
+                assert sum(map(len, one.calls)) <= num_bytes + 4000
+            num_snapshots += has_snapshot(env, 2)
         assert bool(num_snapshots) == (num_bytes == 400)
         assert env.fault_counts[1:].tolist() == [0, 0]
         assert env.get_attr(attribute) == (2.0, 2.0, 2.0)
@@ -274,14 +279,14 @@ def test_many_calls_without_a_step_are_bounded_too():
         for number in range(30):
             env.set_attr("scale", float(number))
             env.reset()
-        assert all(len(log._calls) < 20 for log in logs_of(env))
+        assert all(len(one.calls) < 20 for one in journals_of(env))
         kill(env, np.zeros(2, int))
         assert env.fault_counts[1] == 0
         assert env.get_attr("scale")[1] == 29.0
 
 
 def test_the_limit_of_a_pool_is_shared():
-    limits = [replay.calls_limit(number) for number in (1, 64, 256, 10**6)]
+    limits = [journal.calls_limit(number) for number in (1, 64, 256, 10**6)]
     assert limits == [1 << 20, 1 << 20, 1 << 18, 1 << 16]
 
 
@@ -302,7 +307,7 @@ def test_without_a_snapshot_the_episode_is_lost_with_the_worker(build, why):
     with pool([build] * 2, **ONE_PROCESS) as env:
         env.reset(seed=1)
         steps = 0
-        while logs_of(env)[1]._snapshot is None and not logs_of(env)[1].obstacle:
+        while not has_snapshot(env, 1) and not journals_of(env)[1].obstacle:
             assert steps < 200
             env.step(still)
             steps += 1

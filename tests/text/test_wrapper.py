@@ -75,8 +75,14 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
 def test_results_of_the_wrong_length_are_named():
     env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
-    env.unwrapped.reset = lambda **_: "no info"
     with pytest.raises(TypeError, match=r"4 values, expected 5: .*the old Gym's"):
         env.step("go")
-    with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
-        env.reset()
+    for result, words in (
+        ("no info", "'no info', expected 2 values"),
+        ((1, 2, 3), "3 values, expected 2 values"),
+        ((1, 2), "the info 2, expected a dict"),
+        ({"a": 1, "b": 2}, "expected 2 values"),
+    ):
+        env.unwrapped.reset = lambda result=result, **_: result
+        with pytest.raises(TypeError, match=rf"{words}.*\(observation, \{{\}}\)"):
+            env.reset()

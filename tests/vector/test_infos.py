@@ -4,6 +4,8 @@ Returns and lengths of episodes, ``infos["episode"]``, are in unrolls and in ste
 some environments as well in ``tests/contract``.
 """
 
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
 from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.info_parts import InfoParts, list_infos
 from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -82,6 +85,25 @@ def test_the_layout_is_gymnasiums(infos, env_ids):
             assert whole == others
         else:
             assert_same(whole, gymnasium_layout(others))
+
+
+@given(INFOS, st.lists(st.booleans(), min_size=3, max_size=3))
+def test_parts_of_a_batch_have_the_layout_of_the_whole(infos, are_lists):
+    """From engines that return lists, and from others that return layouts."""
+    starts, parts = [0, 1, 1, NUM_ENVS], []
+    for (start, stop), is_list in zip(
+        itertools.pairwise(starts), are_lists, strict=True
+    ):
+        part = infos[start:stop]
+        parts.append(part if is_list else stack_infos(part, None, stop - start))
+    joined = InfoParts(starts, parts, starts)
+    layout = stack_infos(infos, None, NUM_ENVS)
+    assert_same(stack_infos(list_infos(joined, NUM_ENVS), None, NUM_ENVS), layout)
+    assert_same(stack_infos(list_infos(layout, NUM_ENVS), None, NUM_ENVS), layout)
+    merged = joined.merge()
+    assert_same(merged, layout)
+    if len(set(are_lists)) == 1:
+        assert list(merged) == list(layout)
 
 
 ONE, FINE = np.timedelta64(3, "s"), np.timedelta64(5, "ns")

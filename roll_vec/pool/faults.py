@@ -1,0 +1,171 @@
+"""Faults: counts, the warning, and the errors.
+
+The path of a fault through the pool::
+
+    environment raises     hangs                      its process dies
+          │                  │                              │
+      EnvRunner.run    QueuedWorkers._stop_late_tasks       │
+          │               ├─ threads: abandon it            │
+          │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
+          │                  │                     ProcessRecovery: which are lost,
+          │                  │                     which are restored, and how
+          ▼                  ▼                              │
+      Outcome with a Fault ◀────────────────────────────────╯
+          │
+      Members              marks the environment: its next reset builds a new object
+          │                (`Member.needs_replacement`); Faults counts it, and prepares
+          │                the warning
+          ├─ of a step     the episode ends: truncated, reward 0, infos["error"]
+          ├─ of a reset    next episode's reset, MAX_RETRIES times; then the environment
+          │                is stalled: its next step ends the episode, and so on
+          └─ on_error="raise", or all environments are stalled: EnvironmentFaultError
+
+The new object continues with the next episode of the environment's seed, see
+`roll_vec.pool.member`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    warn_caller,
+)
+from roll_vec.pool.tasks import Fault, format_traceback
+
+
+class Faults:
+    """The faults of a pool's environments so far, and those of the current call.
+
+    Parameters
+    ----------
+    num_envs : int
+    on_error : ``truncate`` or ``raise``
+
+    Attributes
+    ----------
+    counts : (num_envs,) int64
+        Steps and attempts at a reset that failed, by environment.
+    counts_by_kind : dict of str to int
+        The same by kind: ``exception``, ``timeout``, ``worker_death``; and under
+        ``reset`` the resets that failed in all attempts.
+    needs_full_reset : bool
+        Whether all environments must be reset before anything else.
+    stalled : dict of int to str
+        The environments whose last reset failed in all attempts, and the error.
+    raises : bool
+        True with ``on_error="raise"``.
+    raising : dict of int to Fault
+        Faults of the current call; empty with ``on_error="truncate"``.
+    """
+
+    def __init__(self, num_envs: int, on_error: str) -> None:
+        self.counts = np.zeros(num_envs, np.int64)
+        self.counts_by_kind = dict.fromkeys(
+            ("exception", "timeout", "worker_death", "reset"), 0
+        )
+        self.needs_full_reset = False
+        self.stalled: dict[int, str] = {}
+        self.raises = on_error == "raise"
+        self._may_warn = not self.raises
+        self._warning = ""
+        self.raising: dict[int, Fault] = {}
+        # The last fault, if all environments are stalled.
+        self._last_fault: Fault | None = None
+        # Of a pool that is a part of a larger batch: see `is_part_from`.
+        self._first_env_id: int | None = None
+
+    def is_part_from(self, first_env_id: int) -> None:
+        """Note that the pool is a part of a larger batch, from this environment on.
+
+        Its warnings count environments as the larger batch does, and it does not raise
+        when all of its environments are stalled: others may not be.
+        """
+        self._first_env_id = first_env_id
+
+    def count(self, env_id: int, fault: Fault) -> None:
+        """Count a fault of a step, or of an attempt at a reset."""
+        self.counts[env_id] += 1
+        self.counts_by_kind[fault.kind] += 1
+        if self.raises:
+            self.raising[env_id] = fault
+        if not self._may_warn:
+            return
+        self._may_warn = False
+        # As text: an exception would keep the frames of the environment alive.
+        self._warning = (
+            f"environment {env_id + (self._first_env_id or 0)} failed: "
+            f"{fault.message}\nThe episode of an "
+            "environment that fails ends as truncated, with infos['error'], and the "
+            "others go on. Later faults give no warning; `fault_counts` has their "
+            "number."
+        )
+        trace = fault.traceback
+        if fault.exception is not None:
+            trace = format_traceback(fault.exception)
+        if trace:
+            self._warning += f"\n\n{trace}"
+
+    def stall(self, env_id: int, fault: Fault) -> None:
+        """Note that all attempts at a reset have failed, the last with this fault."""
+        self.counts_by_kind["reset"] += 1
+        self.stalled[env_id] = fault.message
+        if self._first_env_id is None and len(self.stalled) == len(self.counts):
+            self._last_fault = fault
+
+    def warn_once(self) -> None:
+        """Warn of the first fault of the pool, unless this was done before."""
+        if self._warning:
+            message, self._warning = self._warning, ""
+            warn_caller(message, EnvironmentFaultWarning)
+
+    def raise_if_needed(self) -> None:
+        """Raise an error if a fault shall raise, or all environments are stalled.
+
+        Raises
+        ------
+        EnvironmentFaultError
+        """
+        if self.raising:
+            faults, self.raising = self.raising, {}
+            raise_faults(faults)
+        if self._last_fault is not None:
+            fault, self._last_fault = self._last_fault, None
+            # The error reports the fault.
+            self._warning = ""
+            raise EnvironmentFaultError(self.stalled) from _cause_of(fault)
+
+
+class _WorkerTraceback(Exception):
+    """The traceback of an exception in a worker process, as its text."""
+
+
+def _cause_of(fault: Fault) -> BaseException | None:
+    """Return the cause of an error about a fault."""
+    if fault.traceback:
+        return _WorkerTraceback(f"in a worker process:\n\n{fault.traceback}")
+    return fault.exception
+
+
+def raise_faults(faults: dict[int, Fault], *, unchanged: bool = False) -> None:
+    """Raise an error about the faults of some environments.
+
+    Parameters
+    ----------
+    faults : dict of int to Fault
+    unchanged : bool
+        Raise the exception of the first environment instead, if there is one.
+
+    Raises
+    ------
+    EnvironmentFaultError
+    """
+    first = faults[min(faults)]
+    if unchanged and first.exception is not None:
+        if first.traceback:
+            raise first.exception from _cause_of(first)
+        raise first.exception
+    messages = {env_id: fault.message for env_id, fault in faults.items()}
+    raise EnvironmentFaultError(messages) from _cause_of(first)

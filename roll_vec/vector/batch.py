@@ -1,0 +1,141 @@
+"""What all calls of a batch share: their checks, and the way out of an interrupt."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    ClosedError,
+    PendingResultsError,
+    ResetNeededError,
+    list_env_ids,
+)
+from roll_vec.vector.autoreset import Autoreset
+from roll_vec.vector.calls import ALL_NEED_RESET, interruptible
+from roll_vec.vector.engine import Engine
+from roll_vec.vector.exchange import Exchange
+from roll_vec.vector.stream_seeds import StreamSeeds
+
+__all__ = ["Batch"]
+
+# The window of human mode shows so many environments, the first ones.
+_BOARDS_IN_WINDOW = 16
+
+
+class Batch(VectorEnv[Any, Any, Any]):
+    """The first base of `roll_vec.vector.env.RollVectorEnv`, which fills it.
+
+    Upon it stand, in this order, `BatchAttributes`, `BatchLevels`,
+    `BatchActionSampling`, `BatchSnapshots`.
+    """
+
+    engine: Engine
+    copy: bool
+    group_size: int
+    group_id_info: bool
+    episode_info: bool
+    _autoreset: Autoreset
+    _exchange: Exchange
+    _seeds: StreamSeeds
+    _is_started: bool
+    _observations: Any
+    _window: Any
+
+    def _check_open(self) -> None:
+        if self.closed:
+            message = f"{self!r} is closed"
+            raise ClosedError(message)
+
+    def _check_started(self, use: str) -> None:
+        """Check that the batch is open, was reset before this use, and is ready."""
+        self._check_open()
+        if not self._is_started:
+            message = f"the environments must be reset before {use}"
+            raise ResetNeededError(message)
+        self._check_ready()
+
+    def _check_others(
+        self, env_ids: NDArray[np.int64], call: str, mask_name: str
+    ) -> None:
+        """Check that a call may leave out all but some environments by its mask."""
+        if len(env_ids) == self.num_envs:
+            return
+        if not self._is_started:
+            others = np.setdiff1d(np.arange(self.num_envs), env_ids)
+            message = (
+                f"environments {list_env_ids(others)} were never reset: {call} cannot "
+                f"leave any out by {mask_name}"
+            )
+            raise ResetNeededError(message)
+        self._check_ready()
+
+    def _check_ready(self) -> None:
+        """Check that no interrupted call, and no fault, demands a full reset."""
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
+
+    def _needs_full_reset(self) -> bool:
+        """Return whether an interrupted call, or a fault, demands a full reset."""
+        is_broken_off = self._is_started and not self._autoreset.is_ready
+        return is_broken_off or self.engine.needs_full_reset
+
+    def _check_idle(self, name: str) -> None:
+        """Check that method ``name`` may be called: all results were received."""
+        self._check_open()
+        count = len(self._exchange.busy)
+        if count and not self._needs_full_reset():
+            message = (
+                f"{name}: {count} environments have results that were not received"
+            )
+            raise PendingResultsError(message, name)
+
+    def _interruptible(self) -> AbstractContextManager[None]:
+        """Return the context of calls that Ctrl-C can leave half done."""
+        if self.engine.can_fail:
+            return interruptible(self._demand_reset)
+        return nullcontext()
+
+    def _demand_reset(self) -> None:
+        """Demand a reset of all environments, and drop what was started."""
+        self._autoreset.demand_reset()
+        self._drop_pending()
+
+    def _drop_leftovers(self) -> None:
+        """Drop what a call may have left behind that was interrupted, or had a fault.
+
+        Ctrl-C may have come again before that call could drop it.
+        """
+        if not self._autoreset.is_ready or self._needs_full_reset():
+            self._drop_pending()
+
+    def _drop_pending(self) -> None:
+        """Drop all actions and tasks whose results were not received."""
+        self._exchange.clear()
+        self.engine.demand_reset()
+
+    def _observe(self) -> Any:
+        if self.copy:
+            return self.engine.observe()
+        self._observations = self.engine.observe_in_place(self._observations)
+        return self._observations
+
+    def _show_window(self) -> None:
+        """Show the first environments in a window, in human mode."""
+        if self.render_mode != "human" or self.engine.has_objects:
+            return
+        from roll_vec.render.mosaic import mosaic
+        from roll_vec.render.window import Window
+
+        count = min(self.num_envs, _BOARDS_IN_WINDOW)
+        if self._window is None:
+            title = "roll_vec"
+            if count < self.num_envs:
+                title += f": {count} of {self.num_envs:,}"
+            self._window = Window(title)
+        frames = self.engine.frames(np.arange(count), "rgb_array")
+        self._window.show(mosaic(frames), self.metadata["render_fps"])

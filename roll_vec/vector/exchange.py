@@ -1,0 +1,288 @@
+"""`send` and `recv`: environments of a batch that step at different times.
+
+::
+
+    send ─▶ step ─────────────────────────────────────▶ ready ─▶ recv
+      │       ╰─ the episode ends, SAME_STEP ─▶ reset ─▶─╯
+      ╰─ the episode has ended, NEXT_STEP ───▶ reset ─▶─╯
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Container
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
+from roll_vec.options import check_seconds
+from roll_vec.vector.autoreset import SAME_STEP, Autoreset
+from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.rollout import batch_observations
+from roll_vec.vector.steps import EnvResult, Next, Results
+
+__all__ = ["Exchange", "StepBatch"]
+
+StepBatch: TypeAlias = tuple[
+    Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
+]
+
+
+class Exchange:
+    """The environments between `send` and `recv`, in any kind of batch.
+
+    Parameters
+    ----------
+    autoreset : Autoreset
+        Its ``has_ended`` changes when results are received.
+
+    Attributes
+    ----------
+    busy : dict
+        The environments whose results were not received; the values are its own.
+    """
+
+    def __init__(self, autoreset: Autoreset) -> None:
+        self._autoreset = autoreset
+        self.steps = autoreset.engine.make_steps()
+        # True: in a reset before its first step.  An EnvResult: of the step that has
+        # ended its episode, in a reset after it.
+        self.busy: dict[int, bool | EnvResult] = {}
+        # By environment, and the result of the episode's last step in SAME_STEP mode.
+        self._ready: dict[int, tuple[EnvResult, EnvResult | None]] = {}
+
+    def clear(self) -> None:
+        """Forget all environments."""
+        self.busy.clear()
+        self._ready.clear()
+        self.steps.clear()
+
+    def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
+        """Return the environments that actions may be sent to.
+
+        Raises
+        ------
+        InvalidOptionError
+            If they are not different environments.
+        PendingResultsError
+            If one of them is between `send` and `recv`.
+        """
+        return _check_env_ids(env_ids, self._autoreset.engine.num_envs, self.busy)
+
+    def send(
+        self, env_ids: NDArray[np.int64], actions: Any, needs_reset: NDArray[np.bool_]
+    ) -> None:
+        """Begin steps, or the next episodes of those that need them.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        actions : batch of m
+        needs_reset : (m,) bool
+
+        Raises
+        ------
+        InvalidActionError
+            Nothing has moved then.
+        """
+        checked = self._autoreset.engine.check_some(actions, needs_reset)
+        ids, is_reset = env_ids.tolist(), needs_reset.tolist()
+        pairs = list(zip(ids, checked, is_reset, strict=True))
+        self._autoreset.is_ready = False
+        self.busy.update(zip(ids, is_reset, strict=True))
+        self.steps.begin(
+            {env_id: action for env_id, action, resets in pairs if not resets},
+            {env_id: Next.IN_PLACE_OF_STEP for env_id, _, resets in pairs if resets},
+        )
+        self._autoreset.is_ready = True
+
+    def check_counts(self, min_envs: Any, timeout: Any) -> tuple[int, float | None]:
+        """Return the number of environments to wait for, and the seconds.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        return _check_min_envs(min_envs, len(self.busy)), check_seconds(
+            "timeout", timeout
+        )
+
+    def wait(self, count: int, timeout: float | None) -> None:
+        """Wait until so many environments are ready, or for so many seconds.
+
+        Raises
+        ------
+        RollVecError
+            Of environments that could not step or be reset.  Their actions, and the
+            results of those that have stepped in this call, are forgotten.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        earlier, is_late = dict(self._ready), False
+        while not is_late and (len(self._ready) < count or self.steps.is_due):
+            left = None if end is None else max(end - time.monotonic(), 0.0)
+            if len(self._ready) >= count:
+                left = 0.0
+            failures = self._take(self.steps.poll(left))
+            if failures:
+                self._ready = {
+                    env_id: pair
+                    for env_id, pair in self._ready.items()
+                    if env_id not in earlier
+                }
+                self.receive()
+                self._ready = earlier
+                self._forget(failures)
+                self._autoreset.is_ready = True
+                raise next(iter(failures.values()))
+            is_late = end is not None and time.monotonic() >= end
+            is_late = is_late and not self.steps.is_due
+
+    def _take(self, results: Results) -> dict[int, Exception]:
+        """Take results; return the errors of environments that have not moved."""
+        failures: dict[int, Exception] = {}
+        resets: dict[int, Next] = {}
+        is_same_step = self._autoreset.mode is SAME_STEP
+        for env_id, result in results:
+            last = self.busy[env_id]
+            if result.error is not None:
+                failures[env_id] = result.error
+            elif isinstance(last, EnvResult):
+                ready = last._replace(observation=result.observation, info=result.info)
+                self._ready[env_id] = ready, last
+            elif is_same_step and (result.terminated or result.truncated):
+                self.busy[env_id] = result
+                resets[env_id] = Next.AFTER_STEP
+            else:
+                self._ready[env_id] = result, None
+        if resets:
+            self.steps.begin({}, resets)
+        return failures
+
+    def _forget(self, failures: dict[int, Exception]) -> None:
+        """Forget environments whose reset has failed; they stay among the ended."""
+        has_ended = self._autoreset.has_ended.copy()
+        for env_id in failures:
+            has_ended[env_id] |= isinstance(self.busy.pop(env_id), EnvResult)
+        self._autoreset.has_ended = has_ended
+
+    def receive(self) -> StepBatch:
+        """Return the batch of all environments that are ready, ascending."""
+        autoreset = self._autoreset
+        env_ids = np.array(sorted(self._ready), np.int64)
+        pairs = [self._ready[env_id] for env_id in env_ids.tolist()]
+        results = [result for result, _ in pairs]
+        lasts = [last for _, last in pairs]
+        is_reset = [self.busy[env_id] is not False for env_id in env_ids.tolist()]
+        infos = self._stack([one.info for one in results], env_ids, is_reset)
+        batch: StepBatch = (
+            batch_observations(
+                autoreset.engine.single_observation_space,
+                [one.observation for one in results],
+            ),
+            np.array([one.reward for one in results], np.float64),
+            np.array([one.terminated for one in results], np.bool_),
+            np.array([one.truncated for one in results], np.bool_),
+            infos,
+        )
+        self._add_finals(infos, lasts, env_ids)
+        infos["env_id"] = env_ids
+        infos["_env_id"] = np.ones(len(env_ids), np.bool_)
+        self._count(env_ids, batch)
+        for env_id in env_ids.tolist():
+            del self.busy[env_id], self._ready[env_id]
+        return batch
+
+    def _stack(
+        self, infos: list[dict[str, Any]], env_ids: NDArray[np.int64], is_reset: Any
+    ) -> Infos:
+        stamped = self._autoreset.stamp(infos, env_ids, np.array(is_reset, np.bool_))
+        return stack_infos(stamped, None, len(infos))
+
+    def _add_finals(
+        self, infos: Infos, lasts: list[EnvResult | None], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Add ``final_obs`` and ``final_info`` of episodes that ended in their step."""
+        indices = [i for i, last in enumerate(lasts) if last is not None]
+        if not indices:
+            return
+        finals = [last for last in lasts if last is not None]
+        has_final = np.zeros(len(lasts), np.bool_)
+        has_final[indices] = True
+        observations = np.full(len(lasts), None, object)
+        for i, last in zip(indices, finals, strict=True):
+            observations[i] = last.observation
+        final_infos = self._autoreset.stamp(
+            [last.info for last in finals],
+            env_ids[indices],
+            np.zeros(len(finals), np.bool_),
+        )
+        infos["final_obs"], infos["_final_obs"] = observations, has_final
+        infos["final_info"] = stack_infos(final_infos, indices, len(lasts))
+        infos["_final_info"] = has_final.copy()
+
+    def _count(self, env_ids: NDArray[np.int64], batch: StepBatch) -> None:
+        """Note the ends of episodes, and count their steps."""
+        autoreset, ends = self._autoreset, batch[2] | batch[3]
+        has_ended = autoreset.has_ended.copy()
+        is_same_step = autoreset.mode is SAME_STEP
+        if autoreset.statistics is not None:
+            entry = autoreset.statistics.count_step(
+                batch[1], has_ended[env_ids], ends, env_ids
+            )
+            infos = batch[4]
+            if is_same_step:
+                infos = infos.get("final_info", infos)
+                autoreset.statistics.start(env_ids[ends])
+            infos.update(entry)
+        has_ended[env_ids] = False if is_same_step else ends
+        autoreset.has_ended = has_ended
+
+
+def _check_env_ids(
+    env_ids: Any, num_envs: int, busy_ids: Container[int]
+) -> NDArray[np.int64]:
+    array = np.asarray(env_ids)
+    if array.ndim != 1 or not (
+        np.issubdtype(array.dtype, np.integer) or not array.size
+    ):
+        raise InvalidOptionError.expected("env_ids", "a sequence of integers", env_ids)
+    checked = array.astype(np.int64)
+    out_of_range = checked[(checked < 0) | (checked >= num_envs)]
+    if len(out_of_range):
+        raise InvalidOptionError.expected(
+            "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
+        )
+    if len(set(checked.tolist())) != len(checked):
+        raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
+    busy = [env_id for env_id in checked.tolist() if env_id in busy_ids]
+    if busy:
+        message = (
+            f"environments {list_env_ids(np.array(busy))} have results that "
+            "were not received"
+        )
+        raise PendingResultsError(message, "send")
+    return checked
+
+
+def _check_min_envs(min_envs: Any, total: int) -> int:
+    count = total
+    if min_envs is not None:
+        try:
+            if isinstance(min_envs, bool):
+                raise TypeError
+            count = operator.index(min_envs)
+        except TypeError:
+            raise InvalidOptionError.expected(
+                "min_envs", "None or an integer", min_envs
+            ) from None
+    if not 1 <= count <= total:
+        raise InvalidOptionError.expected(
+            "min_envs",
+            f"at least 1 and at most the {total} environments whose results are "
+            "outstanding",
+            min_envs,
+        )
+    return count
