@@ -27,7 +27,7 @@ from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
 from roll_vec.vector.composite import CompositeEngine, Ids, Lost, PartCall
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
-from roll_vec.vector.info_parts import InfoParts, list_infos
+from roll_vec.vector.info_forms import AnyInfos, list_infos
 from roll_vec.vector.packed_values import take_rows
 from roll_vec.vector.state import VectorState
 
@@ -237,7 +237,7 @@ class ShardsEngine(CompositeEngine):
         self._finals = {}
         self._check_failures()
 
-    def reset_infos(self, env_ids: Ids) -> InfoParts:
+    def reset_infos(self, env_ids: Ids) -> AnyInfos:
         """Return the infos of the resets of the last message."""
         parts = {
             shard: self._resets.get(shard, (ids, {}))[1]

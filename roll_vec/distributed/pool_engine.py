@@ -71,7 +71,7 @@ class PoolShardsEngine(ShardsEngine):
         batch = self.observations.batch()
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_in_place(self, out: Any = None) -> Any:  # noqa: ARG002
+    def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
         return self.observations.batch()
 

@@ -220,7 +220,7 @@ class Shard:
     def _observe(self) -> Any:
         if self._engine.has_objects:
             # A fault of the next step shows what is in the batch.
-            self._engine.observe_in_place(None)
+            self._engine.observe_in_place()
             return self._engine.observe_envs(np.arange(self._num_envs))
         return self._engine.observe()
 

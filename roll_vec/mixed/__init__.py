@@ -11,8 +11,8 @@ Files, in reading order:
 - ``engine.py``: one engine over the engines of the families
 - ``pending_steps.py``: steps of some environments, as `send` and `recv` need them
 
-`roll_vec.vector.info_parts` merges the infos, `roll_vec.vector.family_states` the
-snapshots.
+`roll_vec.vector.composite` has what engines over parts share,
+`roll_vec.vector.family_states` their snapshots.
 """
 
 from roll_vec.mixed.engine import Family

@@ -34,7 +34,7 @@ from roll_vec.vector.family_states import (
     join_families,
     take_family,
 )
-from roll_vec.vector.info_parts import InfoParts
+from roll_vec.vector.info_forms import AnyInfos
 from roll_vec.vector.packed_values import take_rows
 
 __all__ = ["Family", "MixedEngine"]
@@ -182,7 +182,7 @@ class MixedEngine(CompositeEngine):
                     engine.go_back(point)
             raise
 
-    def reset_infos(self, env_ids: Ids) -> InfoParts:
+    def reset_infos(self, env_ids: Ids) -> AnyInfos:
         """Return infos of resets; see `Engine.reset_infos`."""
         parts = {
             k: self.call_part(k, self.engines[k].reset_infos, ids)

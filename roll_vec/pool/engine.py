@@ -201,7 +201,7 @@ class PoolEngine(Engine):
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_in_place(self, out: Any = None) -> Any:  # noqa: ARG002
+    def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
         self.operations.wait_for_all()
         return self.observations.batch()

@@ -30,8 +30,8 @@ Files, in reading order:
 - ``steps.py``: steps of some environments, begun now and received later
 - ``exchange.py``: `send` and `recv` on top of them
 - ``infos.py``: Gymnasium's layout of infos
-- ``info_parts.py``: infos in any form, of a batch whose parts differ
 - ``info_lists.py``: from the layout to one dict an environment
+- ``info_forms.py``: infos as layouts or lists: joined, stamped
 - ``successes.py``: whether an episode that has ended was a success
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
 - ``state.py``: `VectorState`, a snapshot as data

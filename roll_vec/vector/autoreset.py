@@ -27,14 +27,13 @@ from roll_vec.options import check_choice
 from roll_vec.seeding import MAX_COUNT
 from roll_vec.vector.engine import NO_IDS, Engine
 from roll_vec.vector.episode_statistics import EpisodeStatistics
-from roll_vec.vector.info_parts import (
+from roll_vec.vector.info_forms import (
     AnyInfos,
     add_to_infos,
-    cut_finals,
     finish_infos,
     stamp_infos,
 )
-from roll_vec.vector.infos import Infos
+from roll_vec.vector.infos import Infos, cut_final_infos
 from roll_vec.vector.masks import list_rows
 from roll_vec.vector.packed_values import check_numbers
 
@@ -219,7 +218,7 @@ class Autoreset:
         last = self.engine.observe_envs(env_ids)
         # Not from the list itself: numpy would unpack observations of equal shape.
         observations[env_ids] = np.fromiter(last, object, len(last))
-        final_info = cut_finals(infos, ends)
+        final_info = cut_final_infos(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
         infos["final_obs"], infos["_final_obs"] = observations, ends.copy()

@@ -119,9 +119,12 @@ class Batch(VectorEnv[Any, Any, Any]):
         self.engine.demand_reset()
 
     def _observe(self) -> Any:
+        engine = self.engine
         if self.copy:
-            return self.engine.observe()
-        self._observations = self.engine.observe_in_place(self._observations)
+            return engine.observe()
+        if engine.has_objects:
+            return engine.observe_in_place()
+        self._observations = engine.observe(self._observations)
         return self._observations
 
     def _show_window(self) -> None:

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.info_parts import InfoParts
-from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.info_forms import AnyInfos, join_infos
 
 __all__ = ["CompositeEngine", "Ids", "Lost", "PartCall"]
 
@@ -131,14 +130,13 @@ class CompositeEngine(Engine):
     # ---------------------------------------------------------------- infos
 
     def join_infos(
-        self, parts: Mapping[int, Infos | InfoList], env_ids: Ids | None = None
-    ) -> InfoParts:
+        self, parts: Mapping[int, AnyInfos], env_ids: Ids | None = None
+    ) -> AnyInfos:
         """Return the infos of parts as those of some environments; None: of all."""
-        starts: Sequence[int] = self.starts
+        sizes = self.sizes
         if env_ids is not None:
-            starts = np.searchsorted(env_ids, self.starts).tolist()
-        every: list[Any] = [parts.get(part, {}) for part in range(len(self.sizes))]
-        return InfoParts(starts, every, self.starts)
+            sizes = np.diff(np.searchsorted(env_ids, self.starts)).tolist()
+        return join_infos([(parts.get(k, {}), size) for k, size in enumerate(sizes)])
 
     # ------------------------------------------------- what parts have alone
 

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import FrozenAttributeError
-from roll_vec.vector.info_parts import AnyInfos
+from roll_vec.vector.info_forms import AnyInfos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.steps import CalledSteps, Steps
 
@@ -243,9 +243,9 @@ class Engine:
         """
         raise NotImplementedError
 
-    def observe_in_place(self, out: Any) -> Any:
-        """Return a batch of all observations that the next step may write into."""
-        return self.observe(out)
+    def observe_in_place(self) -> Any:
+        """Return the batch of all observations of objects; steps write into it."""
+        raise NotImplementedError
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, as single environments do."""

@@ -15,8 +15,13 @@ from roll_vec.vector.infos import InfoList, Infos
 
 __all__ = ["split_infos"]
 
+# Of these dtypes Python's own values become the same array again.
+_PYTHON = (np.bool_, np.int64, np.float64, object)
 
-def split_infos(infos: Infos, env_ids: NDArray[np.int64]) -> InfoList:
+
+def split_infos(
+    infos: Infos, env_ids: NDArray[np.int64], *, exact: bool = False
+) -> InfoList:
     """Return the infos of some environments as dicts of their own.
 
     Parameters
@@ -24,6 +29,10 @@ def split_infos(infos: Infos, env_ids: NDArray[np.int64]) -> InfoList:
     infos : dict
         In Gymnasium's layout, as `roll_vec.vector.infos` describes it.
     env_ids : (m,) int64
+    exact : bool
+        True: numbers that are not Python's keep their dtypes, so that `stack_infos`
+        makes the same arrays of the dicts; and all environments have a key without a
+        mask.
 
     Returns
     -------
@@ -34,17 +43,19 @@ def split_infos(infos: Infos, env_ids: NDArray[np.int64]) -> InfoList:
     # common, as most have, are copied with the dict: 20 ns in place of 60 ns each.
     common: dict[str, Any] = {}
     columns: list[tuple[str, list[Any], list[int] | None]] = []
-    # The masks of keys are no keys; a key without a mask is no info of one environment.
     mask_names = {f"_{key}" for key in infos}
     for key in infos:
-        if key in mask_names or f"_{key}" not in infos:
+        # The masks of keys are no keys; one without a mask is no info of environments.
+        if key in mask_names or not (exact or f"_{key}" in infos):
             continue
-        mask = infos[f"_{key}"][env_ids]
+        mask = infos.get(f"_{key}")
+        mask = np.ones(len(env_ids), np.bool_) if mask is None else mask[env_ids]
         count = np.count_nonzero(mask)
         owners = None if count == len(env_ids) else mask.nonzero()[0].tolist()
         if not count:
             continue
-        values = _column(infos[key], env_ids if owners is None else env_ids[mask])
+        own_ids = env_ids if owners is None else env_ids[mask]
+        values = _column(infos[key], own_ids, exact)
         # Only flags: other values can be equal and differ in type, or be changed.
         first = values[0]
         is_flag = type(first) is bool and infos[key].dtype == np.bool_
@@ -60,10 +71,11 @@ def split_infos(infos: Infos, env_ids: NDArray[np.int64]) -> InfoList:
     return rows
 
 
-def _column(value: Any, env_ids: NDArray[np.int64]) -> list[Any]:
+def _column(value: Any, env_ids: NDArray[np.int64], exact: bool) -> list[Any]:
     """Return one key's values of some environments."""
     if isinstance(value, dict):
-        return split_infos(value, env_ids)
+        return split_infos(value, env_ids, exact=exact)
     column = value[env_ids]
-    values: list[Any] = column.tolist() if column.ndim == 1 else list(column)
+    is_python = column.ndim == 1 and (not exact or column.dtype in _PYTHON)
+    values: list[Any] = column.tolist() if is_python else list(column)
     return values

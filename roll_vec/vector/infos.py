@@ -33,7 +33,6 @@ __all__ = [
     "masked_infos",
     "stack_infos",
     "stack_values",
-    "take_infos",
 ]
 
 Infos: TypeAlias = dict[str, Any]
@@ -268,21 +267,6 @@ def add_infos(
             infos[key][env_ids] = value
         infos[f"_{key}"][env_ids] = True
     return infos
-
-
-def take_infos(infos: Infos, env_ids: NDArray[np.int64]) -> Infos:
-    """Return the layout for some environments, in new arrays of (m,).
-
-    Parameters
-    ----------
-    infos : dict
-        The layout of n environments.  Each key belongs to one of ``env_ids`` at least.
-    env_ids : (m,) int64
-    """
-    return {
-        key: take_infos(value, env_ids) if isinstance(value, dict) else value[env_ids]
-        for key, value in infos.items()
-    }
 
 
 def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> Infos:

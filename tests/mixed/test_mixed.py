@@ -27,7 +27,6 @@ from roll_vec.mixed import make_mixed, pending_steps
 from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
-from roll_vec.vector.steps import EnvResult
 from tests.contract.cases import (
     MODES,
     assert_same,
@@ -352,11 +351,13 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
     env = make(2, {"one": tasks, "two": tasks})
     env.reset(seed=3)
     count, now = 0, 0.0
+    result = SimpleNamespace(terminated=False, truncated=False, error=None)
+    result.observation, result.reward, result.info = "late", 0.0, {}
 
     def look(patience):
         nonlocal count, now
         count, now = count + 1, now + patience
-        return [] if now < 100 else [(0, EnvResult("late", {}))]
+        return [] if now < 100 else [(0, result)]
 
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(pending_steps, "time", clock)

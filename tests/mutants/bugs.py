@@ -354,10 +354,10 @@ BUGS = [
         "tests/envs/countdown/test_tasks.py",
     ),
     Bug(
-        "the infos of a shard go to its neighbour",
-        "roll_vec.vector.info_parts",
-        "_write",
-        change("present[env_ids] = value[rows]", "present[rows] = value[rows]"),
+        "environments of a shard without a key seem to have it",
+        "roll_vec.vector.info_forms",
+        "_join_layouts",
+        change("blank_array((n, *shape), dtype)", "np.ones((n, *shape), np.bool_)"),
         "tests/distributed/test_equality.py",
     ),
     Bug(

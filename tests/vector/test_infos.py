@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
+from roll_vec.vector.info_forms import finish_infos, join_infos, list_infos
 from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.info_parts import InfoParts, list_infos
 from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -95,12 +95,12 @@ def test_parts_of_a_batch_have_the_layout_of_the_whole(infos, are_lists):
         itertools.pairwise(starts), are_lists, strict=True
     ):
         part = infos[start:stop]
-        parts.append(part if is_list else stack_infos(part, None, stop - start))
-    joined = InfoParts(starts, parts, starts)
+        layout = stack_infos(part, None, stop - start)
+        parts.append((part if is_list else layout, stop - start))
+    joined = join_infos(parts)
     layout = stack_infos(infos, None, NUM_ENVS)
-    assert_same(stack_infos(list_infos(joined, NUM_ENVS), None, NUM_ENVS), layout)
     assert_same(stack_infos(list_infos(layout, NUM_ENVS), None, NUM_ENVS), layout)
-    merged = joined.merge()
+    merged = finish_infos(joined, NUM_ENVS)
     assert_same(merged, layout)
     if len(set(are_lists)) == 1:
         assert list(merged) == list(layout)
