@@ -1,6 +1,7 @@
 """The programs in docs/examples that need no PyTorch."""
 
 import importlib
+import json
 import re
 import runpy
 import sys

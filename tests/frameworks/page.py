@@ -2,8 +2,8 @@
 
 benchmarks/results/frameworks.json has the last result of each framework, by name:
 ``status`` (``passed``, ``failed`` or ``not run``) and ``reason``, which is empty where
-it passed; and if it could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
-(``cpu``, ``cores``), ``python``, ``versions`` of the packages, and ``rows``:
+it passed; and if it could be installed ``date``, ``revision`` (the commit of roll_vec),
+``machine`` (``cpu``, ``cores``), ``python``, ``versions`` of the packages, ``rows``:
 
 ``what``, ``result``
     In words.
