@@ -149,7 +149,8 @@ def make_family(
             Of `.unroll`.
         """
         for j in range(start, stop):
-            begin_row(rows[j], seeding, state)
+            # One type of row everywhere: `begin_row` is compiled once.
+            begin_row(np.uint64(rows[j]), seeding, state)
 
     if is_discrete:
 

@@ -16,6 +16,8 @@ from .rules import GOAL, HOLE, ICE
 # taken to have no solvable map.
 MAX_DRAWS = 100_000
 MAX_DRAWN_CELLS = 100_000_000
+# The generator's row: a uint64, as elsewhere, so that generators are compiled once.
+_0 = np.uint64(0)
 
 
 class MapWorkspace(NamedTuple):
@@ -76,14 +78,14 @@ def generate_maps(start, stop, seeds, size, frozen, neighbours, workspace, batch
     rng_states, frontier, visited = MapWorkspace(*workspace)
     maps, starts, ok = MapBatch(*batch)
     for i in range(start, stop):
-        pcg_seed(rng_states, 0, seeds[i])
+        pcg_seed(rng_states, _0, seeds[i])
         for _ in range(min(MAX_DRAWS, MAX_DRAWN_CELLS // (size * size) + 1)):
             for cell in range(size * size):
-                maps[i, cell] = ICE if pcg_random(rng_states, 0) < frozen else HOLE
-            row = pcg_integers(rng_states, 0, size)
-            begin = row * size + pcg_integers(rng_states, 0, size)
-            row = pcg_integers(rng_states, 0, size)
-            goal = row * size + pcg_integers(rng_states, 0, size)
+                maps[i, cell] = ICE if pcg_random(rng_states, _0) < frozen else HOLE
+            row = pcg_integers(rng_states, _0, size)
+            begin = row * size + pcg_integers(rng_states, _0, size)
+            row = pcg_integers(rng_states, _0, size)
+            goal = row * size + pcg_integers(rng_states, _0, size)
             if begin == goal:
                 continue
             maps[i, begin] = ICE

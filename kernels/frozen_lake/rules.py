@@ -354,7 +354,7 @@ def seed_rows(rows, seeds, rng_states):
     rng_states : (6, n) uint64, written at ``rows``
     """
     for j in range(rows.shape[0]):
-        pcg_seed(rng_states, rows[j], seeds[j])
+        pcg_seed(rng_states, np.uint64(rows[j]), seeds[j])
 
 
 @kernel
@@ -431,7 +431,9 @@ def _observe(start, stop, at, maps, positions, out):
     if out.ndim == 1:
         copy_range(positions, out, start, stop, at)
     else:
-        write_grids(start, stop, at, maps, positions, out)
+        # With the types of a call from Python it is compiled once.
+        rows = np.int64(start), np.int64(stop)
+        write_grids(*rows, np.int64(at), maps, positions, out)
 
 
 @kernel
