@@ -70,8 +70,10 @@ def check_rules(options: ArrayEnv) -> None:
     InvalidOptionError
         Names the declaration, or the rule and its line.
     """
-    cls = type(options)
-    _check_declarations(options)
+    name = type(options).__name__
+    _check_rules_of(options, name)
+    _check_names(options, name)
+    _check_spaces(options, name)
     variables, constants, _, output = options.types
     env = Row(
         variables(*options.allocate(1)), constants(*options.constants.values()), 0
@@ -88,28 +90,30 @@ def check_rules(options: ArrayEnv) -> None:
             value = getattr(env, str(options.observation))
             value = getattr(value, "array", value)
             space = options.observation_space
-            if not space.contains(value):
-                owner = f"{cls.__name__}.{options.observation}"
-                raise InvalidOptionError.expected(owner, str(space), value)
+            owner = f"{name}.{options.observation}"
+            _require(space.contains(value), owner, str(space), value)
         else:
             out = (
                 Items(arrays[0][0], "out")
                 if output is None
                 else Row(output(*arrays), (), 0)
             )
-            _run(cls, "observe", observe, view, out)
-            for (name, space), array in zip(options.parts.items(), arrays, strict=True):
-                value = array[0]
-                if isinstance(space, Discrete):
-                    value = value.item()
-                if not space.contains(value):
-                    owner = f"{cls.__name__}.observe" + (f": {name}" if name else "")
-                    raise InvalidOptionError.expected(owner, str(space), value)
+            _require_none(name, "observe", _run(name, "observe", observe, view, out))
+            for (part, space), array in zip(options.parts.items(), arrays, strict=True):
+                value = array[0].item() if isinstance(space, Discrete) else array[0]
+                owner = f"{name}.observe" + (f": {part}" if part else "")
+                _require(space.contains(value), owner, str(space), value)
         if legal is not None:
-            mask = np.zeros(len(options.action_names), np.int8)
-            _run(cls, "legal", legal, view, Items(mask, "mask"))
+            mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
+            _require_none(name, "legal", _run(name, "legal", legal, view, mask))
+        if options.writes_own_text:
+            # It gets a copy, as in a batch.
+            copies = variables(*(array.copy() for array in env._variables))
+            copy = Row(copies, env._options, 0)
+            text = _run(name, "text", options.text, copy)
+            _require(isinstance(text, str), f"{name}.text", "a str", text)
 
-    _run(cls, "begin", begin, env, rng)
+    _require_none(name, "begin", _run(name, "begin", begin, env, rng))
     look()
     for number in range(_STEPS):
         action: Any
@@ -118,39 +122,44 @@ def check_rules(options: ArrayEnv) -> None:
             action = action_at(options.actions.sample()[np.newaxis], 0)
         else:
             action = number % len(options.action_names)
-        result = _run(cls, "step", step, env, action, rng)
-        if not isinstance(result, tuple) or len(result) != 2:
-            accepted = "reward, terminated as its return value"
-            raise InvalidOptionError.expected(f"{cls.__name__}.step", accepted, result)
+        result = _run(name, "step", step, env, action, rng)
+        is_pair = isinstance(result, tuple) and len(result) == 2
+        accepted = "reward, terminated as its return value"
+        _require(is_pair, f"{name}.step", accepted, result)
         reward, terminated = result
-        if not isinstance(terminated, (bool, np.bool_)):
-            owner = f"{cls.__name__}.step: terminated"
-            raise InvalidOptionError.expected(owner, "a bool", terminated)
-        if not isinstance(reward, (bool, int, float, np.number)):
-            owner = f"{cls.__name__}.step: reward"
-            raise InvalidOptionError.expected(owner, "a number", reward)
+        is_bool = isinstance(terminated, (bool, np.bool_))
+        _require(is_bool, f"{name}.step: terminated", "a bool", terminated)
+        is_number = isinstance(reward, (bool, int, float, np.number))
+        _require(is_number, f"{name}.step: reward", "a number", reward)
         look()
         if terminated:
             break
 
 
-def _check_declarations(options: ArrayEnv) -> None:
-    cls = type(options)
-    name = cls.__name__
+def _require(is_right: bool, owner: str, accepted: str, value: Any) -> None:
+    if not is_right:
+        raise InvalidOptionError.expected(owner, accepted, value)
+
+
+def _require_none(name: str, rule: str, result: Any) -> None:
+    """Refuse a result that nobody would use."""
+    _require(result is None, f"{name}.{rule}", "no return value", result)
+
+
+def _check_rules_of(options: ArrayEnv, name: str) -> None:
+    """Check that rules are rules, and what they read of their modules."""
     for rule_name, arguments in _ARGUMENTS.items():
-        each = getattr(cls, rule_name, None)
+        each = getattr(options, rule_name, None)
         if each is None and (
             rule_name == "legal" or (rule_name == "observe" and options.observation)
         ):
             continue
-        text = f"def {rule_name}({', '.join(arguments)})"
-        if not isinstance(each, Rule):
-            accepted = f"`{text}` marked with @roll_vec.rule"
-            raise InvalidOptionError.expected(f"{name}.{rule_name}", accepted, each)
-        parameters = inspect.signature(each.py_func).parameters
-        if len(parameters) != len(arguments):
-            value = f"def {rule_name}({', '.join(parameters)})"
-            raise InvalidOptionError.expected(f"{name}.{rule_name}", f"`{text}`", value)
+        owner, text = f"{name}.{rule_name}", f"def {rule_name}({', '.join(arguments)})"
+        accepted = f"`{text}` marked with @roll_vec.rule"
+        _require(isinstance(each, Rule), owner, accepted, each)
+        parameters = inspect.signature(each).parameters
+        value = f"def {rule_name}({', '.join(parameters)})"
+        _require(len(parameters) == len(arguments), owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
         for key in arrays_of(function):
             message = (
@@ -165,77 +174,76 @@ def _check_declarations(options: ArrayEnv) -> None:
                 "in rules: draw from `rng`"
             )
             raise InvalidOptionError(message)
+
+
+def _check_names(options: ArrayEnv, name: str) -> None:
+    """Check the names of options, variables and infos."""
+    cls, variables = type(options), options.variables
     own = {each.name for each in dataclasses.fields(options)} - cls.common_names()
-    for option in sorted(own & _BATCH_KEYWORDS):
-        accepted = "names of options that are no keywords of gymnasium.make_vec"
-        raise InvalidOptionError.expected(name, accepted, option)
-    variables = options.variables
+    accepted = "names of options that are no keywords of gymnasium.make_vec"
+    for option in sorted(own):
+        _require(option not in _BATCH_KEYWORDS, name, accepted, option)
+    owner = f"{name}.state"
+    accepted = f"names of variables, none of {', '.join(_RESERVED)}"
+    free = "names that the class does not have otherwise"
+    taken = {*options.constants, *own, *cls.common_names()}
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
-        if not is_name or variable.startswith("_") or variable in _RESERVED:
-            accepted = f"names of variables, none of {', '.join(_RESERVED)}"
-            raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
-        is_taken = variable in options.constants or variable in own
-        if is_taken or variable in cls.common_names():
-            accepted = "names that the class does not have otherwise"
-            raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
+        is_name = is_name and variable[0] != "_" and variable not in _RESERVED
+        _require(is_name, owner, accepted, variable)
+        _require(variable not in taken, owner, free, variable)
+    owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
+    accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
     for info in options.infos:
-        if info not in variables:
-            accepted = f"names of variables, {', '.join(variables)}"
-            raise InvalidOptionError.expected(f"{name}.infos", accepted, info)
-        if info in _OTHER_INFOS:
-            accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
-            raise InvalidOptionError.expected(f"{name}.infos", accepted, info)
-    if "success" in options.infos and variables["success"] != (np.dtype(bool), ()):
-        owner, value = f"{name}.state['success']", options.state["success"]
-        raise InvalidOptionError.expected(owner, "np.bool_", value)
-    if options.observation is not None and options.observation not in variables:
-        accepted = f"a variable, {', '.join(variables)}"
-        raise InvalidOptionError.expected(
-            f"{name}.observation", accepted, options.observation
-        )
-    if options.seeding not in _SEEDINGS:
-        accepted = f"one of {', '.join(_SEEDINGS)}"
-        raise InvalidOptionError.expected(f"{name}.seeding", accepted, options.seeding)
-    actions, accepted = (
-        options.actions,
-        f"different names, a number up to {_MAX_ACTIONS}, or a Box",
-    )
-    is_names = isinstance(actions, (tuple, list)) and all(
-        isinstance(each, str) and each.strip() for each in actions
-    )
-    if is_names:
-        is_names = (
-            len({each.strip().casefold() for each in actions}) == len(actions) > 0
-        )
-    is_number = type(actions) is int and 0 < actions <= _MAX_ACTIONS
-    if not (is_names or is_number or isinstance(actions, Box)):
-        raise InvalidOptionError.expected(f"{name}.actions", accepted, actions)
-    if isinstance(actions, Box) and cls.__dict__.get("legal") is not None:
-        message = f"{name}.legal: actions of a Box have no masks"
-        raise InvalidOptionError(message)
+        _require(info in variables, owner, names, info)
+        _require(info not in _OTHER_INFOS, owner, accepted, info)
+    if "success" in options.infos:
+        is_bool = variables["success"] == (np.dtype(bool), ())
+        value = options.state["success"]
+        _require(is_bool, f"{name}.state['success']", "np.bool_", value)
+    seen, accepted = options.observation, f"a variable, {', '.join(variables)}"
+    _require(seen is None or seen in variables, f"{name}.observation", accepted, seen)
+    accepted = f"one of {', '.join(_SEEDINGS)}"
+    seeding = options.seeding
+    _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)
+
+
+def _check_spaces(options: ArrayEnv, name: str) -> None:
+    """Check the actions and the space of observations."""
+    actions, is_right = options.actions, False
+    if isinstance(actions, (tuple, list)):
+        names = {str(each).strip().casefold() for each in actions} - {""}
+        are_texts = all(isinstance(each, str) for each in actions)
+        is_right = are_texts and len(names) == len(actions) > 0
+    elif type(actions) is int:
+        is_right = 0 < actions <= _MAX_ACTIONS
+    elif isinstance(actions, Box):
+        is_right = True
+        if type(options).__dict__.get("legal") is not None:
+            message = f"{name}.legal: actions of a Box have no masks"
+            raise InvalidOptionError(message)
+    accepted = f"different names, a number up to {_MAX_ACTIONS}, or a Box"
+    _require(is_right, f"{name}.actions", accepted, actions)
     space = options.observation_space
     parts: list[Space[Any]] = [space]
     if isinstance(space, Dict):
         parts = list(space.spaces.values())
     elif isinstance(space, TupleSpace):
         parts = list(space.spaces)
+    accepted = "a Box or Discrete, or a Dict or Tuple of these"
     for part in parts:
-        if not isinstance(part, (Box, Discrete)):
-            accepted = "a Box or Discrete, or a Dict or Tuple of these"
-            owner = f"{name}.observation_space"
-            raise InvalidOptionError.expected(owner, accepted, part)
+        is_right = isinstance(part, (Box, Discrete))
+        _require(is_right, f"{name}.observation_space", accepted, part)
 
 
-def _run(cls: type[Any], name: str, rule: Callable[..., Any], *arguments: Any) -> Any:
+def _run(name: str, rule_name: str, rule: Callable[..., Any], *arguments: Any) -> Any:
     """Run a rule as Python; an error names its line."""
     try:
         return rule(*arguments)
     except Exception as error:
-        function = rule.py_func  # type: ignore[attr-defined]
         frames = traceback.extract_tb(error.__traceback__)
-        file = function.__code__.co_filename
+        file = inspect.unwrap(rule).__code__.co_filename
         own = [frame for frame in frames if frame.filename == file]
         where = f"line {own[-1].lineno}: {own[-1].line}" if own else "its call"
-        message = f"{cls.__name__}.{name}: {where}: {error}"
+        message = f"{name}.{rule_name}: {where}: {error}"
         raise InvalidOptionError(message) from error

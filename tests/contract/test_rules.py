@@ -316,6 +316,9 @@ class Mine(roll_vec.ArrayEnv):
     @roll_vec.rule
     def observe(env, out):
         {observe}
+
+    def text(self, env):
+        {text}
 """
 
 
@@ -325,7 +328,7 @@ def load(path, name="mine", **rules):
         "begin": "env.p = 1 + int(rng.random())",
         "step": "move(env); return 0.0, env.p > 3",
     }
-    usual |= {"observe": "out[0] = env.p", "actions": "2"}
+    usual |= {"observe": "out[0] = env.p", "actions": "2", "text": "return str(env.p)"}
     source = rules.pop("source", SOURCE)
     # Python's cache of bytecode takes an equally long file of the same second for it.
     path = path.with_stem(f"{path.stem}_{len([*path.parent.iterdir()])}")
@@ -375,6 +378,9 @@ AT_REGISTRATION = [
     ("step", "return 'x', False", "reward: expected a number"),
     ("step", "return 1.0, 1", "terminated: expected a bool"),
     ("observe", "out[0] = 99", r"expected Box\(0, 9"),
+    ("observe", "return env.p", "expected no return value, got 1"),
+    ("text", "return env.p", "expected a str, got 1"),
+    ("text", "return str(env.q)", "line .*: return str.*variables p, b"),
     ("observe", "env.b[0] = 1; out[0] = 1", "cannot be written"),
     ("begin", "env.p = int(TABLE[1])", "TABLE of the module has numpy's numbers"),
     ("begin", "env.p = int(np.random.random())", "draw from `rng`"),
