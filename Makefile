@@ -2,7 +2,7 @@
 .PHONY: $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
 
 PYTHON ?= python
-KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
+KERNEL_TESTS = tests/kernels tests/arrays tests/envs \
     --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
     tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
@@ -44,7 +44,7 @@ test-slow:  ## what the suite leaves out, and longer searches by hypothesis
 
 test-stress:  ## ten minutes of random ends of environments that draw levels ahead
 	ROLL_VEC_STRESS_SECONDS=600 $(PYTHON) -m pytest -n 0 -m slow \
-	    tests/stacked/test_prefetch.py
+	    tests/arrays/test_prefetch.py
 
 test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the long ones
 	$(PYTHON) -m pytest tests/distributed/ray -m "ray and not slow" $(TESTS)

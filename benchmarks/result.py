@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import ROOT
-from roll_vec.files import replace_file
+from roll_vec.storage.files import replace_file
 
 RESULTS = ROOT / "benchmarks" / "results"
 KEYS = ("machine", "rounds", "seconds", "load", "rows", "curves", "skipped")

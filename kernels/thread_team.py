@@ -21,7 +21,7 @@ at a time; who finds it in use does all rows alone.
 
 A worker without a job looks at the ticket for some time and then sleeps: on Linux in
 the system call ``futex``, so that it never needs the interpreter lock, elsewhere in
-Python, see `roll_vec.stacked.thread_team`.  A wake-up that comes too early or too late
+Python, see `roll_vec.arrays.thread_team`.  A wake-up that comes too early or too late
 changes no result.
 
 Measured with two cores: 0.4 us until a worker that looks has done a job, 5 to 11 us for

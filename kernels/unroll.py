@@ -58,7 +58,7 @@ class LevelEpisodes(NamedTuple):
 
     levels: Any  # tuple of arrays: a level has one row in each
     table: LevelTable  # a plain tuple of its items
-    first_seeds: np.ndarray  # (n,) uint64, see `roll_vec.stacked.levels.EpisodeSeeds`
+    first_seeds: np.ndarray  # (n,) uint64, see `roll_vec.arrays.levels.EpisodeSeeds`
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 

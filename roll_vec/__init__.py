@@ -31,14 +31,14 @@ if TYPE_CHECKING:
         SokobanEnv,
         SokobanEnvConfig,
     )
+    from roll_vec.arrays.array_env import ArrayEnv
+    from roll_vec.arrays.grid_env import GridEnv
+    from roll_vec.arrays.grid_family import Cell
+    from roll_vec.arrays.rules import rule
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
     from roll_vec.factories import make_vec
     from roll_vec.mixed import MixedVectorEnv, make_mixed
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.stacked.array_env import ArrayEnv
-    from roll_vec.stacked.grid_env import GridEnv
-    from roll_vec.stacked.grid_family import Cell
-    from roll_vec.stacked.rules import rule
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
     from roll_vec.vector.rollout import Rollout
@@ -68,13 +68,13 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "ArrayEnv": "roll_vec.stacked.array_env",
+    "ArrayEnv": "roll_vec.arrays.array_env",
     "BaseDiscreteActionEnv": "roll_vec.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
-    "Cell": "roll_vec.stacked.grid_family",
+    "Cell": "roll_vec.arrays.grid_family",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
-    "GridEnv": "roll_vec.stacked.grid_env",
+    "GridEnv": "roll_vec.arrays.grid_env",
     "MixedVectorEnv": "roll_vec.mixed",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
@@ -85,7 +85,7 @@ _MODULE_OF = {
     "final_obs": "roll_vec.vector.autoreset",
     "make_mixed": "roll_vec.mixed",
     "make_vec": "roll_vec.factories",
-    "rule": "roll_vec.stacked.rules",
+    "rule": "roll_vec.arrays.rules",
 }
 
 # Public modules, imported on use.  Not in `__all__`: some need an extra.

@@ -228,9 +228,9 @@ class SeededEnv(ClosableEnv):
         position in the stream of seeds is added to it as ``seed_stream``, and
         `set_state` gets the dict without that key.
 
-        Snapshots of pools have it.  Plain data (see `roll_vec.plain_data`) is saved
-        without pickle.  It may hold objects of the environment itself: the pool copies
-        them.
+        Snapshots of pools have it.  Plain data (see `roll_vec.storage.plain_data`) is
+        saved without pickle.  It may hold objects of the environment itself: the pool
+        copies them.
 
         Raises
         ------

@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
@@ -37,7 +38,6 @@ from roll_vec.pool.factories import (
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, resolve
-from roll_vec.stacked.row_threads import resolve_num_threads
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 __all__ = [
@@ -149,7 +149,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     registered = resolve(id)
     cls = registered.load()
     if registered.is_rule:
-        from roll_vec.stacked.array_single import SingleArrayEnv
+        from roll_vec.arrays.array_single import SingleArrayEnv
 
         return SingleArrayEnv(cls, **keywords)
     return build(cls, check_keywords(cls, keywords))
@@ -196,7 +196,7 @@ def make_vector(
     num_threads : int or None
         Threads that step a batch; None: ``ROLL_VEC_NUM_THREADS`` if this variable is
         set, else all cores.  Small batches use one; see
-        `roll_vec.stacked.row_threads.resolve_num_threads`.
+        `roll_vec.arrays.row_threads.resolve_num_threads`.
     prefetch : bool or None
         True: background threads draw the level of each environment's next episode while
         this one is played; None: only with several threads, where that saves time.

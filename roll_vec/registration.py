@@ -69,7 +69,7 @@ class RegisteredEnv:
         An `ArrayEnv` is its own class of options, and all have one engine.
         """
         if self.is_rule and suffix == "Engine":
-            from roll_vec.stacked.array_engine import ArrayEngine
+            from roll_vec.arrays.array_engine import ArrayEngine
 
             return ArrayEngine
         if isinstance(self.entry, str):
@@ -239,7 +239,7 @@ def register(
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
     if _is_rule(cls):
-        from roll_vec.stacked.array_checks import check_rules
+        from roll_vec.arrays.array_checks import check_rules
 
         rules: Any = cls
         check_rules(parse_options(rules, defaults))
@@ -273,7 +273,7 @@ def resolve(id: str) -> RegisteredEnv:
 def _is_rule(entry: Any) -> bool:
     """Return whether a class is an `ArrayEnv`."""
     # Only who has imported the module can extend its class.
-    module = sys.modules.get("roll_vec.stacked.array_env")
+    module = sys.modules.get("roll_vec.arrays.array_env")
     return (
         module is not None
         and isinstance(entry, type)

@@ -2,7 +2,7 @@
 
 import importlib
 
-_THREADS = "roll_vec.stacked.kernel_threads"
+_THREADS = "roll_vec.arrays.kernel_threads"
 
 
 def split_all(monkeypatch, num_threads, min_rows=2):

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from roll_vec import seeding
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
-from roll_vec.env_states import (
-    check_env_state,
-    get_env_state,
-    set_env_state,
-    supports_state,
-)
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidSeedError,
     InvalidStateError,
     RollVecError,
     UnsupportedError,
+)
+from roll_vec.objects.states import (
+    check_env_state,
+    get_env_state,
+    set_env_state,
+    supports_state,
 )
 from roll_vec.seeding import episode_seed
 

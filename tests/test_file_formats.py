@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as npst
 
 from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.npz_files import read_npz, write_npz
-from roll_vec.plain_data import MAX_DEPTH, decode, encode
+from roll_vec.storage.npz_files import read_npz, write_npz
+from roll_vec.storage.plain_data import MAX_DEPTH, decode, encode
 
 # ------------------------------------------------------------------ arrays and a header
 

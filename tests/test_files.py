@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from roll_vec import data_files, files
 from roll_vec.cli import main
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.sokoban import Sokoban
@@ -29,7 +28,8 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
 from roll_vec.export import verify
-from roll_vec.files import WriteLock, check_regular, replace_file
+from roll_vec.storage import data_files, files
+from roll_vec.storage.files import WriteLock, check_regular, replace_file
 from tests.envs.webshop import shops
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")

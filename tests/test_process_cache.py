@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from roll_vec.process_cache import ProcessCache
+from roll_vec.storage.process_cache import ProcessCache
 
 
 class Thing:

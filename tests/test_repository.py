@@ -44,12 +44,12 @@ TESTED = {
     # The adapters, and our demo shop in the code of WebShop.
     "frameworks": ["roll_vec.adapters", "roll_vec.envs.webshop"],
     "kernels": ["roll_vec.kernels"],
-    "stacked": ["roll_vec.stacked", "roll_vec.kernels"],
-    "test_base_envs.py": ["roll_vec.base_envs", "roll_vec.env_states"],
-    "test_file_formats.py": ["roll_vec.npz_files", "roll_vec.plain_data"],
-    "test_files.py": ["roll_vec.files", "roll_vec.data_files"],
+    "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
+    "test_base_envs.py": ["roll_vec.base_envs", "roll_vec.objects"],
+    "test_file_formats.py": ["roll_vec.storage"],
+    "test_files.py": ["roll_vec.storage"],
     "test_package.py": ["roll_vec.diagnosis"],
-    "test_process_cache.py": ["roll_vec.process_cache"],
+    "test_process_cache.py": ["roll_vec.storage"],
 }
 # The table of ids: CONTRIBUTING.md says that tests take the ids from there.
 FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}

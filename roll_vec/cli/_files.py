@@ -12,8 +12,8 @@ from typing import BinaryIO, NoReturn
 
 from roll_vec.cli._errors import argument_error
 from roll_vec.errors import InvalidOptionError
-from roll_vec.files import find_kind, find_target, replace_file
 from roll_vec.render.mosaic import picture_format
+from roll_vec.storage.files import find_kind, find_target, replace_file
 
 __all__ = ["check_suffix", "check_target", "ending_signals", "new_file", "write_errors"]
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.level_archives import SUFFIX, read_archive
+from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.cli._errors import argument_error
-from roll_vec.files import check_regular
 from roll_vec.recordings.environments import full_id
-from roll_vec.stacked.level_archives import SUFFIX, read_archive
-from roll_vec.stacked.level_sets import LevelSet
+from roll_vec.storage.files import check_regular
 
 __all__ = [
     "GAMES",

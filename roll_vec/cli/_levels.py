@@ -11,6 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.level_sets import LevelSet
+from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._level_games import (
     LevelGame,
@@ -21,8 +23,6 @@ from roll_vec.cli._level_games import (
 )
 from roll_vec.progress import report
 from roll_vec.recordings.environments import SetupError, full_id, make_vector
-from roll_vec.stacked.level_sets import LevelSet
-from roll_vec.stacked.row_threads import resolve_num_threads
 
 __all__ = [
     "MAX_LEVELS",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from roll_vec.arrays.level_archives import SUFFIX, write_archive
 from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
 from roll_vec.cli._level_games import (
@@ -32,7 +33,6 @@ from roll_vec.cli._pictures import MAX_BOARDS, draw_boards
 from roll_vec.cli._tables import progress
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
-from roll_vec.stacked.level_archives import SUFFIX, write_archive
 
 __all__ = ["add_parser"]
 

@@ -24,7 +24,7 @@ from roll_vec.descriptions.report import (
     describe_sections,
     format_description,
 )
-from roll_vec.game_descriptions import GameDescription, Info, Reward, Source
+from roll_vec.envs.game_description import GameDescription, Info, Reward, Source
 
 __all__ = [
     "EnvDescription",

@@ -20,8 +20,8 @@ from roll_vec.descriptions.keywords import (
     find_options,
     load_entry,
 )
+from roll_vec.envs.game_description import GameDescription
 from roll_vec.evaluation import Split, splits_of
-from roll_vec.game_descriptions import GameDescription
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS
 

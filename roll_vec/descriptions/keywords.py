@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
+from roll_vec.arrays.options import ArrayOptions, LevelOptions
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.pool.options import PoolOptions
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
-from roll_vec.stacked.options import ArrayOptions, LevelOptions
 from roll_vec.text.options import TextOptions
 from roll_vec.vector.env import BatchOptions
 

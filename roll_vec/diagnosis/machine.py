@@ -7,13 +7,13 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from roll_vec.diagnosis.findings import WARNING, Checks, Finding
-from roll_vec.errors import InvalidOptionError
-from roll_vec.stacked.row_threads import (
+from roll_vec.arrays.row_threads import (
     ENVIRONMENT_VARIABLE,
     count_cores,
     resolve_num_threads,
 )
+from roll_vec.diagnosis.findings import WARNING, Checks, Finding
+from roll_vec.errors import InvalidOptionError
 
 _MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 # Variables that change speed or results of compiled code, and their effect.

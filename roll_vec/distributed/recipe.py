@@ -12,13 +12,13 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec import factories
-from roll_vec.data_files import pin_files, unpin_files
 from roll_vec.distributed.node_errors import name_node
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import keywords_of
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
+from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.vector.env import RollVectorEnv
 
 __all__ = ["EnvRecipe"]

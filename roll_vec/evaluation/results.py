@@ -27,9 +27,9 @@ from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
 from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.split import Split
 from roll_vec.factories import WORK_KEYWORDS
-from roll_vec.files import check_regular, find_target
-from roll_vec.journal import Journal, read_lines
-from roll_vec.plain_data import encode
+from roll_vec.storage.files import check_regular, find_target
+from roll_vec.storage.journal import Journal, read_lines
+from roll_vec.storage.plain_data import encode
 from roll_vec.version import __version__
 
 FORMAT = "roll-vec eval"

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from roll_vec.data_files import check_path, fingerprint
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.split import Split
+from roll_vec.storage.data_files import check_path, fingerprint
 
 WEBSHOP = "roll_vec/WebShop-v0"
 _TITLES = {

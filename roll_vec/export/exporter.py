@@ -13,8 +13,8 @@ from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.export.formats import Format, find_format
 from roll_vec.export.journal import ExportJournal, Totals
 from roll_vec.export.source import MAX_SEED, Source, encode_keywords
-from roll_vec.files import find_target, keep_mode
 from roll_vec.options import check_bool, check_int
+from roll_vec.storage.files import find_target, keep_mode
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 

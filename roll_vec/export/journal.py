@@ -6,9 +6,10 @@
         journal          the plan, then a line for each episode
         complete         the output, until it is moved to its place
 
-A line is the CRC-32 of its content, and the content as `roll_vec.plain_data` writes it:
-a row, or why an episode is none.  An export that was interrupted at any point, even by
-a power failure, goes on after the last line before the first one that is damaged.
+A line is the CRC-32 of its content, and the content as `roll_vec.storage.plain_data`
+writes it: a row, or why an episode is none.  An export that was interrupted at any
+point, even by a power failure, goes on after the last line before the first one that
+is damaged.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import numpy as np
 
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.export.source import Source, stack
-from roll_vec.journal import Journal
-from roll_vec.plain_data import decode, encode
+from roll_vec.storage.journal import Journal
+from roll_vec.storage.plain_data import decode, encode
 from roll_vec.trajectories import Trajectory
 
 _JOURNAL = "journal"

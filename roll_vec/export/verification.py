@@ -14,7 +14,7 @@ import numpy as np
 from roll_vec.errors import InvalidFileError, RollVecError, shorten
 from roll_vec.export.formats import Row, find_format
 from roll_vec.export.source import NUM_ENVS, encode_keywords, make_batch
-from roll_vec.files import check_regular
+from roll_vec.storage.files import check_regular
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 
 _BLOCK = 4096

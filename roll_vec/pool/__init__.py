@@ -3,7 +3,7 @@
 A pool is for environments that are Python objects, such as those of language agents.
 It steps them in the calling thread, in threads or in processes.  An environment that
 raises, hangs or dies is replaced.  The others keep their episodes.  (Sokoban and
-FrozenLake are no pools: they stand in arrays, see `roll_vec.stacked`.)
+FrozenLake are no pools: they stand in arrays, see `roll_vec.arrays`.)
 
 Each file needs only the files below it; read from top to bottom::
 

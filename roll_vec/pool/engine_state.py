@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.plain_data import decode
 from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.faults import raise_faults
 from roll_vec.pool.observations import Observations, same_data
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
+from roll_vec.storage.plain_data import decode
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.packed_values import (
     COPY,

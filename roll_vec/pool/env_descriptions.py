@@ -10,10 +10,10 @@ from typing import Any
 import gymnasium
 
 from roll_vec.base_envs import SeededEnv
-from roll_vec.data_files import check_path, fingerprint
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import describe_value
 from roll_vec.pool.factories import parameters_of
+from roll_vec.storage.data_files import check_path, fingerprint
 
 # Keywords that change nothing but pictures.
 _WITHOUT_EFFECT = ("render_mode",)

@@ -14,15 +14,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from roll_vec.env_methods import find_method
-from roll_vec.env_results import split_reset, split_step
-from roll_vec.env_states import (
+from roll_vec.errors import InvalidStateError
+from roll_vec.objects.methods import find_method
+from roll_vec.objects.results import split_reset, split_step
+from roll_vec.objects.states import (
     check_env_state,
     get_env_state,
     set_env_state,
     supports_state,
 )
-from roll_vec.errors import InvalidStateError
 from roll_vec.pool.env_descriptions import describe_env
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.snapshots import EnvSnapshot, pickle_env, take_snapshot

@@ -10,9 +10,9 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
-from roll_vec.data_files import pin_files, unpin_files
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import NO_HINTS, check_choice, check_unknown, keywords_of
+from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 

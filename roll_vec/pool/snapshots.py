@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.utils import EzPickle
 
-from roll_vec.env_states import get_env_state, supports_state
 from roll_vec.errors import UnsupportedError
+from roll_vec.objects.states import get_env_state, supports_state
 from roll_vec.vector.packed_values import COPY, PICKLED_ENV, to_bytes
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.plain_data import decode
 from roll_vec.recordings.files import RecordedFrame
 from roll_vec.recordings.flat_results import (
     FIELDS,
@@ -18,6 +17,7 @@ from roll_vec.recordings.flat_results import (
     digest_frame,
     with_digests,
 )
+from roll_vec.storage.plain_data import decode
 
 __all__ = ["Difference", "find_difference"]
 

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, one_line
-from roll_vec.npz_files import MAX_RATIO, read_npz, write_npz
-from roll_vec.plain_data import decode
 from roll_vec.recordings.columns import read_column, read_texts
 from roll_vec.recordings.episodes import Episodes
 from roll_vec.recordings.flat_results import ARRAY_KINDS, FIELDS, FlatResults
 from roll_vec.recordings.recorder import DIGESTS, KINDS, TEXTS, VALUES, RunRecorder
 from roll_vec.recordings.setup import RunSetup, current_versions
+from roll_vec.storage.npz_files import MAX_RATIO, read_npz, write_npz
+from roll_vec.storage.plain_data import decode
 
 __all__ = [
     "FORMAT",

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.plain_data import encode
+from roll_vec.storage.plain_data import encode
 
 __all__ = [
     "ARRAY_KINDS",

@@ -9,10 +9,10 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, one_line
-from roll_vec.plain_data import encode
 from roll_vec.recordings.columns import Column, TextTable, pack_texts
 from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.flat_results import digest_frame, flatten, with_digests
+from roll_vec.storage.plain_data import encode
 
 __all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder", "describe_exception"]
 

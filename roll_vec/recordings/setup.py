@@ -14,14 +14,7 @@ from typing import Any
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.data_files import (
-    PinnedFile,
-    fingerprint,
-    refuse_change,
-    refuse_unreadable,
-)
 from roll_vec.errors import InvalidOptionError
-from roll_vec.plain_data import decode, encode
 from roll_vec.recordings.environments import (
     SetupError,
     find_spec,
@@ -30,6 +23,13 @@ from roll_vec.recordings.environments import (
     make_vector,
 )
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.storage.data_files import (
+    PinnedFile,
+    fingerprint,
+    refuse_change,
+    refuse_unreadable,
+)
+from roll_vec.storage.plain_data import decode, encode
 from roll_vec.version import __version__
 
 __all__ = ["RunSetup", "current_versions", "plan_run"]

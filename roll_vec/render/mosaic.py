@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.files import replace_file
+from roll_vec.storage.files import replace_file
 
 # Pillow's names of the formats, by the suffix of a file.
 _FORMATS = {

@@ -8,10 +8,10 @@ from typing import Any
 import gymnasium
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
-from roll_vec.env_methods import find_method
-from roll_vec.env_results import split_reset, split_step
-from roll_vec.env_states import get_env_state, set_env_state
 from roll_vec.errors import UnsupportedError, shorten
+from roll_vec.objects.methods import find_method
+from roll_vec.objects.results import split_reset, split_step
+from roll_vec.objects.states import get_env_state, set_env_state
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions

@@ -42,6 +42,6 @@ Files, in reading order:
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 
-The engines are those of `roll_vec.stacked`, `roll_vec.pool`, `roll_vec.mixed` and
+The engines are those of `roll_vec.arrays`, `roll_vec.pool`, `roll_vec.mixed` and
 `roll_vec.distributed`.
 """

@@ -1,6 +1,6 @@
 """The base of engines, which step many environments together.
 
-`RollVectorEnv` works with any engine.  `roll_vec.stacked.engine` keeps the state of all
+`RollVectorEnv` works with any engine.  `roll_vec.arrays.engine` keeps the state of all
 environments in arrays, `roll_vec.pool.engine` runs one Python object per environment,
 and `roll_vec.vector.composite` joins the engines of parts.  They differ in nothing but
 these methods and flags: no other code asks which kind an engine is.

@@ -4,7 +4,7 @@ A snapshot of a pool has three arrays for values of a name: ``<name>s``, (n, lon
 uint8, the bytes of each value, filled up with zeros; ``<name>_lengths``, (n,) int64;
 and ``<name>_kinds``, (n,) int8, one of these::
 
-    PLAIN          plain data, see `roll_vec.plain_data`
+    PLAIN          plain data, see `roll_vec.storage.plain_data`
     PICKLED        a value, pickled
     PICKLED_ENV    an environment object, pickled
     COPY           no bytes: the object is in `EngineState.objects`
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
-from roll_vec.plain_data import decode, encode
+from roll_vec.storage.plain_data import decode, encode
 
 __all__ = [
     "COPY",

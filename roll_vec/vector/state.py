@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateError
-from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
+from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.family_states import (
     FAMILIES,

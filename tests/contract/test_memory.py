@@ -202,7 +202,7 @@ def test_levels_of_a_set_are_kept_once_or_drawn_again_and_not_pickled(
     for twin in twins:
         assert twin.engine.level_provider._cache is None
         assert_same(play(twin, actions), expected)
-    monkeypatch.setattr("roll_vec.stacked.level_providers.CACHE_BYTES", 100)
+    monkeypatch.setattr("roll_vec.arrays.level_providers.CACHE_BYTES", 100)
     drawn = make_batch(case, 32, num_levels=500)
     drawn.reset(seed=0)
     assert_same(play(drawn, actions), results)

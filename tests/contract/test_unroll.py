@@ -163,7 +163,7 @@ def check_rounds(env, twin):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
     # Where levels have to be drawn, environments wait for each other every 16 steps.
-    monkeypatch.setattr("roll_vec.stacked.engine.STEPS_AT_ONCE", 1)
+    monkeypatch.setattr("roll_vec.arrays.engine.STEPS_AT_ONCE", 1)
     case, more = VARIANTS[variant]
     check_rounds(*make_pair(case, autoreset_mode=mode, **more))
 

@@ -176,7 +176,7 @@ import gc, inspect, json
 import gymnasium, numpy as np
 import roll_vec
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.stacked.grid_observations import ARRAY_MODES
+from roll_vec.arrays.grid_observations import ARRAY_MODES
 from roll_vec.kernels.rng.pcg64 import fold_in_rows
 from roll_vec.kernels.countdown.targets import draw_task
 from roll_vec.kernels.countdown.expressions import grade_answer

@@ -121,7 +121,7 @@ BUGS = [
             "compare_and_swap(control, SEATS, seats, seats - 1)",
             "compare_and_swap(control, SEATS, seats, seats)",
         ),
-        "tests/stacked/test_thread_team.py",
+        "tests/arrays/test_thread_team.py",
     ),
     # autoreset
     Bug(
@@ -207,20 +207,20 @@ BUGS = [
     ),
     Bug(
         "an autoreset plays the level of the episode before",
-        "roll_vec.stacked.levels",
+        "roll_vec.arrays.levels",
         "LevelEngine.advance",
         drop("self.episodes.numbers[rows] += np.uint64(1)"),
         _LOCKSTEP,
     ),
     Bug(
         "a level drawn ahead is played whatever its seed is",
-        "roll_vec.stacked.prefetch",
+        "roll_vec.arrays.prefetch",
         "LevelSource.get",
         change(
             "missing = np.flatnonzero(slots.ready[rows] != keys)",
             "missing = np.flatnonzero(slots.ready[rows] == 0)",
         ),
-        "tests/stacked/test_prefetch.py",
+        "tests/arrays/test_prefetch.py",
     ),
     Bug(
         "sample_actions takes actions outside the mask",
@@ -232,7 +232,7 @@ BUGS = [
     # snapshots
     Bug(
         "a clone of another row than the one that rows names",
-        "roll_vec.stacked.stacked_state",
+        "roll_vec.arrays.stacked_state",
         "StackedState.set_state",
         change(
             "np.take(values, rows, 0, array, mode='clip')",
@@ -299,7 +299,7 @@ BUGS = [
         "roll_vec.text.turn",
         "step_texts",
         change("~(batch.is_valid | skip_mask)", "~batch.is_valid"),
-        "tests/stacked/test_text_actions.py",
+        "tests/arrays/test_text_actions.py",
     ),
     # WebShop
     Bug(
@@ -372,7 +372,7 @@ BUGS = [
     ),
     Bug(
         "a pipe is replaced by a file",
-        "roll_vec.files",
+        "roll_vec.storage.files",
         "replace_file",
         drop("check_regular(path, 'written')"),
         "tests/test_files.py",

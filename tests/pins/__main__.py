@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / ".pins"
 TESTS = [
     "tests/pins",  # the digests of trajectories
-    "tests/stacked/test_golden.py",
+    "tests/arrays/test_golden.py",
     "tests/oracles/test_golden.py",
     "tests/envs/webshop/test_env.py",
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 from roll_vec.adapters.roll.configs import EnvConfig, GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
+from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
-from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 
 
 class _GridConfig(GridConfig):

@@ -21,11 +21,11 @@ from roll_vec.adapters.ragen.configs import (
     WebShopEnvConfig,
 )
 from roll_vec.adapters.ragen.shop import WebShopBatch
+from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
+from roll_vec.arrays.grid_observations import GridObserver
 from roll_vec.errors import ResetNeededError
 from roll_vec.options import check_choice
 from roll_vec.seeding import check_seed
-from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
-from roll_vec.stacked.grid_observations import GridObserver
 
 
 class RagenEnv:

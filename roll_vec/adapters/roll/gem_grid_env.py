@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from roll_vec.adapters.roll.answer_options import AnswerOptions
 from roll_vec.adapters.roll.configs import split_env_config
 from roll_vec.adapters.roll.gem_env import GemEnv
+from roll_vec.arrays.options import LevelOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_choice,
@@ -16,7 +17,6 @@ from roll_vec.options import (
     keywords_of,
     parse_options,
 )
-from roll_vec.stacked.options import LevelOptions
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.configs import RENDER_MODES
+from roll_vec.arrays.single_env import LevelEnv
 from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.options import check_choice
-from roll_vec.stacked.single_env import LevelEnv
 
 # ROLL's step limit; the registered ids have the same.
 MAX_STEPS = 100

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs, take_keywords
+from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
-from roll_vec.stacked.grid_family import GridFamily
 
 MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
 TILES = ("gym_sokoban", "roll_vec")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.game_descriptions import (
+from roll_vec.envs.game_description import (
     LEVEL_INFOS,
     TEXT_INFOS,
     GameDescription,

@@ -43,8 +43,8 @@ from roll_vec.options import (
 )
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
+from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.validation import check_text
-from roll_vec.text_level_env import TextLevelEnv
 
 # Samples of the action space.
 EXAMPLES = (

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from roll_vec.data_files import check_path
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
@@ -23,6 +22,7 @@ from roll_vec.options import (
     check_optional_text,
     option,
 )
+from roll_vec.storage.data_files import check_path
 
 RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.

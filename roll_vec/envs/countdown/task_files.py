@@ -12,16 +12,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.data_files import (
+from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.storage.data_files import (
     fingerprint,
     max_text_size,
     open_text,
     refuse_change,
     refuse_unreadable,
 )
-from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.process_cache import ProcessCache
+from roll_vec.storage.process_cache import ProcessCache
 
 _MAX_DIGITS = 18
 _INT64 = 1 << 63

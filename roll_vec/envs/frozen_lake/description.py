@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
-from roll_vec.game_descriptions import (
+from roll_vec.envs.game_description import (
     ACTION_INFOS,
     ACTION_MASK_INFO,
     LEVEL_INFOS,

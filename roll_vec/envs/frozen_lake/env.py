@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.coordinate_texts import START_MARK
+from roll_vec.arrays.grid_engine import GridEngine
+from roll_vec.arrays.levels import LevelEngine
+from roll_vec.arrays.single_env import LevelEnv, SingleEnv
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.maps import (
     make_level_provider,
@@ -26,10 +30,6 @@ from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import generator_words
-from roll_vec.stacked.coordinate_texts import START_MARK
-from roll_vec.stacked.grid_engine import GridEngine
-from roll_vec.stacked.levels import LevelEngine
-from roll_vec.stacked.single_env import LevelEnv, SingleEnv
 
 
 class LakeEngine(GridEngine):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from roll_vec.arrays.grid_family import Cell, GridFamily
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
-from roll_vec.stacked.grid_family import Cell, GridFamily
 
 # By code of `roll_vec.kernels.frozen_lake.rules`.  The glyphs are ROLL's; the actions
 # are Gymnasium's directions in its order, ROLL's actions are one higher.

@@ -15,7 +15,7 @@ _DECIMALS = 12
 def measure_levels(
     options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the measures of maps, for `roll_vec.stacked.bands.Measure`.
+    """Return the measures of maps, for `roll_vec.arrays.bands.Measure`.
 
     Parameters
     ----------

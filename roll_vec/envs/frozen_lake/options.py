@@ -10,6 +10,9 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
+from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
+from roll_vec.arrays.options import GridOptions, LevelOptions, check_cells
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
@@ -20,9 +23,6 @@ from roll_vec.options import (
     check_int,
     check_number,
 )
-from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
 
 
 def describe_lake(is_slippery: bool) -> str:
@@ -43,7 +43,7 @@ def describe_lake(is_slippery: bool) -> str:
 class FrozenLakeOptions(GridOptions):
     """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's and ours.
 
-    They have those of `roll_vec.stacked.options.ArrayOptions`, too.
+    They have those of `roll_vec.arrays.options.ArrayOptions`, too.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class RandomFrozenLakeOptions(LevelOptions):
         Band of the highest chance ever to reach the goal: (low, high), None is open.
         Both ends are inside.  Other maps are drawn again, from the seed alone.  The
         chance is rounded to 12 decimals, so that a chance of one half is inside a band
-        that ends at 0.5; see `roll_vec.stacked.bands`.
+        that ends at 0.5; see `roll_vec.arrays.bands`.
 
     Raises
     ------

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import rules, solver
 from roll_vec.options import check_choice
-from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
     "MAX_LINKS",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.kernels.sokoban import deadlocks as kernels
-from roll_vec.stacked.row_threads import for_row_ranges
 
 # A room takes about 100 ns, and handing work to a thread 20 to 130 us.
 _ROOMS_PER_THREAD = 1 << 11

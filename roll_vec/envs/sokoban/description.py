@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roll_vec.envs.sokoban.options import SokobanOptions
-from roll_vec.game_descriptions import (
+from roll_vec.envs.game_description import (
     ACTION_INFOS,
     ACTION_MASK_INFO,
     LEVEL_INFOS,
@@ -14,6 +13,7 @@ from roll_vec.game_descriptions import (
     Source,
     describe_grid_game,
 )
+from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.kernels.sokoban import rules as kernels
 
 

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.levels import LevelEngine
+from roll_vec.arrays.single_env import LevelEnv
 from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
@@ -15,8 +17,6 @@ from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positio
 from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.levels import LevelEngine
-from roll_vec.stacked.single_env import LevelEnv
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from roll_vec.arrays.grid_family import Cell, GridFamily
 from roll_vec.render.tiles import SOKOBAN_TILES
-from roll_vec.stacked.grid_family import Cell, GridFamily
 
 # By code of `roll_vec.kernels.sokoban.rules`.  The glyphs are ROLL's; the pixels are
 # those of gym-sokoban 0.0.6's tiny worlds, so that what was trained on those sees the

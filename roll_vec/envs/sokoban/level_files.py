@@ -17,9 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.data_files import max_text_size
-from roll_vec.kernels.sokoban import rules as kernels
-from roll_vec.stacked.level_sets import (
+from roll_vec.arrays.level_sets import (
     Grids,
     LevelSet,
     flood_fill,
@@ -27,6 +25,8 @@ from roll_vec.stacked.level_sets import (
     refuse,
     split_text,
 )
+from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.storage.data_files import max_text_size
 
 __all__ = ["LevelSet", "RoomSet", "format_levels", "load_levels"]
 

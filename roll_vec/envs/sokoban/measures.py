@@ -15,7 +15,7 @@ from roll_vec.kernels.sokoban import rules as kernels
 def measure_levels(
     options: SokobanOptions, num_threads: int, levels: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the measures of rooms, for `roll_vec.stacked.bands.Measure`.
+    """Return the measures of rooms, for `roll_vec.arrays.bands.Measure`.
 
     They are the two of `measure_rooms`, (m,) int32 each, and with
     ``oracle_return_info`` that of `return_of_solutions`.

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import ClassVar
 
+from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
+from roll_vec.arrays.options import MAX_CELLS, LevelOptions, check_cells
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import MAX_INT, check_int
-from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
 # The room generator keeps the distance from each target to each cell: this many take
 # 2 GB.
@@ -48,7 +48,7 @@ class SokobanOptions(LevelOptions):
         Band of the fewest moves that solve a level: (low, high), None is open.  Both
         ends are inside.  Other levels are drawn again, from the seed alone.  A level
         without a solution is never inside; one that the solver gave up counts as above;
-        see `roll_vec.stacked.bands`.
+        see `roll_vec.arrays.bands`.
     solution_pushes : (int or None, int or None), or None
         Band of the fewest pushes that solve a level, as ``solution_steps``.
     deadlock : bool

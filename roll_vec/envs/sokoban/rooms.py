@@ -9,13 +9,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.level_providers import LevelProvider, provide_levels
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.sokoban.measures import measure_levels
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
 from roll_vec.kernels.sokoban.search import ArrayWorkspace
-from roll_vec.stacked.level_providers import LevelProvider, provide_levels
-from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 # A room of 6x6 takes some 15 us, and handing work to a thread 20 to 130.
 _ROOMS_PER_THREAD = 4

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import (
     InvalidOptionError,
@@ -19,7 +20,6 @@ from roll_vec.errors import (
 from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
 from roll_vec.kernels.sokoban.bitboards import fits
 from roll_vec.options import check_choice, check_int
-from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 from roll_vec.vector.levels import OBJECTIVES
 
 __all__ = [

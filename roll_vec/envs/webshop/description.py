@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roll_vec.envs.webshop.options import WebShopOptions
-from roll_vec.game_descriptions import (
+from roll_vec.envs.game_description import (
     LEVEL_INFOS,
     TEXT_INFOS,
     GameDescription,
@@ -11,6 +10,7 @@ from roll_vec.game_descriptions import (
     Reward,
     Source,
 )
+from roll_vec.envs.webshop.options import WebShopOptions
 
 
 def describe(options: WebShopOptions) -> GameDescription:

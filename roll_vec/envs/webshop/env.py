@@ -38,8 +38,8 @@ from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_int, parse_options, takes_keywords_of
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
+from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.validation import check_text
-from roll_vec.text_level_env import TextLevelEnv
 
 
 class WebShop(TextLevelEnv):

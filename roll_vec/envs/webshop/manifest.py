@@ -19,9 +19,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from roll_vec.data_files import hash_file, read_blocks, refuse_unreadable
 from roll_vec.errors import InvalidOptionError
-from roll_vec.files import find_kind
+from roll_vec.storage.data_files import hash_file, read_blocks, refuse_unreadable
+from roll_vec.storage.files import find_kind
 
 MANIFEST = "catalogue.json"
 _FORMAT = 3

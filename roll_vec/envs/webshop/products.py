@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.webshop.records import Records
-from roll_vec.plain_data import check_elements
+from roll_vec.storage.plain_data import check_elements
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

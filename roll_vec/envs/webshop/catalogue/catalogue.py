@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.data_files import refuse_change
 from roll_vec.envs.webshop.catalogue.builder import Progress, build
 from roll_vec.envs.webshop.catalogue.data import CatalogueData
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
@@ -24,7 +23,8 @@ from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar
 from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.process_cache import ProcessCache
+from roll_vec.storage.data_files import refuse_change
+from roll_vec.storage.process_cache import ProcessCache
 
 
 class Catalogue:

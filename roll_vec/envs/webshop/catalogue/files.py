@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from roll_vec.data_files import open_text, refuse_unreadable
 from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.storage.data_files import open_text, refuse_unreadable
 
 # Price of products without one.
 DEFAULT_PRICE = 100.0

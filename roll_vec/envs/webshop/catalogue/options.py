@@ -8,16 +8,16 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from roll_vec.data_files import (
+from roll_vec.envs.webshop.manifest import MANIFEST
+from roll_vec.envs.webshop.search.backends import BACKENDS
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_bool, check_choice, check_fields, check_int, option
+from roll_vec.storage.data_files import (
     check_path,
     fingerprint,
     folder_status,
     refuse_unreadable,
 )
-from roll_vec.envs.webshop.manifest import MANIFEST
-from roll_vec.envs.webshop.search.backends import BACKENDS
-from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_choice, check_fields, check_int, option
 
 DATA_FILES = {
     "products": MANIFEST,

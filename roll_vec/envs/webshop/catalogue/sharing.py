@@ -20,7 +20,7 @@ from roll_vec.envs.webshop.catalogue.data import CatalogueData
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.catalogue.storage import FIXED_OPTIONS, open_stored, save
 from roll_vec.errors import InvalidOptionError
-from roll_vec.files import HAS_LOCKS, private_folder, wait_for_lock
+from roll_vec.storage.files import HAS_LOCKS, private_folder, wait_for_lock
 from roll_vec.version import __version__
 
 __all__ = ["ENVIRONMENT_VARIABLE", "is_sharing", "open_shared", "share_catalogues"]

@@ -22,7 +22,7 @@ from roll_vec.envs.webshop.manifest import (
 from roll_vec.envs.webshop.products import Products
 from roll_vec.envs.webshop.search.backends import backend_class
 from roll_vec.errors import InvalidOptionError
-from roll_vec.files import find_target
+from roll_vec.storage.files import find_target
 
 FIXED_OPTIONS = ("human_goals", "catalog_seed", "search_backend")
 """Options that a stored catalogue was built with; opening it cannot change them."""

@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 from roll_vec.envs.webshop.catalogue.files import read_json
 from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
 from roll_vec.errors import InvalidOptionError
-from roll_vec.files import replace_file
+from roll_vec.storage.files import replace_file
 
 Nouns = dict[str, tuple[str, ...]]
 

@@ -1,0 +1,249 @@
+"""The check of an `ArrayEnv` when it is registered: each rule runs once, as Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import keyword
+import traceback
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Tuple as TupleSpace
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import arrays_of, functions_of, uses_other_generators
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.rng.generator import PlainGenerator
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.kernels.rows import Items, Row, action_at
+from roll_vec.options import keywords_of
+from roll_vec.vector.env import BatchOptions
+
+_ARGUMENTS = {
+    "begin": ("env", "rng"),
+    "step": ("env", "action", "rng"),
+    "observe": ("env", "out"),
+    "legal": ("env", "mask"),
+}
+_SEEDINGS = ("level", "stream")
+# Arrays of a batch's state beside the variables, and what autoreset adds.
+_RESERVED = (
+    "elapsed_steps",
+    "successes",
+    "episodes_first_seeds",
+    "episodes_numbers",
+    "generator_states",
+    "num_levels",
+    "start_levels",
+    "seeds",
+    "has_ended",
+)
+# Infos that a batch or Gymnasium adds.
+_OTHER_INFOS = (
+    "final_obs",
+    "final_info",
+    "episode",
+    "group_id",
+    "seed",
+    "level",
+    "action_mask",
+    "action_is_valid",
+    "env_instruction",
+)
+_BATCH_KEYWORDS = {
+    *keywords_of(BatchOptions),
+    *("id", "num_envs", "num_threads", "prefetch", "max_episode_steps", "seed"),
+}
+_STEPS = 20
+_MAX_ACTIONS = 1 << 16
+
+
+def check_rules(options: ArrayEnv) -> None:
+    """Check the declarations of a class, and run its rules for some steps.
+
+    Raises
+    ------
+    InvalidOptionError
+        Names the declaration, or the rule and its line.
+    """
+    name = type(options).__name__
+    _check_rules_of(options, name)
+    _check_names(options, name)
+    _check_spaces(options, name)
+    variables, constants, _, output = options.types
+    env = Row(
+        variables(*options.allocate(1)), constants(*options.constants.values()), 0
+    )
+    view = Row(env._variables, env._options, 0, is_writable=False)
+    words = np.zeros((PCG_WORDS, 1), np.uint64)
+    words[:, 0] = (1, 2, 3, 5, 0, 0)
+    rng = PlainGenerator(words, 0)
+    begin, step, observe, legal = options.rules()
+
+    def look() -> None:
+        arrays = options.allocate_observations(1)
+        if observe is None:
+            value = getattr(env, str(options.observation))
+            value = getattr(value, "array", value)
+            space = options.observation_space
+            owner = f"{name}.{options.observation}"
+            _require(space.contains(value), owner, str(space), value)
+        else:
+            out = (
+                Items(arrays[0][0], "out")
+                if output is None
+                else Row(output(*arrays), (), 0)
+            )
+            _require_none(name, "observe", _run(name, "observe", observe, view, out))
+            for (part, space), array in zip(options.parts.items(), arrays, strict=True):
+                value = array[0].item() if isinstance(space, Discrete) else array[0]
+                owner = f"{name}.observe" + (f": {part}" if part else "")
+                _require(space.contains(value), owner, str(space), value)
+        if legal is not None:
+            mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
+            _require_none(name, "legal", _run(name, "legal", legal, view, mask))
+        if options.writes_own_text:
+            # It gets a copy, as in a batch.
+            copies = variables(*(array.copy() for array in env._variables))
+            copy = Row(copies, env._options, 0)
+            text = _run(name, "text", options.text, copy)
+            _require(isinstance(text, str), f"{name}.text", "a str", text)
+
+    _require_none(name, "begin", _run(name, "begin", begin, env, rng))
+    look()
+    for number in range(_STEPS):
+        action: Any
+        if isinstance(options.actions, Box):
+            options.actions.seed(number)
+            action = action_at(options.actions.sample()[np.newaxis], 0)
+        else:
+            action = number % len(options.action_names)
+        result = _run(name, "step", step, env, action, rng)
+        is_pair = isinstance(result, tuple) and len(result) == 2
+        accepted = "reward, terminated as its return value"
+        _require(is_pair, f"{name}.step", accepted, result)
+        reward, terminated = result
+        is_bool = isinstance(terminated, (bool, np.bool_))
+        _require(is_bool, f"{name}.step: terminated", "a bool", terminated)
+        is_number = isinstance(reward, (bool, int, float, np.number))
+        _require(is_number, f"{name}.step: reward", "a number", reward)
+        look()
+        if terminated:
+            break
+
+
+def _require(is_right: bool, owner: str, accepted: str, value: Any) -> None:
+    if not is_right:
+        raise InvalidOptionError.expected(owner, accepted, value)
+
+
+def _require_none(name: str, rule: str, result: Any) -> None:
+    """Refuse a result that nobody would use."""
+    _require(result is None, f"{name}.{rule}", "no return value", result)
+
+
+def _check_rules_of(options: ArrayEnv, name: str) -> None:
+    """Check that rules are rules, and what they read of their modules."""
+    for rule_name, arguments in _ARGUMENTS.items():
+        each = getattr(options, rule_name, None)
+        if each is None and (
+            rule_name == "legal" or (rule_name == "observe" and options.observation)
+        ):
+            continue
+        owner, text = f"{name}.{rule_name}", f"def {rule_name}({', '.join(arguments)})"
+        accepted = f"`{text}` marked with @roll_vec.rule"
+        _require(isinstance(each, Rule), owner, accepted, each)
+        parameters = inspect.signature(cast(Rule, each)).parameters
+        value = f"def {rule_name}({', '.join(parameters)})"
+        _require(len(parameters) == len(arguments), owner, f"`{text}`", value)
+    for function in functions_of(options.rules()):
+        for key in arrays_of(function):
+            message = (
+                f"{name}.{function.__name__}: {key} of the module has numpy's numbers, "
+                f"which wrap and round in their own way: make it an attribute of the "
+                f"class, env.{key}, or use numbers of Python"
+            )
+            raise InvalidOptionError(message)
+        if uses_other_generators(function):
+            message = (
+                f"{name}.{function.__name__}: `random` and `np.random` have no seeds "
+                "in rules: draw from `rng`"
+            )
+            raise InvalidOptionError(message)
+
+
+def _check_names(options: ArrayEnv, name: str) -> None:
+    """Check the names of options, variables and infos."""
+    cls, variables = type(options), options.variables
+    own = {each.name for each in dataclasses.fields(options)} - cls.common_names()
+    accepted = "names of options that are no keywords of gymnasium.make_vec"
+    for option in sorted(own):
+        _require(option not in _BATCH_KEYWORDS, name, accepted, option)
+    owner = f"{name}.state"
+    accepted = f"names of variables, none of {', '.join(_RESERVED)}"
+    free = "names that the class does not have otherwise"
+    taken = {*options.constants, *own, *cls.common_names()}
+    for variable in variables:
+        is_name = variable.isidentifier() and not keyword.iskeyword(variable)
+        is_name = is_name and variable[0] != "_" and variable not in _RESERVED
+        _require(is_name, owner, accepted, variable)
+        _require(variable not in taken, owner, free, variable)
+    owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
+    accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
+    for info in options.infos:
+        _require(info in variables, owner, names, info)
+        _require(info not in _OTHER_INFOS, owner, accepted, info)
+    if "success" in options.infos:
+        is_bool = variables["success"] == (np.dtype(bool), ())
+        value = options.state["success"]
+        _require(is_bool, f"{name}.state['success']", "np.bool_", value)
+    seen, accepted = options.observation, f"a variable, {', '.join(variables)}"
+    _require(seen is None or seen in variables, f"{name}.observation", accepted, seen)
+    accepted = f"one of {', '.join(_SEEDINGS)}"
+    seeding = options.seeding
+    _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)
+
+
+def _check_spaces(options: ArrayEnv, name: str) -> None:
+    """Check the actions and the space of observations."""
+    actions, is_right = options.actions, False
+    if isinstance(actions, (tuple, list)):
+        names = {str(each).strip().casefold() for each in actions} - {""}
+        are_texts = all(isinstance(each, str) for each in actions)
+        is_right = are_texts and len(names) == len(actions) > 0
+    elif type(actions) is int:
+        is_right = 0 < actions <= _MAX_ACTIONS
+    elif isinstance(actions, Box):
+        is_right = True
+        if type(options).__dict__.get("legal") is not None:
+            message = f"{name}.legal: actions of a Box have no masks"
+            raise InvalidOptionError(message)
+    accepted = f"different names, a number up to {_MAX_ACTIONS}, or a Box"
+    _require(is_right, f"{name}.actions", accepted, actions)
+    space = options.observation_space
+    parts: list[Space[Any]] = [space]
+    if isinstance(space, Dict):
+        parts = list(space.spaces.values())
+    elif isinstance(space, TupleSpace):
+        parts = list(space.spaces)
+    accepted = "a Box or Discrete, or a Dict or Tuple of these"
+    for part in parts:
+        is_right = isinstance(part, (Box, Discrete))
+        _require(is_right, f"{name}.observation_space", accepted, part)
+
+
+def _run(name: str, rule_name: str, rule: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a rule as Python; an error names its line."""
+    try:
+        return rule(*arguments)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        file = inspect.unwrap(rule).__code__.co_filename
+        own = [frame for frame in frames if frame.filename == file]
+        where = f"line {own[-1].lineno}: {own[-1].line}" if own else "its call"
+        message = f"{name}.{rule_name}: {where}: {error}"
+        raise InvalidOptionError(message) from error

@@ -1,0 +1,274 @@
+"""Grids of cell codes as observations and as frames, in batches and one alone.
+
+A new observation mode is an entry in `ARRAY_MODES`; options, spaces, steps and unrolls
+take it from there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box, Space
+from numpy.typing import NDArray
+
+from roll_vec.arrays.coordinate_texts import START_MARK, CoordinateWriter
+from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.kernel_threads import KernelThreads
+from roll_vec.kernels import grids as kernels
+from roll_vec.render.ansi import colour_grid
+from roll_vec.render.mosaic import upscale
+from roll_vec.render.tiles import TILE_SIZE
+from roll_vec.spaces import UnicodeText
+
+Grids = NDArray[np.uint8]
+
+_NEWLINE = np.uint32(ord("\n"))
+
+
+class ArrayMode(NamedTuple):
+    """An observation mode whose observations are arrays of uint8."""
+
+    meaning: str
+    """The contents of an observation."""
+    shape: tuple[str | int, ...]
+    """Of an observation: numbers, or C codes, H rows, W columns, 16 pixels a tile."""
+    highest: int | None
+    """The highest value in an observation; None: the highest cell code."""
+    write: Callable[..., object] | None
+    """``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.
+
+    None: the codes are copied.
+    """
+    table: str | None = None
+    """The attribute of `GridFamily` that the kernel looks codes up in, if any."""
+
+
+ARRAY_MODES = {
+    "grid": ArrayMode("the code of each cell", ("H", "W"), None, None),
+    "planes": ArrayMode(
+        "a plane for each code: 1 where it is",
+        ("C", "H", "W"),
+        1,
+        kernels.write_planes,
+    ),
+    "tiny_rgb": ArrayMode(
+        "a pixel for each cell", ("H", "W", 3), 255, kernels.write_pixels, "pixels"
+    ),
+    "rgb": ArrayMode(
+        "a tile of 16 by 16 pixels for each cell",
+        ("16 H", "16 W", 3),
+        255,
+        kernels.write_tiles,
+        "tiles",
+    ),
+}
+OBS_MODES = {
+    **{name: mode.meaning for name, mode in ARRAY_MODES.items()},
+    "text": "the glyphs, a line for each row",
+}
+"""The contents of an observation by mode."""
+
+
+class GridObserver:
+    """Turns the grids of one environment or batch into observations and frames.
+
+    Parameters
+    ----------
+    options : GridOptions
+        Gives the family, the shape of a grid, the glyphs, the observation mode and the
+        format of texts.  With a mode that only the game itself knows, grids are
+        observed as codes.
+    num_threads : int
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Height and width of a grid.
+    obs_mode : str
+        One of `OBS_MODES`.
+    text_format : str
+        One of `coordinate_texts.TEXT_FORMATS`.
+    space : gymnasium.spaces.Space
+        Of a single observation.
+    """
+
+    def __init__(self, options: Any, num_threads: int = 1) -> None:
+        self.options, self.kernel_threads = options, KernelThreads(num_threads)
+        self.shape: tuple[int, int] = options.grid_shape
+        self.obs_mode = options.obs_mode if options.obs_mode in OBS_MODES else "grid"
+        self.text_format: str = options.text_format
+        codes = range(self.family.num_codes)
+        glyphs = [options.grid_lookup.get(code, "?") for code in codes]
+        shortest, self._glyph_length = min(map(len, glyphs)), max(map(len, glyphs))
+        self._has_padding = shortest < self._glyph_length
+        self._code_points = np.array(
+            [
+                [ord(c) for c in glyph.ljust(self._glyph_length, "\0")]
+                for glyph in glyphs
+            ],
+            np.uint32,
+        )
+        sizes = {
+            "C": len(codes),
+            "H": self.shape[0],
+            "W": self.shape[1],
+            "16 H": TILE_SIZE * self.shape[0],
+            "16 W": TILE_SIZE * self.shape[1],
+        }
+        self._shapes = {
+            name: tuple(n if isinstance(n, int) else sizes[n] for n in mode.shape)
+            for name, mode in ARRAY_MODES.items()
+        }
+        self.space: Space[Any]
+        if options.own_space is not None:
+            self.space = options.own_space
+        elif self.obs_mode == "text":
+            self.space = self._text_space(glyphs, shortest)
+        else:
+            highest = ARRAY_MODES[self.obs_mode].highest
+            highest = len(codes) - 1 if highest is None else highest
+            self.space = Box(0, highest, self._shapes[self.obs_mode], np.uint8)
+
+    @property
+    def family(self) -> GridFamily:
+        """The family, read from the options' class: its tables are never pickled."""
+        # An unpickled table could be written, and kernels are compiled anew for it.
+        return self.options.FAMILY  # type: ignore[no-any-return]
+
+    def _text_length(self, glyph_length: int) -> int:
+        height, width = self.shape
+        return height * (width * glyph_length + 1) - 1
+
+    def _text_space(self, glyphs: list[str], shortest: int) -> UnicodeText:
+        """Return the space of the texts, whose shortest glyph has that length."""
+        min_length = self._text_length(shortest)
+        max_length = self._text_length(self._glyph_length)
+        alphabet = "".join([*glyphs, "\n"])
+        if self.text_format != "grid":
+            writer = self._coordinates = CoordinateWriter(self.family, self.shape)
+            is_joined = self.text_format == "grid_coord"
+            alphabet = writer.alphabet + alphabet * is_joined
+            min_length = is_joined * (min_length + writer.joined_length)
+            max_length = is_joined * (max_length + writer.joined_length)
+            min_length += writer.min_length
+            max_length += writer.max_length
+        return UnicodeText(
+            max_length,
+            min_length=min_length,
+            alphabet="".join(dict.fromkeys(alphabet)),
+        )
+
+    def observe(self, grids: Grids, out: Any = None) -> Any:
+        """Return the observations of a batch of grids.
+
+        Parameters
+        ----------
+        grids : (n, H, W) uint8
+            Codes; with coordinates in the texts, `START_MARK` is added to those of
+            start cells.
+        out : array or None
+            An earlier result to be written again; strings are always new.
+
+        Returns
+        -------
+        (n, ...) uint8 array, or a tuple of n str
+        """
+        if self.obs_mode != "text":
+            return self._array(grids, self.obs_mode, out)
+        if self.text_format == "grid":
+            return self._texts(grids)
+        coordinates = self._coordinates.write(grids)
+        if self.text_format == "coord":
+            return tuple(coordinates)
+        texts = self._texts(grids & ~np.uint8(START_MARK))
+        return tuple(map(self._coordinates.join, coordinates, texts))
+
+    def observe_steps(
+        self, codes: NDArray[np.uint8], shape: tuple[int, ...], out: Any = None
+    ) -> Any:
+        """Return the observations of a batch, or of T steps of it.
+
+        Parameters
+        ----------
+        codes : (n, ...) or (T * n, ...) uint8
+            In the mode ``grid`` the result is a view of them.
+        shape : (n,) or (T, n)
+        out : array or None
+            An earlier result to be written again.
+
+        Returns
+        -------
+        (*shape, ...) uint8 array, or a tuple of n str, or of T such tuples
+        """
+        grids = codes.reshape(-1, *self.shape)
+        if self.obs_mode == "text":
+            texts = self.observe(grids)
+            if len(shape) == 1:
+                return texts
+            num_steps, n = shape
+            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
+        observations = grids
+        is_written = out is None or np.may_share_memory(out, codes)
+        if self.obs_mode != "grid" or not is_written:
+            if out is not None:
+                out = out.reshape(len(grids), *out.shape[len(shape) :])
+            observations = self.observe(grids, out)
+        return observations.reshape(*shape, *observations.shape[1:])
+
+    def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
+        _, _, _, write, table = ARRAY_MODES[mode]
+        if write is None:
+            if out is None:
+                return grids.copy()
+            np.copyto(out, grids)
+            return out
+        if out is None:
+            out = np.empty((len(grids), *self._shapes[mode]), np.uint8)
+        tables = () if table is None else (getattr(self.family, table),)
+        self.kernel_threads.run(write, len(grids), grids, *tables, out)
+        return out
+
+    def _texts(self, grids: Grids) -> tuple[str, ...]:
+        length, table = self._text_length(self._glyph_length), self._code_points
+        points = np.empty((len(grids), length), np.uint32)
+        self.kernel_threads.run(
+            kernels.write_code_points, len(grids), grids, table, _NEWLINE, points
+        )
+        order = "<" if sys.byteorder == "little" else ">"
+        strings = points.view(f"{order}U{length}")[:, 0].tolist()
+        if self._has_padding:
+            strings = [text.replace("\0", "") for text in strings]
+        return tuple(strings)
+
+    def observe_one(self, grid: Grids) -> Any:
+        """Return the observation of one (H, W) grid: a new array, or a str."""
+        return self.observe(grid[np.newaxis])[0]
+
+    def frames(self, grids: Grids, mode: str, scale: int = 1) -> tuple[Any, ...]:
+        """Return a frame of each grid.
+
+        Parameters
+        ----------
+        grids : (n, H, W) uint8
+        mode : str
+            ``rgb_array``, or ``text`` (the characters alone), or ``ansi`` (coloured,
+            unless the variable NO_COLOR is set).
+        scale : int
+            Every pixel of ``rgb_array`` becomes a square of this side.
+        """
+        if mode == "rgb_array":
+            frames = tuple(self._array(grids, "rgb"))
+            if scale == 1:
+                return frames
+            return tuple(upscale(frame, scale) for frame in frames)
+        if mode == "text":
+            return self._texts(grids)
+        lookup, colours = self.options.grid_lookup, self.family.colours
+        coloured = not os.environ.get("NO_COLOR")
+        return tuple(
+            colour_grid(grid, lookup, colours, colour=coloured) for grid in grids
+        )

@@ -1,0 +1,369 @@
+"""Providers of levels: levels of users, and levels generated from seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.arrays.bands import Band, Measure, MeasuredGenerator, search_bands
+from roll_vec.arrays.prefetch import LevelSource
+
+Seeds = NDArray[np.uint64]
+Levels = tuple[NDArray[Any], ...]
+
+# The items of `roll_vec.kernels.unroll.LevelTable`.
+LevelTable = tuple[int, int, NDArray[np.bool_]]
+_ALL_PRESENT = np.zeros(0, np.bool_)
+NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)
+
+# A finite set of levels that takes more memory than this is not cached.
+CACHE_BYTES = 1 << 30
+
+
+class LevelProvider:
+    """Returns the levels of episodes.
+
+    Attributes
+    ----------
+    measures : tuple of str
+        Names of the last arrays of each level, which say how difficult it is.
+    source : LevelSource or None
+        Draws levels ahead of time.
+    """
+
+    measures: tuple[str, ...]
+    source: LevelSource | None = None
+
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels, and the index of the level that each episode plays.
+
+        Parameters
+        ----------
+        seeds : (m,) uint64
+            Seeds of episodes.
+        env_ids : (m,) int64 or None
+            The environments that begin them, which may have ordered them; None: all
+            levels are drawn now.
+
+        Returns
+        -------
+        levels : tuple of arrays
+            A level has one row in each; not to be written.
+        level_indices : (m,) int64
+            Rows of these arrays.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
+        raise NotImplementedError
+
+    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
+        """Have the levels of some episodes drawn ahead of time."""
+
+    def level_numbers(
+        self, seeds: Seeds, level_indices: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the levels that `get` returned; all (m,).
+
+        They may be views, which are not to be written.
+        """
+        raise NotImplementedError
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the levels that are in memory, for kernels that begin episodes.
+
+        Returns
+        -------
+        levels, table
+            Levels as `get` returns them, and the level of each seed; None if `get`
+            alone knows it.
+        """
+        raise NotImplementedError
+
+
+class FixedLevels(LevelProvider):
+    """Some of the levels of a set.
+
+    Parameters
+    ----------
+    levels : LevelSet
+        Its ``arrays`` are all levels, not to be written.
+    num_levels, start_level : int
+        An episode of seed e plays the level ``start_level + e mod num_levels``.
+    measure : Measure or None
+        Each level is measured once, when it is first met.
+    bands : mapping from str to Band, or None
+        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
+        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
+    """
+
+    def __init__(
+        self,
+        levels: Any,
+        num_levels: int,
+        start_level: int,
+        measure: Measure | None = None,
+        bands: Mapping[str, Band] | None = None,
+    ) -> None:
+        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+        self._measure, self.bands = measure, dict(bands or {})
+        self.measures = () if measure is None else measure.names
+        self._measured: Levels | None = None
+        self._is_measured: NDArray[np.bool_] | None = None
+        self._table: tuple[Levels, LevelTable] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Levels can be measured again: the measures are no state.
+        caches = dict.fromkeys(("_measured", "_is_measured", "_table"))
+        return {**self.__dict__, **caches}
+
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return all levels and their indices by episode; see `LevelProvider.get`."""
+        if self._measure is None:
+            return self.levels.arrays, self._indices(seeds)
+        indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
+        return (*self.levels.arrays, *(self._measured or ())), indices
+
+    def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
+        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
+        return numbers + self.start_level
+
+    def _draw(self, seeds: Seeds) -> Levels:
+        """Return the indices of the levels of some seeds, and their measures."""
+        indices, arrays = self._indices(seeds), self.levels.arrays
+        if self._is_measured is None:
+            self._is_measured = np.zeros(len(arrays[0]), np.bool_)
+        new = np.unique(indices[~self._is_measured[indices]])
+        if len(new) or self._measured is None:
+            assert self._measure is not None
+            values = self._measure.function(tuple(array[new] for array in arrays))
+            if self._measured is None:
+                self._measured = tuple(
+                    np.zeros(len(arrays[0]), array.dtype) for array in values
+                )
+            for own, array in zip(self._measured, values, strict=True):
+                own[new] = array
+            self._is_measured[new] = True
+        return indices, *(array[indices] for array in self._measured)
+
+    def level_numbers(
+        self,
+        seeds: Seeds,
+        level_indices: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return the indices of the levels in the set."""
+        return level_indices
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return all levels; None if they are measured; see `LevelProvider.table`."""
+        if self._measure is not None:
+            return None
+        # Always the same one: arrays of the same table are packed once.
+        if self._table is None:
+            numbers = self.num_levels, self.start_level
+            self._table = self.levels.arrays, (*numbers, _ALL_PRESENT)
+        return self._table
+
+
+class GeneratedLevels(LevelProvider):
+    """Levels that are generated from seeds when an episode needs them.
+
+    Parameters
+    ----------
+    generate : callable
+        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
+    num_levels, start_level : int
+        With K = ``num_levels`` above 0 an episode of seed e plays the level
+        ``start_level + e mod K``, and each level is generated once and cached.  With
+        K = 0 it plays the level e.
+    level_bytes : int
+        Size of one level; sets above `CACHE_BYTES` are not cached.
+    measures : tuple of str
+        Names of the last arrays of ``generate``, which measure the levels.
+    """
+
+    def __init__(
+        self,
+        generate: Callable[[Seeds], Levels],
+        num_levels: int,
+        start_level: int,
+        level_bytes: int,
+        measures: tuple[str, ...] = (),
+    ) -> None:
+        self.generate, self.measures = generate, measures
+        self.num_levels, self.start_level = num_levels, start_level
+        self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
+        self._cache: Levels | None = None
+        self._is_cached: NDArray[np.bool_] | None = None
+        self._table: tuple[Levels, LevelTable] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Cached levels can be generated again: they are no state.
+        caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
+        return {**self.__dict__, **caches}
+
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels and their indices by episode; see `LevelProvider.get`."""
+        if not (self.num_levels and self._uses_cache):
+            return self._draw(self.level_seeds(seeds), env_ids)
+        numbers = seeds % np.uint64(self.num_levels)
+        new = self.uncached(numbers)
+        if len(new):
+            new_ids = None if env_ids is None else env_ids[new]
+            levels, indices = self._draw(self.level_seeds(seeds[new]), new_ids)
+            self._store(numbers[new], levels, indices)
+        return self._cache or (), numbers.astype(np.int64)
+
+    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
+        """Have levels drawn that are not in the cache; see `LevelProvider.order`."""
+        assert self.source is not None
+        if self.num_levels and self._uses_cache:
+            numbers = seeds % np.uint64(self.num_levels)
+            # Each level once.
+            _, firsts = np.unique(numbers, return_index=True)
+            new = firsts[self.uncached(numbers[firsts])]
+            seeds, env_ids = seeds[new], env_ids[new]
+        self.source.order(env_ids, self.level_seeds(seeds))
+
+    def _draw(
+        self, level_seeds: Seeds, env_ids: NDArray[np.int64] | None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        if self.source is None or env_ids is None:
+            return self.generate_rows(level_seeds)
+        return self.source.get(env_ids, level_seeds, self.generate_rows)
+
+    def level_seeds(self, seeds: Seeds) -> Seeds:
+        """Return the seeds of the levels that episodes play."""
+        if not self.num_levels:
+            return seeds
+        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
+
+    def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return the levels of (m,) level seeds, and the level of each seed."""
+        if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
+            # Sorting ten million seeds takes seconds and cannot be interrupted.
+            return self.generate(seeds), np.arange(len(seeds))
+        unique, inverse = np.unique(seeds, return_inverse=True)
+        return self.generate(unique), inverse
+
+    def level_numbers(
+        self,
+        seeds: Seeds,
+        level_indices: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return `roll_vec.seeding.level_for_seed` of each seed."""
+        if self.num_levels and self._uses_cache:
+            return level_indices + self.start_level
+        # Without a copy, as every reset asks for them: they are below 2**32.
+        return self.level_seeds(seeds).view(np.int64)
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the cached levels; see `LevelProvider.table`."""
+        return self._table
+
+    def uncached(self, numbers: Seeds) -> NDArray[np.int64]:
+        """Return the positions of levels that are not in the cache."""
+        if self._is_cached is None:
+            return np.arange(len(numbers))
+        is_cached = self._is_cached[numbers]
+        if np.count_nonzero(is_cached) == len(numbers):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(~is_cached)
+
+    def _store(
+        self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]
+    ) -> None:
+        """Put levels into the cache."""
+        if self._is_cached is None or self._cache is None:
+            self._cache = tuple(
+                np.empty((self.num_levels, *array.shape[1:]), array.dtype)
+                for array in levels
+            )
+            self._is_cached = np.zeros(self.num_levels, np.bool_)
+        for cache, array in zip(self._cache, levels, strict=True):
+            cache[numbers] = array[indices]
+        self._is_cached[numbers] = True
+        is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
+        self._table = self._cache, (self.num_levels, 0, is_present)
+
+
+def provide_levels(
+    options: Any,
+    generate: Callable[[Seeds], Levels],
+    level_bytes: int,
+    measure_levels: Callable[[Levels], Levels],
+) -> LevelProvider:
+    """Return the provider of the levels of some options.
+
+    Parameters
+    ----------
+    options : LevelOptions
+        With ``levels`` of its own, ``generate`` is not used.
+    generate, level_bytes
+        See `GeneratedLevels`.
+    measure_levels : callable
+        Returns the options' `measures` of levels, where these are needed.
+    """
+    numbers, levels = (options.level_count, options.start_level), options.levels
+    names = options.measures
+    measure = Measure(names, measure_levels) if names else None
+    if levels is not None:
+        return FixedLevels(levels, *numbers, measure, options.bands)
+    if measure is None:
+        return GeneratedLevels(generate, *numbers, level_bytes)
+    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
+    level_bytes += 8 * len(measure.names)
+    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
+
+
+def describe_levels(
+    options: Any,
+    provider: LevelProvider,
+    level_numbers: NDArray[np.int64],
+    seeds: Seeds,
+    levels: Levels,
+    level_indices: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Return the infos of resets that the options ask for, (m,) each, also in a dict.
+
+    Parameters
+    ----------
+    options : LevelOptions
+    provider : LevelProvider
+        Has returned the levels.
+    level_numbers : (m,) int64
+        Of the levels that begin, see `LevelProvider.level_numbers`.
+    seeds : (m,) uint64
+        Of the episodes that begin.
+    levels : tuple of arrays
+    level_indices : (m,) int64
+        The levels, and the indices of those that begin, as the provider returned them.
+    """
+    infos: dict[str, Any] = {}
+    if options.seed_info:
+        infos["seed"] = seeds.astype(np.int64)
+    if options.level_info:
+        infos["level"] = level_numbers
+    names = provider.measures
+    measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
+    if options.difficulty_info:
+        # Integers of Python are int64 in a batch.
+        infos["difficulty"] = {
+            name: measures[name][level_indices].astype(
+                np.int64 if measures[name].dtype.kind == "i" else np.float64
+            )
+            for name in options.DIFFICULTY
+        }
+    if options.oracle_return_info:
+        infos["oracle_return"] = measures["oracle_return"][level_indices]
+    return infos

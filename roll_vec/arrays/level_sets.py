@@ -1,0 +1,430 @@
+"""Levels of users: sets of one size from arrays, texts and files.
+
+A game extends `LevelSet`: it says how a text and an array of codes become levels, and
+which levels it refuses.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.arrays.level_archives import SUFFIX, read_archive
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.options import check_int, describe_value
+from roll_vec.storage.data_files import fingerprint
+from roll_vec.storage.process_cache import ProcessCache
+
+Grids = NDArray[np.uint8]
+Set = TypeVar("Set", bound="LevelSet")
+
+# Most boards are filled after so many.
+_SWEEPS = 64
+
+
+def refuse(where: str, problem: str) -> NoReturn:
+    """Raise the error about levels; ``where`` follows the word "levels".
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    message = f"levels{where}: {problem}"
+    raise InvalidOptionError(message)
+
+
+class LevelSet:
+    """Levels of one size that were checked; environments share one set.
+
+    A subclass gives the class attributes, `parse`, `check` and `stack`.
+
+    Parameters
+    ----------
+    cells : (l, H, W) uint8, C order
+        Cell codes of the game, as it observes the start of the level.
+    path : str or None
+        The absolute path that they were read from.  A pickle has the path instead of
+        the levels; to unpickle it, the path must still have the same levels.
+
+    Attributes
+    ----------
+    grids : (l, H, W) uint8
+        A read-only view.
+    """
+
+    ACCEPTED: ClassVar[str]
+    """The forms of the keyword ``levels``, for messages."""
+    ID: ClassVar[str]
+    """The id in ``.npz`` files of these levels."""
+    HIGHEST_CODE: ClassVar[int]
+    """Codes of cells in arrays are from 0 to this one."""
+    SUFFIXES: ClassVar[tuple[str, ...]]
+    """The files that are read of a folder."""
+
+    def __init__(self, cells: Grids, path: str | None = None) -> None:
+        # Kernels are compiled anew for a read-only array: they read this writable one.
+        self._cells, self.path = cells, path
+        self.grids = cells.view()
+        self.grids.flags.writeable = False
+
+    # -------------------------------------------------------------------- reading
+
+    @classmethod
+    def load(cls: type[Set], levels: Any) -> Set:
+        """Return levels in any form as a set.
+
+        A path is read once a process, and again when its files change.
+
+        Parameters
+        ----------
+        levels : array, str, PathLike, list, or a set of this class
+            Codes (L, H, W) or (H, W); a text file, or a folder whose files with one of
+            the `SUFFIXES` are read in the order of their names; a ``.npz`` file with an
+            array ``levels``; texts; or another form of the game.
+
+        Raises
+        ------
+        InvalidOptionError
+            The message has the file, the level's number in it from 0, its line and the
+            problem.
+        """
+        if isinstance(levels, cls):
+            return levels
+        if isinstance(levels, str) and (not levels or "\n" in levels):
+            raise InvalidOptionError.expected("levels", cls.ACCEPTED, levels)
+        if isinstance(levels, (str, os.PathLike)):
+            return cls._load_path(str(Path(os.fsdecode(levels)).absolute()))
+        if isinstance(levels, (list, tuple)) and any(
+            isinstance(text, str) for text in levels
+        ):
+            names = {f"[{j}]": text for j, text in enumerate(levels)}
+            return cls(cls.stack({n: cls._parse_item(t, n) for n, t in names.items()}))
+        return cls(cls.stack({"": cls.parse_array(levels)}))
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Grids:
+        """Return the levels of a text, checked.
+
+        Parameters
+        ----------
+        text : str
+        where : str
+            The name of the text in messages, see `refuse`.
+
+        Returns
+        -------
+        (l, H, W) uint8
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def check(cls, grids: Grids, name: Callable[[int], str]) -> Grids:
+        """Refuse levels with faults; return them as they are played.
+
+        Parameters
+        ----------
+        grids : (l, H, W) uint8
+            Codes up to `HIGHEST_CODE`.
+        name : callable
+            From the index of a level to its name in messages, see `refuse`.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def stack(cls, parts: Mapping[str, Grids]) -> Grids:
+        """Return the levels of several texts or files in one array in C order.
+
+        Parameters
+        ----------
+        parts : mapping from str to (l, H, W) uint8
+            Levels by the name of their text or file in messages.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the game cannot play levels of these sizes in one set.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def parse_array(cls, levels: Any, where: str = "") -> Grids:
+        """Return the levels of an array or of nested lists of codes, checked.
+
+        Parameters
+        ----------
+        levels : array (L, H, W) or (H, W), or nested lists
+        where : str
+            The name of the array in messages, if it is from a file.
+
+        Returns
+        -------
+        (l, H, W) uint8
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        try:
+            codes = np.asarray(levels)
+        except (TypeError, ValueError):
+            codes = np.empty(0, object)
+        if codes.dtype.kind not in "iu" or codes.ndim not in (2, 3) or not codes.size:
+            if not isinstance(levels, np.ndarray):
+                raise InvalidOptionError.expected("levels", cls.ACCEPTED, levels)
+            accepted = "an array (L, H, W) of integer codes" if where else cls.ACCEPTED
+            problem = f"got {codes.dtype} of shape {codes.shape}"
+            refuse(where, f"expected {accepted}, {problem}")
+        codes = codes.reshape(-1, *codes.shape[-2:])
+        unknown = (codes < 0) | (codes > cls.HIGHEST_CODE)
+        if unknown.any():
+            level, row, column = np.argwhere(unknown)[0].tolist()
+            code = codes[level, row, column]
+            refuse(
+                f"{where}[{level}]",
+                f"expected codes from 0 to {cls.HIGHEST_CODE}, got {code} at row "
+                f"{row}, column {column}",
+            )
+        grids = codes.astype(np.uint8, copy=False)
+        return cls.check(grids, lambda j: f"{where}[{j}]")
+
+    @classmethod
+    def _parse_item(cls, text: Any, where: str) -> Grids:
+        if not isinstance(text, str):
+            refuse(where, f"expected a text beside texts, got {shorten(text)}")
+        return cls.parse(text, where)
+
+    @classmethod
+    def _load_path(cls: type[Set], path: str) -> Set:
+        try:
+            files = [Path(path)]
+            if files[0].is_dir():
+                in_folder = files[0].iterdir()
+                files = sorted(
+                    f
+                    for f in in_folder
+                    if f.suffix.lower() in cls.SUFFIXES and f.is_file()
+                )
+            key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
+        except InvalidOptionError:
+            raise
+        except (OSError, ValueError) as error:
+            refuse(f": {path}", f"cannot be read: {error}")
+        if not files:
+            refuse(f": {path}", f"has no files {', '.join(cls.SUFFIXES)}")
+
+        def build() -> LevelSet:
+            parts = {f": {file}": cls._read_file(file) for file in files}
+            return cls(cls.stack(parts), path)
+
+        levels = _level_sets.get((cls, path, key), build)
+        assert isinstance(levels, cls)
+        return levels
+
+    @classmethod
+    def _read_file(cls, file: Path) -> Grids:
+        if file.suffix.lower() == SUFFIX:
+            codes, _ = read_archive(file, cls.ID)
+            return cls.parse_array(codes, f": {file}")
+        try:
+            text = file.read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            refuse(f": {file}", f"cannot be read: {error}")
+        return cls.parse(text, f": {file}")
+
+    # -------------------------------------------------------------------- the set
+
+    def __len__(self) -> int:
+        return len(self.grids)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The levels for `level_providers.FixedLevels`; not to be written."""
+        return (self._cells,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        _, height, width = self.grids.shape
+        return height, width
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or np.array_equal(self.grids, other.grids)
+
+    def __hash__(self) -> int:
+        return hash(self.grids.shape)
+
+    def __repr__(self) -> str:
+        source = "" if self.path is None else f" of {self.path}"
+        return f"<{len(self)} levels{source}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is not None:
+            return _reload, (type(self), self.path, self._fingerprint())
+        return type(self), (self._cells,)
+
+    def __deepcopy__(self: Set, memo: dict[int, Any]) -> Set:
+        return self
+
+    def describe_content(self) -> Any:
+        """Return shape and digest of the levels, for `describe_value`."""
+        return describe_value(self.grids)
+
+    def _fingerprint(self) -> tuple[tuple[int, ...], int]:
+        return self.grids.shape, zlib.crc32(self._cells.data)
+
+
+_level_sets: ProcessCache[LevelSet] = ProcessCache()
+
+
+def _reload(
+    level_class: type[LevelSet], path: str, fingerprint: tuple[tuple[int, ...], int]
+) -> LevelSet:
+    """Return the levels of a pickle; its episodes go on with the same ones."""
+    levels = level_class.load(Path(path))
+    if levels._fingerprint() != fingerprint:
+        refuse(f": {path}", "expected the levels that were pickled, got others")
+    return levels
+
+
+def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
+    """Grow regions over all open cells that they reach by steps to neighbours.
+
+    Parameters
+    ----------
+    region : (l, H, W) bool
+        Open cells; updated.
+    is_open : (l, H, W) bool
+    """
+    for _ in range(_SWEEPS):
+        larger = region.copy()
+        larger[:, 1:] |= region[:, :-1]
+        larger[:, :-1] |= region[:, 1:]
+        larger[:, :, 1:] |= region[:, :, :-1]
+        larger[:, :, :-1] |= region[:, :, 1:]
+        larger &= is_open
+        if np.array_equal(larger, region):
+            return
+        region[:] = larger
+    # In a maze the way is as long as the board is large: from here on each cell costs
+    # once, and no longer every cell in each step.
+    layers, height, width = region.shape
+    padded = np.zeros((layers, height + 2, width + 2), bool)
+    padded[:, 1:-1, 1:-1] = region
+    border = np.flatnonzero(padded)
+    padded[:, 1:-1, 1:-1] = is_open & ~region
+    is_left = padded.reshape(-1)
+    steps = np.array([-width - 2, -1, 1, width + 2])
+    while len(border):
+        cells = (border[:, np.newaxis] + steps).reshape(-1)
+        border = np.unique(cells[is_left[cells]])
+        is_left[border] = False
+    region |= is_open & ~padded[:, 1:-1, 1:-1]
+
+
+def split_text(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each level: the number of its first line, from 1, and its rows.
+
+    A level ends at a blank line or at one that begins with ``;``.
+    """
+    rows: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        row = line.rstrip()
+        if row and not row.startswith(";"):
+            rows.append(row)
+        elif rows:
+            yield number - len(rows), rows
+            rows = []
+
+
+def format_grids(
+    letters: bytes, grids: Grids, numbers: Iterable[int] | None = None
+) -> str:
+    """Return levels as a text with a line ``; n`` before each, as Boxoban's files.
+
+    Parameters
+    ----------
+    letters : bytes
+        The letter of each code.
+    grids : (l, H, W) uint8
+        Levels of a `LevelSet`.
+    numbers : (l,) iterable of int, or None
+        None: from 0 on.
+    """
+    numbers = range(len(grids)) if numbers is None else numbers
+    newlines = np.full((*grids.shape[:2], 1), ord("\n"), np.uint8)
+    table = np.frombuffer(letters, np.uint8)
+    rows = np.concatenate((table[grids], newlines), axis=2)
+    texts = (level.tobytes().decode("ascii") for level in rows)
+    return "\n".join(
+        f"; {number}\n{text}" for number, text in zip(numbers, texts, strict=True)
+    )
+
+
+# ------------------------------------------------------------------------ the keywords
+
+
+def check_given_levels(
+    levels: LevelSet, num_levels: Any, start_level: Any
+) -> tuple[int, int]:
+    """Return ``num_levels`` and ``start_level`` beside levels, checked.
+
+    Parameters
+    ----------
+    levels : LevelSet
+    num_levels, start_level : object
+        ``num_levels`` of 0 is all levels from ``start_level`` on, and stays 0.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    start = check_int("start_level", start_level, 0, len(levels) - 1)
+    return check_int("num_levels", num_levels, 0, len(levels) - start), start
+
+
+def refuse_beside_levels(
+    options: Any, names: Sequence[str], size_name: str, size: Any
+) -> None:
+    """Refuse keywords of generated levels beside levels.
+
+    Parameters
+    ----------
+    options : LevelOptions
+    names : sequence of str
+        Keywords that must have their defaults.
+    size_name : str
+        The keyword of the size: the default and ``size``, that of the levels, are
+        accepted, because options are also made from options.
+    size : object
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    fields = type(options).__dataclass_fields__
+    wrong = [name for name in names if getattr(options, name) != fields[name].default]
+    if getattr(options, size_name) not in (fields[size_name].default, size):
+        wrong.insert(0, size_name)
+    if wrong:
+        values = ", ".join(f"{name}={getattr(options, name)}" for name in wrong)
+        message = (
+            f"{', '.join(wrong)}: cannot be given beside levels, which are there "
+            f"already and have {size_name}={size}; got {values}"
+        )
+        raise InvalidOptionError(message)

@@ -1,0 +1,417 @@
+"""The keywords of environments in stacked arrays, each with its only default and check.
+
+`ArrayOptions` has those of all of them.  `ArrayEnv` and `GridEnv` of users extend it,
+and so do `GridOptions` and `LevelOptions`, of which the built-in games are made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from gymnasium.spaces import Discrete, Space
+
+from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
+from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
+from roll_vec.arrays.level_sets import LevelSet, check_given_levels
+from roll_vec.arrays.text_actions import describe_actions
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import (
+    check_band,
+    check_bool,
+    check_choice,
+    check_int,
+    check_levels,
+    check_lookup,
+    check_optional_text,
+)
+from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.options import ACTION_MODES, TextOptions
+
+# Of a generated grid.
+MAX_CELLS = 1 << 20
+# At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
+MAX_SCALE = 64
+LEVEL_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
+RENDER_MODES = ("human", "rgb_array", "ansi", "text")
+METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ArrayOptions(TextOptions):
+    """The keywords of every environment in stacked arrays.
+
+    Those of `roll_vec.text.options.TextOptions` need ``action_mode="text"``.  A
+    subclass gives `action_names` and `describe`; it needs no checks of keywords whose
+    defaults are True or False.
+
+    Parameters
+    ----------
+    action_mode : str
+        ``discrete``, or ``text`` for names of actions in the answer of a model.
+    env_instruction : str or None
+        A description of the game that replaces ours in the instructions.  The symbols
+        and the actions follow it.
+    obs_mode : str
+        Form of observations: ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
+        `roll_vec.arrays.grid_observations.OBS_MODES` describes them.
+    text_format : str
+        Of observations in the mode ``text``: ``grid``, ``coord`` or ``grid_coord``.
+        ``grid``: the glyphs.  ``coord``: a list of the coordinates of things.
+        ``grid_coord``: both.  The strings are RAGEN's.
+    render_mode : str or None
+        Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
+        coloured text, ``human`` a window (extra ``render``).
+    render_scale : int
+        Scale of frames, from 1 to 64: a cell has 16 n times 16 n pixels.
+    action_mask : bool
+        True: infos have ``action_mask``, 1 for actions that can change something.
+        Those of resets and steps have it, (A,) int8; column j stands for the action
+        ``action_space.start + j``, as ``action_space.sample(mask)`` takes it.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    metadata: ClassVar[dict[str, Any]] = METADATA
+    OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
+    """The observation modes that ``obs_mode`` accepts, with what an observation has."""
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+    """The keywords that `set_level_options` takes, where levels can change."""
+    # Not annotated: an annotation here would decide where the keyword stands.
+    action_start = 0
+    """The first action; None: 1, with a warning of the first action 0."""
+
+    action_mode: str = "discrete"
+    env_instruction: str | None = None
+    obs_mode: str = "grid"
+    text_format: str = "grid"
+    render_mode: str | None = None
+    render_scale: int = 1
+    action_mask: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("action_mode", self.action_mode, ACTION_MODES)
+        check_optional_text("env_instruction", self.env_instruction)
+        fields = dataclasses.fields(self)
+        if self.action_mode == "discrete":
+            names = TextOptions.__dataclass_fields__
+            text_keywords = [
+                field.name
+                for field in fields
+                if field.name in names and getattr(self, field.name) != field.default
+            ]
+            if text_keywords:
+                message = f"{', '.join(text_keywords)}: needs action_mode='text'"
+                raise InvalidOptionError(message)
+        check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
+        modes = None, *self.metadata["render_modes"]
+        check_choice("render_mode", self.render_mode, modes)
+        scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
+        flags = [field.name for field in fields if isinstance(field.default, bool)]
+        checked = {name: check_bool(name, getattr(self, name)) for name in flags}
+        self._set(render_scale=scale, **checked)
+
+    def _set(self, **values: Any) -> None:
+        """Replace fields by their validated forms, in ``__post_init__`` alone."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions, from the first one on."""
+        raise NotImplementedError
+
+    @property
+    def first_action(self) -> int:
+        """The lowest action; the others follow."""
+        return 1 if self.action_start is None else self.action_start
+
+    @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted."""
+        return self.first_action
+
+    @property
+    def last_action(self) -> int:
+        """The highest action."""
+        return self.first_action + len(self.action_names) - 1
+
+    @property
+    def single_action_space(self) -> Space[Any]:
+        """The space of an action that is no text."""
+        return Discrete(len(self.action_names), start=self.first_action)
+
+    @property
+    def action_lookup(self) -> Mapping[int, str]:
+        """The names of the actions by number."""
+        return dict(enumerate(self.action_names, self.first_action))
+
+    def make_observer(self, num_threads: int) -> GridObserver | None:
+        """Return what turns grids into observations and frames; None without a grid."""
+        return None
+
+    def describe(self) -> str:
+        """Return a description of the game, for the instructions."""
+        raise NotImplementedError
+
+    def instructions(self, parser: ActionParser | None) -> str:
+        """Return the game, the symbols, the actions and the form of an answer.
+
+        Parameters
+        ----------
+        parser : ActionParser or None
+            None: actions are integers, and the form of an answer is left out.
+        """
+        game = self.env_instruction
+        lines = [self.describe() if game is None else game, *self._describe_grid()]
+        return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
+
+    def _describe_grid(self) -> list[str]:
+        """Return the lines of instructions about a grid."""
+        return []
+
+
+class GridOptions(ArrayOptions):
+    """The keywords of environments on a grid of cell codes: those of `ArrayOptions`.
+
+    A subclass gives `FAMILY`, `grid_shape` and `describe`.
+    """
+
+    FAMILY: ClassVar[GridFamily]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        formats = TEXT_FORMATS if self.FAMILY.coordinate_labels else TEXT_FORMATS[:1]
+        check_choice("text_format", self.text_format, formats)
+        if self.text_format != "grid" and self.obs_mode != "text":
+            accepted = "grid without obs_mode='text'"
+            raise InvalidOptionError.expected("text_format", accepted, self.text_format)
+
+    def _check_symbols(self) -> None:
+        """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
+        family, vocab = self.FAMILY, self.grid_vocab
+        lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
+        vocab = family.meanings if vocab is None else vocab
+        if not isinstance(vocab, Mapping):
+            accepted = "a dict from str to str"
+            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
+        self._set(grid_lookup=lookup, grid_vocab=dict(vocab))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions, from the first one on."""
+        return self.FAMILY.action_names
+
+    @property
+    def grid_lookup(self) -> Any:
+        """The glyphs of the cell codes, a dict from int to str."""
+        return self.FAMILY.glyphs
+
+    @property
+    def grid_vocab(self) -> Any:
+        """The meanings of the glyphs, a dict from str to str."""
+        return self.FAMILY.meanings
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Each symbol of a grid as text and its meaning, in the order of codes."""
+        # A user's symbol has the meaning of the default symbol of its code.
+        cells, vocab = self.FAMILY.cells, self.grid_vocab
+        return [
+            (symbol, vocab.get(symbol, cells[code].meaning))
+            for code, symbol in self.grid_lookup.items()
+        ]
+
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Height and width of a grid."""
+        raise NotImplementedError
+
+    @property
+    def own_space(self) -> Space[Any] | None:
+        """The space of an observation in a mode that only this game has."""
+        return None
+
+    def make_observer(self, num_threads: int) -> GridObserver:
+        """Return what turns grids into observations and frames."""
+        return GridObserver(self, num_threads)
+
+    def _describe_grid(self) -> list[str]:
+        lines = []
+        if self.text_format != "coord":
+            symbols = ", ".join(
+                f"{one} is {text}" for one, text in self.symbol_meanings
+            )
+            lines.append(f"Symbols of the board: {symbols}.")
+        if self.text_format != "grid":
+            lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
+        return lines
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LevelOptions(GridOptions):
+    """The keywords of ROLL's environments, which play a new level in each episode.
+
+    They have those of `ArrayOptions`, too.
+
+    Parameters
+    ----------
+    max_steps : int or None
+        A second step limit, ROLL's, beside ``max_episode_steps``.
+    grid_lookup : dict from int to str, or None
+        Glyphs of the cell codes.
+    grid_vocab : dict from str to str, or None
+        Meanings of the glyphs, for the instructions.
+    action_start : int or None
+        The first action: 1, as ROLL counts, 0, or None for 1 with a warning.  With 1
+        the action 0 is "no valid action": nothing moves, the step counts.  With 0 each
+        action moves.  None warns at the first action 0.  Texts play the same in all
+        three.
+    action_lookup : dict from int to str, or None
+        Names of the actions, from the first action on.
+    levels : array, str, PathLike, list, or None
+        Levels of yours to play: an array of codes, a file, a folder or a list of texts.
+    num_levels : int
+        Number of levels of a finite set; 0: unlimited, or all levels of yours.  A level
+        is generated once and kept.  Use two ranges for training and test.
+    start_level : int
+        The first level of the set.  An episode of seed s plays the level ``start_level
+        + s mod num_levels``.
+    seed_info : bool
+        True: infos of resets have ``seed``, which opens the episode again.  It is an
+        int below 2**32; ``reset(seed=seed)`` starts the same episode in an environment
+        with the same keywords.
+    level_info : bool
+        True: infos of resets have ``level``, the number of the level.  It is the number
+        that `roll_vec.seeding.level_for_seed` returns; for levels of yours their index.
+    difficulty_info : bool
+        True: infos of resets have ``difficulty``, a dict of the level's measures.  They
+        are the keywords of bands, such as ``solution_steps``.
+    oracle_return_info : bool
+        True: infos of resets have ``oracle_return``, the return of a best solution.  It
+        is a float; NaN without a solution.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    LEVEL_SET: ClassVar[type[LevelSet]]
+    """The levels of users."""
+    DIFFICULTY: ClassVar[Mapping[str, float]] = {}
+    """The measures of a level's difficulty, each with the highest bound of its band.
+
+    A keyword of this name is the band.  An int: the measure is an integer.
+    """
+    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "action_lookup",
+        "action_mode",
+        "action_start",
+        "grid_lookup",
+        "levels",
+        "obs_mode",
+        "text_format",
+    )
+    """Keywords of which the spaces are made."""
+
+    max_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_start: int | None = None  # type: ignore[assignment]
+    action_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
+    levels: Any = None
+    num_levels: int = 0
+    start_level: int = 0
+    seed_info: bool = False
+    level_info: bool = False
+    difficulty_info: bool = False
+    oracle_return_info: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_steps is not None:
+            self._set(max_steps=check_int("max_steps", self.max_steps, 1))
+        self._set(action_start=self._check_action_start())
+        self._check_symbols()
+        names = self.FAMILY.action_lookup(self.first_action)
+        lookup = check_lookup("action_lookup", self.action_lookup, names)
+        for name, highest in self.DIFFICULTY.items():
+            band, is_integer = getattr(self, name), isinstance(highest, int)
+            band = check_band(name, band, 0, highest, is_integer=is_integer)
+            self._set(**{name: band})
+        numbers = self.num_levels, self.start_level
+        if self.levels is None:
+            num_levels, start_level = check_levels(*numbers)
+        else:
+            self._set(levels=self.LEVEL_SET.load(self.levels))
+            num_levels, start_level = check_given_levels(self.levels, *numbers)
+        self._set(action_lookup=lookup, num_levels=num_levels, start_level=start_level)
+
+    def _check_action_start(self) -> int | None:
+        value = self.action_start
+        try:
+            return None if value is None else check_int("action_start", value, 0, 1)
+        except InvalidOptionError:
+            count = self.FAMILY.num_actions
+            accepted = (
+                f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
+                "action) or None (1, with a warning)"
+            )
+            error = InvalidOptionError.expected("action_start", accepted, value)
+            raise error from None
+
+    @property
+    def lowest_action(self) -> int:
+        """The lowest integer that is accepted: 0 may be "no valid action"."""
+        return 0
+
+    @property
+    def needs_level_numbers(self) -> bool:
+        """Whether the number of the level that is played is of use later."""
+        return self.levels is not None or self.level_info
+
+    @property
+    def has_level_infos(self) -> bool:
+        """Whether the infos of resets say something of the level that is played."""
+        return any(getattr(self, name) for name in LEVEL_INFOS)
+
+    @property
+    def level_count(self) -> int:
+        """Number of levels that are played; 0: unlimited."""
+        if self.levels is None or self.num_levels:
+            return self.num_levels
+        return len(self.levels) - self.start_level
+
+    @property
+    def bands(self) -> dict[str, tuple[Any, Any]]:
+        """The bands of difficulty that levels are drawn from, by measure."""
+        bands = {name: getattr(self, name) for name in self.DIFFICULTY}
+        return {name: band for name, band in bands.items() if band is not None}
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that levels have; none, unless something needs them."""
+        if not (self.difficulty_info or self.oracle_return_info or self.bands):
+            return ()
+        return (*self.DIFFICULTY, *["oracle_return"] * self.oracle_return_info)
+
+
+def check_cells(name: str, shape: tuple[int, int]) -> None:
+    """Refuse a generated grid that is too large, before anything is allocated.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    rows, columns = shape
+    if rows * columns > MAX_CELLS:
+        message = (
+            f"{name}: expected a board of at most {MAX_CELLS} cells, got {rows} rows "
+            f"and {columns} columns, which are {rows * columns} cells"
+        )
+        raise InvalidOptionError(message)

@@ -1,0 +1,414 @@
+"""Single environments: a row of a `StackedEngine`, with the interface of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from roll_vec.arrays.engine import StackedEngine
+from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.rendered_env import RenderedEnv
+from roll_vec.base_envs import SeededEnv
+from roll_vec.errors import InvalidStateError, ResetNeededError
+from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
+from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
+from roll_vec.vector.engine import EngineState
+from roll_vec.vector.state import fit_value
+
+_ONE = np.zeros(1, np.int64)
+_NO_SKIP = np.zeros(1, np.bool_)
+
+
+class SingleEnv(RenderedEnv):
+    """One environment: a batch of one.
+
+    Parameters
+    ----------
+    engine : StackedEngine
+        Of one environment.
+
+    Attributes
+    ----------
+    options
+        The validated keywords.
+    num_env_steps : int
+        Steps of the current episode.
+    """
+
+    metadata = METADATA
+    _engine: Any  # a `StackedEngine`
+    # The generator that a user has got or set; None: nobody has.
+    _lent: np.random.Generator | None = None
+    # The row of the engine: not 0 where `view` shows one of a batch.
+    _row: int = 0
+
+    def __init__(self, engine: StackedEngine) -> None:
+        self._engine = engine
+        self.observation_space = engine.single_observation_space
+        self.action_space = engine.single_action_space
+        self.action_parser = engine.action_parser
+        self.first_action = engine.first_action
+        self.metadata, self.render_mode = engine.metadata, engine.render_mode
+        # The option of the rules alone: Gymnasium's wrapper counts for itself.
+        self._max_steps = engine.max_steps
+        self._has_started = self._has_ended = False
+        self._has_mask = engine.options.action_mask
+        self._action = np.zeros(1, np.int64)
+
+    @classmethod
+    def view(cls, engine: StackedEngine, row: int) -> Any:
+        """Return a row of an engine, to read attributes from."""
+        env = cls.__new__(cls)
+        env._engine, env._row = engine, row
+        return env
+
+    @property
+    def options(self) -> Any:
+        """The validated keywords."""
+        return self._engine.options
+
+    @property
+    def num_env_steps(self) -> int:
+        """Steps of the current episode."""
+        return int(self._engine.elapsed_steps[self._row])
+
+    @property
+    def action_lookup(self) -> dict[int, str]:
+        """Names of the actions."""
+        return dict(self.options.action_lookup)
+
+    @property
+    def accepts_noop(self) -> bool:
+        """True if `step` accepts 0, "no valid action", below the action space."""
+        codes = self._engine.action_codes
+        is_integer = self.action_parser is None and codes is not None
+        return is_integer and codes.lowest < codes.first
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Symbols of a grid as text, each with its meaning."""
+        return self.options.symbol_meanings  # type: ignore[no-any-return]
+
+    def get_all_actions(self) -> list[int]:
+        """Return all valid actions."""
+        return list(self.options.action_lookup)
+
+    def get_instructions(self) -> str:
+        """Return the game, the symbols, the actions and the form of an answer."""
+        return self._engine.instructions  # type: ignore[no-any-return]
+
+    # ---------------------------------------------------------------- episodes
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a sequence of episodes; None starts the next episode (the
+            first time, of a sequence from an entropy seed).
+        options : dict or None
+            Ignored.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        """
+        self._check_open()
+        if seed is not None:
+            seed = check_seed(seed)
+        elif not self._has_started and self._lent is None:
+            seed = draw_entropy()
+        self._take_generator()
+        self._engine.reset(_ONE, [seed])
+        if seed is not None:
+            self._np_random_seed, self._lent = seed, None
+        self._give_generator()
+        return self._start_episode()
+
+    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
+        """Return the first observation and the info of the reset."""
+        self._has_started, self._has_ended = True, False
+        self._engine.successes[0] = False
+        self._show()
+        return self._observe(), _first(self._engine.reset_infos(_ONE))
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action.
+
+        Parameters
+        ----------
+        action : int, array, or str with ``action_mode="text"``
+            Of the action space: action + ``action_space.start`` for an agent that
+            counts from 0.  If the space starts at 1, also 0, "no valid action".
+            Any str.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            Terminated by the rules of the game, truncated at the option ``max_steps``.
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError, ClosedError
+            Nothing has changed then.
+        """
+        # A call of the check alone would take 3 % of a step.
+        if self._is_closed or not self._has_started:
+            self._check_started()
+        engine = self._engine
+        if self._lent is not None:
+            self._take_generator()
+        if self.action_parser is not None:
+            elapsed_steps = engine.elapsed_steps[0] + 1
+            _, reward, terminated, _, info = step_text(
+                self.action_parser, action, self._take_code, MULTIPLIED_INFOS
+            )
+            # A turn of several actions is one step for every limit.
+            engine.elapsed_steps[0] = elapsed_steps
+        elif engine.action_codes is not None:
+            code = engine.action_codes.check_one(action)
+            reward, terminated, info = self._take_action(code)
+        else:
+            actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
+            reward, terminated, info = engine.play_one(actions)
+        limit = self._max_steps
+        # As the kernel `reaches_limit`, without the time of a call.
+        truncated = limit > 0 and engine.elapsed_steps.item() >= limit
+        # Steps after the end of an episode do not take it back.
+        self._has_ended = self._has_ended or terminated or truncated
+        if self._lent is not None:
+            self._give_generator()
+        self._show()
+        if self._has_mask:
+            info["action_mask"] = engine.action_masks(_ONE)[0]
+        return self._observe(), reward, terminated, truncated, info
+
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        """Take one action; return reward, terminated, info."""
+        self._action[0] = action
+        result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
+        return result
+
+    def _take_code(self, code: int) -> EnvStep:
+        """Take one action of a text; the observation follows at the end of the turn."""
+        reward, terminated, info = self._take_action(code)
+        info["action_is_valid"] = code >= self.first_action
+        return None, reward, terminated, False, info
+
+    def _observe(self) -> Any:
+        return self._engine.observe_one()
+
+    def _frame(self, mode: str) -> Any:
+        return self._engine.frames(_ONE, mode)[0]
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._has_started:
+            message = "the environment must be reset before it is stepped or rendered"
+            raise ResetNeededError(message)
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """The generator of the rules, under Gymnasium's name for it."""
+        if self._lent is None and self._has_started:
+            self._lent = self._engine.generators()[0]
+        return self._lent
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._lent = generator
+
+    def _take_generator(self) -> None:
+        """Let the rules go on from where the generator is that a user has."""
+        if self._lent is not None:
+            self._engine.rng_states[:, 0] = generator_words(self._lent)
+
+    def _give_generator(self) -> None:
+        """Let a user's generator go on from where the rules are."""
+        if self._lent is not None:
+            state = self._engine.generators()[0].bit_generator.state
+            self._lent.bit_generator.state = state
+
+    # ---------------------------------------------------------------- state
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all that later steps and resets depend on.
+
+        Returns
+        -------
+        dict
+            Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
+            ``seeds``, the seed of the stream or None; ``has_ended``, whether the
+            episode has ended by the rules or at the option ``max_steps``.
+
+        Raises
+        ------
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        self._take_generator()
+        state = self._engine.get_state()
+        row = {name: _copy(array[0]) for name, array in state.arrays.items()}
+        # Arrays with the name of a shared table are indices into it.
+        for name, values in state.shared.items():
+            row[name] = values[row[name]]
+        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state that `get_state` returned, or to a row of a batch's state.
+
+        The step count of Gymnasium's wrapper `TimeLimit` stays as it is.
+
+        Parameters
+        ----------
+        state : mapping
+            Of an environment with the same options.
+
+        Raises
+        ------
+        InvalidStateError
+            If names, shapes or values do not fit; nothing has changed then.
+        ClosedError
+        """
+        self._check_open()
+        engine = self._engine
+        present = engine.get_state()
+        names = sorted(present.arrays)
+        if not isinstance(state, Mapping) or not set(names) <= state.keys():
+            value = sorted(state) if isinstance(state, Mapping) else state
+            raise InvalidStateError.expected("state", f"a dict with {names}", value)
+        arrays, shared = {}, {}
+        for name, array in present.arrays.items():
+            value = state[name]
+            if name in present.shared:
+                shared[name], value = [value], array[0] * 0
+            arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
+        whole = EngineState(arrays, shared)
+        engine.check_state(whole)
+        seed = state.get("seeds")
+        seed = None if seed is None else check_seed(seed)
+        engine.set_state(whole, _ONE, _ONE)
+        self._np_random_seed, self._has_started = seed, True
+        self._give_generator()
+        self._has_ended = bool(state.get("has_ended", False))
+        self._show()
+
+
+class LevelEnv(SingleEnv, SeededEnv):
+    """One environment that plays a new level in each episode.
+
+    The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as
+    an environment of a batch; it draws from ``level_seed`` alone.
+    """
+
+    _state_has_stream = True
+
+    @property
+    def options(self) -> Any:
+        """The validated keywords, with the level options of the next episode."""
+        sets = self._engine.option_sets
+        return sets.options[sets.indices[self._row]]
+
+    @property
+    def level_number(self) -> int:
+        """The level that is played, or 0: see `LevelEngine.level_numbers`."""
+        return int(self._engine.level_numbers[self._row])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a sequence of episodes; None starts the next episode (the
+            first time, of a sequence from an entropy seed).
+        options : dict or None
+            Ignored.
+
+        Returns
+        -------
+        observation, info
+            The info has ``env_instruction`` with ``action_mode="text"``, and what the
+            options ask for; else it is empty.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        LevelGenerationError
+            If no level was found; nothing has changed then.
+        """
+        episode = self._plan_episode(seed)
+        first_seeds = np.array([episode.stream], np.uint64)
+        numbers = np.array([episode.number], np.uint64)
+        self._engine.begin_episodes(_ONE, first_seeds, numbers)
+        self._commit_episode(episode)
+        return self._start_episode()
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels from the next episode on; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            Keywords of the environment that choose its levels: ``num_levels``,
+            ``start_level`` and those of the game.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another keyword; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used.
+        ClosedError
+        """
+        self._check_open()
+        self._engine.set_level_options(_ONE, level_options)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state with the episode; see `SingleEnv.get_state`."""
+        if self._stream is not None:
+            # `resume` moves the stream alone.
+            episodes = self._engine.episodes
+            episodes.first_seeds[0], episodes.numbers[0] = self._stream, self._episode
+        return super().get_state()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state, also to its level options; see `SingleEnv.set_state`."""
+        super().set_state(state)
+        episodes = self._engine.episodes
+        self._stream = int(episodes.first_seeds[0])
+        self._episode = int(episodes.numbers[0])
+        self.level_seed = episode_seed(self._stream, self._episode)
+        self._generator = None
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """The generator of `SeededEnv`: new in each episode."""
+        return SeededEnv._np_random.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator = generator
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _first(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the infos of environment 0: numbers of Python, texts and arrays."""
+    return {key: _first_of(value) for key, value in infos.items()}
+
+
+def _first_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _first(value)
+    first: Any = value[0]
+    return first.item() if isinstance(first, np.generic) else first

@@ -1,0 +1,267 @@
+"""Data files of environments: absolute paths, and digests that detect a change.
+
+A pickle, and the keywords of a pool's environments, hold a file's absolute path and the
+digest of its content.  Code that reads the file later raises if the content differs.
+
+A digest takes about a second per gigabyte.  It is computed once per process; later the
+file's status (size, times, inode) shows whether it is still valid.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TextIO
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.storage.files import find_kind
+
+Status = tuple[int, int, int, int]
+
+# Nanoseconds of the coarsest clock of a file system (FAT).  A file that was written in
+# this time before it is read can change again with the same status: the digest of such
+# a file is not cached.
+_CLOCK_STEP = 2_000_000_000
+
+# By path: the file's status and its digest.
+_digests: dict[str, tuple[Status, str]] = {}
+
+
+def check_path(argument: str, value: Any) -> str | None:
+    """Return the absolute path of a data file as a str.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is neither a path nor None.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidOptionError.expected(argument, "the path of a file or None", value)
+    path = str(Path(os.fsdecode(value)).absolute())
+    # The same object for an absolute path: a pickle then holds one string.
+    return value if value == path else path
+
+
+def fingerprint(argument: str, path: str, manifest: str = "") -> str:
+    """Return the digest of a file's present content.
+
+    Parameters
+    ----------
+    argument : str
+        The keyword of the path, for messages.
+    path : str
+    manifest : str
+        If the path is a folder, the name of the file in it whose digest is taken.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the file cannot be read, or is not a regular file, such as a pipe.
+    """
+    try:
+        file = Path(path)
+        status = file.stat()
+        if manifest and stat.S_ISDIR(status.st_mode):
+            file /= manifest
+            status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = find_kind(file)
+            refuse_unreadable(argument, file, f"it is {kind}, expected a file")
+        entry = _digests.get(str(file))
+        if entry is not None and entry[0] == _key(status):
+            return entry[1]
+        start = time.time_ns()
+        digest = hash_file(file)
+        changes = (status.st_mtime_ns, status.st_ctime_ns)
+        is_old = all(abs(start - change) > _CLOCK_STEP for change in changes)
+        if is_old and _key(file.stat()) == _key(status):
+            _digests[str(file)] = _key(status), digest
+        return digest
+    except InvalidOptionError:
+        raise
+    except (OSError, ValueError) as error:
+        refuse_unreadable(argument, path, error)
+
+
+def _key(status: os.stat_result) -> Status:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
+    """Return path and status of every file in a folder and below, without locks.
+
+    It changes whenever a file does, even if the manifest does not.
+    """
+    files: list[tuple[str, Status]] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                files += folder_status(entry.path)
+            elif not entry.name.endswith(".lock"):
+                files.append((entry.path, _key(entry.stat())))
+    return tuple(sorted(files))
+
+
+def read_blocks(path: Path) -> Iterator[memoryview]:
+    """Yield the content of a file in blocks, all in the same buffer.
+
+    One buffer stays in the processor's cache; a new one for each block would not.
+    """
+    buffer = memoryview(bytearray(1 << 17))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            yield buffer[:size]
+
+
+def max_text_size(size: int) -> int:
+    """Return how many bytes of text a compressed file may have: 64 MiB, or more.
+
+    JSON of few words is compressed to a twentieth or less, and never to a hundredth; a
+    file of a stranger may have a thousand times its size.
+
+    Parameters
+    ----------
+    size : int
+        Of the file, in bytes.
+    """
+    return max(1 << 26, 100 * size)
+
+
+class _GzipText(gzip.GzipFile):
+    """A compressed file; more than `max_text_size` is an OSError."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "rb")
+        self._limit = max_text_size(Path(path).stat().st_size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(1 << 20), b""))
+        return self._check(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._check(super().read1(size))
+
+    def _check(self, data: bytes) -> bytes:
+        if self.tell() > self._limit:
+            message = (
+                f"it has more than {self._limit} bytes of text, expected at most "
+                "64 MiB, or 100 times the size of the file"
+            )
+            raise OSError(message)
+        return data
+
+
+def open_text(path: str) -> TextIO:
+    """Open a text file in UTF-8, plain or with the ending ``.gz``.
+
+    Reading it raises OSError if it has more than `max_text_size` bytes.
+    """
+    if path.lower().endswith(".gz"):
+        return io.TextIOWrapper(_GzipText(path), "utf-8")
+    return Path(path).open(encoding="utf-8")
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    for block in read_blocks(path):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def refuse_unreadable(
+    argument: str, path: str | Path, problem: str | Exception
+) -> NoReturn:
+    """Raise the error about a file that cannot be read.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    message = f"{argument}: {path} cannot be read: {problem}"
+    raise InvalidOptionError(message)
+
+
+def refuse_change(argument: str, path: str, since: str) -> NoReturn:
+    """Raise the error about a file whose content has changed.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    message = (
+        f"{argument}: the content of {path} has changed since {since}; expected the "
+        "same content, because other worlds would be played on"
+    )
+    raise InvalidOptionError(message)
+
+
+class PinnedFile(NamedTuple):
+    """A data file in the keywords of an environment: its path, and its digest."""
+
+    argument: str
+    path: str
+    manifest: str
+    digest: str
+
+    def check(self) -> str:
+        """Return the path.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the file has another content now, or cannot be read.
+        """
+        if fingerprint(self.argument, self.path, self.manifest) != self.digest:
+            refuse_change(self.argument, self.path, "the batch was made")
+        return self.path
+
+
+def pin_files(keywords: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return keywords with a `PinnedFile` in place of each path.
+
+    Parameters
+    ----------
+    keywords : mapping
+    names : mapping from str to str
+        Keywords that are paths, with the manifest of a folder; see `fingerprint`.
+
+    Notes
+    -----
+    A file that cannot be read stays a path: the environment raises, or it writes the
+    file itself.
+    """
+    pinned = dict(keywords)
+    for name in names.keys() & keywords.keys():
+        if isinstance(keywords[name], (str, os.PathLike)):
+            path = str(check_path(name, keywords[name]))
+            try:
+                digest = fingerprint(name, path, names[name])
+            except InvalidOptionError:
+                pinned[name] = path
+            else:
+                pinned[name] = PinnedFile(name, path, names[name], digest)
+    return pinned
+
+
+def unpin_files(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords with a path in place of each `PinnedFile`.
+
+    Raises
+    ------
+    InvalidOptionError
+        If one has changed since it was pinned.
+    """
+    return {
+        name: value.check() if isinstance(value, PinnedFile) else value
+        for name, value in keywords.items()
+    }

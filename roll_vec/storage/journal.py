@@ -1,0 +1,89 @@
+"""A locked file of lines, with which an interrupted program goes on.
+
+Exports and evaluations write such files: the first line is the plan, each other line
+one result.  A line counts when it has its end.  So a program that is killed at any
+point loses no more than the line that it was writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from roll_vec.storage.files import WriteLock, replace_file
+
+
+class Journal:
+    """A file of lines that one process writes at a time, until `close`.
+
+    Beside it stand its lock, ``.NAME.lock``, and ``.NAME.part`` while `replace` runs.
+
+    Parameters
+    ----------
+    path : Path
+    target : Path, optional
+        What is written, for messages; None: the path.
+
+    Raises
+    ------
+    InvalidOptionError
+        If another process has the lock.
+    OSError
+        As the methods.
+    """
+
+    def __init__(self, path: Path, target: Path | None = None) -> None:
+        self.path = path
+        self._file: BinaryIO | None = None
+        self._lock = WriteLock(path.with_name(f".{path.name}.lock"), target or path)
+
+    def read(self) -> Iterator[bytes]:
+        """Yield the complete lines, without their ends; none if there is no file."""
+        return read_lines(self.path) if self.path.is_file() else iter(())
+
+    def replace(self, lines: Iterable[bytes]) -> None:
+        """Write the whole file.  An interrupted call leaves the old one.
+
+        Parameters
+        ----------
+        lines : iterable of bytes
+            Without their ends; they may come from `read`.
+        """
+        self._close_file()
+        # The lock keeps others out: what a killed process left is overwritten.
+        partial = self.path.with_name(f".{self.path.name}.part")
+        with replace_file(self.path, partial) as file:
+            file.writelines(line + b"\n" for line in lines)
+
+    def add(self, line: bytes) -> None:
+        """Write a line; it is in the file when this returns."""
+        if self._file is None:
+            self._file = self.path.open("ab")
+        self._file.write(line + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let other processes write; a second call does nothing."""
+        try:
+            self._close_file()
+        finally:
+            self._lock.release()
+
+    def _close_file(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file that have their end, without it.
+
+    Raises
+    ------
+    OSError
+    """
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line[:-1]

@@ -1,0 +1,21 @@
+"""The ids of stacked environments, and what tests need to know of each."""
+
+from roll_vec.arrays.options import LevelOptions
+from roll_vec.registration import ENVIRONMENTS
+
+IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+OPTIONS = {id: ENVIRONMENTS[id].load("Options") for id in IDS}
+# Those that play a new level in each episode and have `action_start`.
+LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], LevelOptions))
+FAMILIES = {id: OPTIONS[id].FAMILY for id in IDS}
+
+
+def silent(id):
+    """Return the keywords with which 0 is played without a warning."""
+    return {"action_start": 1} if id in LEVEL_IDS else {}
+
+
+def actions_of(id):
+    """Return the actions with the default keywords."""
+    options = OPTIONS[id]()
+    return range(options.first_action, options.last_action + 1)

@@ -1,0 +1,316 @@
+"""Every observation mode equals a naive rendering of the grid, in both forms.
+
+`tests/frameworks/ragen/check.py` compares texts of coordinates with RAGEN's own.
+"""
+
+import pickle
+import re
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import roll_vec
+from roll_vec.arrays.grid_family import Cell, GridFamily
+from tests.arrays.ids import FAMILIES, IDS, actions_of
+from tests.conftest import JIT_OFF
+
+needs_jit = pytest.mark.skipif(JIT_OFF, reason="lookups below have the kernels")
+MODES = ("planes", "tiny_rgb", "rgb", "text")
+SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+# Levels with nearly all codes, in a few shapes.
+LEVELS = {
+    SOKOBAN: ["######\n#.$*@#\n# $. #\n######", "####\n#+$#\n#* #\n#  #\n####"],
+    LAKES: ["SFH\nFHF\nFFG", "SFFFH\nHGFFF"],
+}
+
+
+def naive(family, grid, mode, lookup=None):
+    """One grid of codes as one observation, cell by cell."""
+    tile_of, colour_of = family.tiles, family.pixels
+    if mode == "grid":
+        return grid
+    if mode == "planes":
+        return np.array([grid == code for code in range(len(tile_of))], np.uint8)
+    if mode == "tiny_rgb":
+        return np.array([[colour_of[code] for code in row] for row in grid])
+    if mode == "rgb":
+        rows = [np.concatenate([tile_of[code] for code in row], axis=1) for row in grid]
+        return np.concatenate(rows)
+    lookup = family.glyphs if lookup is None else lookup
+    lines = ["".join(lookup.get(code, "?") for code in row) for row in grid.tolist()]
+    return "\n".join(lines)
+
+
+def assert_shown(obs, family, grid, mode, lookup=None):
+    """Assert that an observation is the naive rendering of a grid."""
+    expected = naive(family, grid, mode, lookup)
+    if mode == "text":
+        assert type(obs) is str
+        assert obs == expected
+    else:
+        assert obs.dtype == expected.dtype == np.uint8
+        np.testing.assert_array_equal(obs, expected)
+
+
+def check_views(id, mode, lookup=None, **more):
+    """Compare what both forms show with the naive rendering of the same grids."""
+    keywords = {"render_mode": "text", **more}
+    own = {"obs_mode": mode, **({"grid_lookup": lookup} if lookup else {})}
+    grids = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", **keywords)
+    batch = gymnasium.make_vec(id, num_envs=3, **own, **keywords)
+    alone = gymnasium.make(id, **own, **keywords)
+    shown = batch.reset(seed=5)[0]
+    codes = grids.reset(seed=5)[0]
+    assert_shown(alone.reset(seed=6)[0], FAMILIES[id], codes[1], mode, lookup)
+    for actions in np.random.default_rng(0).choice(actions_of(id), (8, 3)):
+        for i in range(3):
+            assert_shown(shown[i], FAMILIES[id], codes[i], mode, lookup)
+        assert batch.observation_space.contains(shown)
+        shown, codes = batch.step(actions)[0], grids.step(actions)[0]
+    assert type(shown) is (tuple if mode == "text" else np.ndarray)
+
+
+@needs_jit
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_equal_naive_renderings_of_the_grid(id, mode):
+    check_views(id, mode)
+
+
+@given(
+    id=st.sampled_from([*LEVELS]),
+    level=st.integers(0, 1),
+    mode=st.sampled_from(["grid", *MODES, "text", "text"]),
+    lookup=st.dictionaries(
+        st.integers(0, 5),
+        st.text(
+            st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
+            min_size=1,
+            max_size=3,
+        ),
+        min_size=1,
+    ),
+)
+def test_texts_have_the_strings_of_any_lookup(id, level, mode, lookup):
+    check_views(id, mode, lookup, levels=[LEVELS[id][level]])
+
+
+@needs_jit
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("mode", ["rgb_array", "text", "ansi"])
+def test_frames_of_both_forms_equal_naive_renderings(id, mode):
+    batch = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", render_mode=mode)
+    batch.reset(seed=1)
+    actions = np.resize(actions_of(id), 3)
+    grids = batch.step(actions)[0]
+    frames = batch.render()
+    assert type(frames) is tuple
+    assert len(frames) == 3
+    for i in range(3):
+        env = gymnasium.make(id, render_mode=mode)
+        env.reset(seed=1 + i)
+        env.step(actions[i])
+        shown = [frames[i], env.render()]
+        if mode == "ansi":
+            assert "\x1b" in shown[0]
+            shown = [re.sub(r"\x1b\[[0-9;]*m", "", frame) for frame in shown]
+        for frame in shown:
+            own = "rgb" if mode == "rgb_array" else "text"
+            assert_shown(frame, FAMILIES[id], grids[i], own)
+
+
+@needs_jit
+def test_render_scale_enlarges_the_pixels_of_frames_alone():
+    id, keywords = SOKOBAN, {"render_mode": "rgb_array"}
+    env = gymnasium.make(id, render_scale=3, obs_mode="rgb", **keywords)
+    batch = gymnasium.make_vec(id, 2, render_scale=3, obs_mode="rgb", **keywords)
+    for observation, frame in (
+        (env.reset(seed=4)[0], env.render()),
+        (batch.reset(seed=4)[0][0], batch.render()[0]),
+    ):
+        expected = observation.repeat(3, axis=0).repeat(3, axis=1)
+        np.testing.assert_array_equal(frame, expected)
+    texts = [gymnasium.make(id, render_mode="text", render_scale=n) for n in (1, 3)]
+    for text in texts:
+        text.reset(seed=4)
+    assert texts[0].render() == texts[1].render()
+
+
+def test_spaces_say_what_is_observed():
+    def space(id, **keywords):
+        return gymnasium.make(f"roll_vec/{id}-v0", **keywords).observation_space
+
+    box, lake = gymnasium.spaces.Box, "RandomFrozenLake"
+    room = {"dim_room": (5, 8), "num_boxes": 1}
+    assert space("Sokoban", **room) == box(0, 6, (5, 8), np.uint8)
+    assert space(lake, size=7) == box(0, 5, (7, 7), np.uint8)
+    for mode, highest, shape in (
+        ("planes", 1, (7, 5, 8)),
+        ("tiny_rgb", 255, (5, 8, 3)),
+        ("rgb", 255, (80, 128, 3)),
+    ):
+        expected = box(0, highest, shape, np.uint8)
+        assert space("Sokoban", obs_mode=mode, **room) == expected
+    assert space(lake, obs_mode="planes") == box(0, 1, (6, 4, 4), np.uint8)
+    text = space("Sokoban", obs_mode="text", **room)
+    assert (text.min_length, text.max_length) == (44, 44)
+    lookup = {0: "wall", 1: "."}  # and "?" for the others
+    text = space("Sokoban", obs_mode="text", grid_lookup=lookup, **room)
+    assert (text.min_length, text.max_length) == (44, 5 * (8 * 4 + 1) - 1)
+
+
+# --------------------------------------------------------------- texts of coordinates
+
+ROOM = """Board size: 4 rows x 5 cols (zero-indexed).
+Targets: (1, 2), (1, 3), (2, 1)
+Boxes: (2, 2)
+Boxes on target: (1, 2), (1, 3)
+Player on target: (2, 1)"""
+LAKE = """Board size: 2 rows x 3 cols (zero-indexed).
+Start: (0, 0)
+Goal: (1, 2)
+Player: (0, 0)
+Holes: (0, 2)"""
+
+
+def listing(env):
+    """The coordinates of a single environment's things, cell by cell."""
+    if hasattr(env, "num_boxes"):
+        glyphs = {2: "O", 3: "√", 4: "X", 5: "P", 6: "S"}
+        labels = {
+            "Targets": "O√S",
+            "Boxes": "X",
+            "Boxes on target": "√",
+            "Player": "P",
+            "Player on target": "S",
+        }
+        cells = [[glyphs.get(code, "") for code in row] for row in env.grid.tolist()]
+    else:
+        cells = [[letter.decode() for letter in row] for row in env.desc.tolist()]
+        row, column = divmod(env.s, env.ncol)
+        where = {"G": "Player on goal", "H": "Player in hole"}
+        label = where.get(cells[row][column], "Player")
+        cells[row][column] += "P"
+        labels = {"Start": "S", "Goal": "G", label: "P", "Holes": "H"}
+    lines = [f"Board size: {len(cells)} rows x {len(cells[0])} cols (zero-indexed)."]
+    for label, letters in labels.items():
+        places = [
+            f"({r}, {c})"
+            for r, row in enumerate(cells)
+            for c, cell in enumerate(row)
+            if any(letter in letters for letter in cell)
+        ]
+        if places:
+            lines.append(f"{label}: {', '.join(places)}")
+    return "\n".join(lines)
+
+
+@needs_jit
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
+def test_both_forms_equal_a_listing_cell_by_cell(id, text_format):
+    keywords = {"obs_mode": "text", "text_format": text_format}
+    if "Sokoban" in id:
+        keywords |= {"num_boxes": 1, "dim_room": (5, 6)}
+    batch = roll_vec.make_vec(id, 3, autoreset_mode="SameStep", **keywords)
+    envs = [gymnasium.make(id, render_mode="text", **keywords) for _ in range(3)]
+    expected = list(batch.reset(seed=7)[0])
+    for i, env in enumerate(envs):
+        assert env.reset(seed=7 + i)[0] == expected[i]
+    plan = np.random.default_rng(3).choice(actions_of(id), (20, 3))
+    for t in range(20):
+        texts, _, _, _, infos = batch.step(plan[t])
+        for i, env in enumerate(envs):
+            text, _, terminated, truncated, _ = env.step(plan[t, i])
+            coordinates = listing(env.unwrapped)
+            if text_format == "coord":
+                assert text == coordinates
+            else:
+                grid = env.render()
+                joined = f"Coordinates: \n{coordinates}\nGrid Map: \n{grid}"
+                assert text == joined
+            assert env.observation_space.contains(text)
+            if terminated or truncated:
+                assert infos["final_obs"][i] == text
+                text = env.reset()[0]
+            assert texts[i] == text
+
+
+def test_the_lines_of_a_room_and_of_a_lake():
+    keywords = {"obs_mode": "text", "text_format": "coord"}
+    room = gymnasium.make(SOKOBAN, levels=["#####\n# **#\n#+$ #\n#####"], **keywords)
+    assert room.reset(seed=0)[0] == ROOM
+    lake = gymnasium.make("roll_vec/FrozenLake-v1", desc=["SFH", "FFG"], **keywords)
+    assert lake.reset(seed=0)[0] == LAKE
+
+
+@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
+@pytest.mark.parametrize("size", [3, 13])
+def test_the_longest_and_shortest_texts_are_in_the_space(size, text_format):
+    wall, full = "#" * (size + 2), f"#{'*' * size}#"
+    floor = f"#{' ' * (size - 3)}@$.#"
+    holes = ["H" * size] * (size - 1)
+    boxes = [wall, *[full] * (size - 1), f"#{'*' * (size - 3)}+$*#", wall]
+    for id, level in (
+        (SOKOBAN, {"levels": ["\n".join(boxes)]}),
+        (SOKOBAN, {"levels": ["\n".join([wall, floor, wall])]}),
+        (LAKES, {"levels": ["\n".join([*holes, "H" * (size - 2) + "SG"])]}),
+        (LAKES, {"levels": ["S" + "G" * (size - 1)]}),
+        ("roll_vec/FrozenLake-v1", {"desc": ["S" * (size - 1) + "G"] * size}),
+    ):
+        keywords = {"obs_mode": "text", "text_format": text_format, **level}
+        env = gymnasium.make(id, **keywords)
+        for action in (None, *actions_of(id)):
+            text = (env.reset(seed=0) if action is None else env.step(action))[0]
+            assert env.observation_space.contains(text)
+
+
+def test_snapshots_keep_what_texts_name():
+    keywords = {"obs_mode": "text", "text_format": "coord"}
+    lakes, other = (roll_vec.make_vec(LAKES, 2, **keywords) for _ in range(2))
+    texts, _ = lakes.reset(seed=1)
+    other.reset(seed=5)
+    state = pickle.loads(pickle.dumps(lakes.get_state()))
+    assert other.set_state(state) == texts
+
+
+# ------------------------------------------------------------- the looks of the cells
+
+UNDRAWN = GridFamily(
+    cells=(Cell(".", "floor", (1, 2, 3), "2"), Cell("@", "player", (4, 5, 6))),
+    action_names=("Wait",),
+)
+ALL = {**FAMILIES, "undrawn": UNDRAWN}
+
+
+@pytest.mark.parametrize("family", ALL.values(), ids=ALL)
+def test_every_code_has_looks_that_differ_from_every_other(family):
+    codes = list(range(family.num_codes))
+    for table, shape in ((family.pixels, (3,)), (family.tiles, (16, 16, 3))):
+        assert table.shape == (len(codes), *shape)
+        assert table.dtype == np.uint8
+        assert len(np.unique(table.reshape(len(table), -1), axis=0)) == len(table)
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 0
+    for by_code in (family.glyphs, family.colours):
+        assert list(by_code) == codes
+        assert len(set(by_code.values())) == len(codes)
+    assert list(family.meanings) == list(family.glyphs.values())
+    assert len(set(family.meanings.values())) == len(codes)
+
+
+def test_looks_and_names_are_those_of_the_originals():
+    # Families without drawings have squares of their pixels.
+    np.testing.assert_array_equal(UNDRAWN.tiles[:, 7, 3], UNDRAWN.pixels)
+    sokoban, lake = FAMILIES[SOKOBAN], FAMILIES[LAKES]
+    assert sokoban.action_lookup(1) == {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
+    assert lake.action_lookup(0) == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
+    # gym-sokoban 0.0.6 draws these in its tiny_rgb_array mode.
+    expected = [
+        *([0, 0, 0], [243, 248, 238], [254, 126, 125], [254, 95, 56]),
+        *([142, 121, 56], [160, 212, 56], [219, 212, 56]),
+    ]
+    np.testing.assert_array_equal(sokoban.pixels, expected)

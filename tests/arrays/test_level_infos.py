@@ -1,0 +1,177 @@
+"""Infos on request: seeds, levels and difficulty at resets, masks of actions.
+
+It is for bugs such as these:
+
+- the seed is the one that the stream started from;
+- the infos of a batch keep those of the first reset;
+- the index of a level of users is counted from ``start_level``.
+"""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.envs.sokoban.solver import measure_rooms
+from roll_vec.seeding import episode_seed, level_for_seed
+from tests.arrays.ids import LEVEL_IDS
+from tests.conftest import JIT_OFF
+
+SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+REQUESTS = {"seed_info": True, "level_info": True}
+needs_jit = pytest.mark.skipif(
+    JIT_OFF, reason="draws many levels, and no kernel is new"
+)
+
+
+SETS = [(0, 0), (1, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0)]
+
+
+@pytest.mark.parametrize(("num_levels", "start_level"), SETS)
+@pytest.mark.parametrize("id", LEVEL_IDS)
+def test_seeds_and_levels_follow_the_documented_rules(id, num_levels, start_level):
+    """An episode plays start_level plus its seed modulo the number of levels."""
+    small = {"num_boxes": 1, "dim_room": (5, 6)} if id == SOKOBAN else {"size": 3}
+    keywords = {"num_levels": num_levels, "start_level": start_level, **small}
+    single = gymnasium.make(id, **REQUESTS, **keywords)
+    batch = gymnasium.make_vec(
+        id, num_envs=2, autoreset_mode="Disabled", **REQUESTS, **keywords
+    )
+    unlimited = gymnasium.make(id, **small)
+    for seed in (2**40 + 5,) if JIT_OFF else (0, 11, 2**32 - 2, 2**40 + 5):
+        for k in range(1 if JIT_OFF else 3):
+            grids, infos = batch.reset(seed=None if k else [seed, seed + 1])
+            grid, own_info = single.reset(seed=None if k else seed)
+            np.testing.assert_array_equal(grid, grids[0])
+            assert infos["seed"].dtype == infos["level"].dtype == np.int64
+            assert own_info == {key: int(infos[key][0]) for key in ("seed", "level")}
+            assert all(type(value) is int for value in own_info.values())
+            for i in range(2):
+                own_seed = episode_seed(seed + i, k)
+                level = level_for_seed(own_seed, num_levels, start_level)
+                assert (infos["seed"][i], infos["level"][i]) == (own_seed, level)
+                if num_levels:
+                    assert level == start_level + own_seed % num_levels
+                expected = unlimited.reset(seed=level)[0]
+                np.testing.assert_array_equal(grids[i], expected)
+
+
+# ---------------------------------------------------------------------- difficulty
+
+MEASURES = {"difficulty_info": True, "oracle_return_info": True}
+UNSOLVABLE = "######\n#@  $#\n#.   #\n######"
+SOLVED_IN = ["######\n#@$. #\n######", UNSOLVABLE, "######\n#.$ @#\n######"]
+
+
+@needs_jit
+@pytest.mark.parametrize("more", [{}, {"num_levels": 4}, {"solution_steps": (5, 9)}])
+def test_rooms_tell_their_measures_and_the_return_of_a_solution(more):
+    env = gymnasium.make_vec(
+        SOKOBAN, num_envs=6, num_boxes=2, autoreset_mode="SameStep", **MEASURES, **more
+    )
+    grids, infos = env.reset(seed=4)
+    for _ in range(3):
+        steps, pushes = measure_rooms(grids)
+        difficulty = infos["difficulty"]
+        assert difficulty["solution_steps"].tolist() == steps.tolist()
+        assert difficulty["solution_pushes"].tolist() == pushes.tolist()
+        assert difficulty["solution_steps"].dtype == np.int64
+        assert infos["_difficulty"].all()
+        paths = env.unwrapped.solve()
+        assert [len(path) for path in paths] == steps.tolist()
+        returns = np.zeros(6)
+        oracle_returns, done = infos["oracle_return"], np.zeros(6, np.bool_)
+        for t in range(max(map(len, paths))):
+            actions = [path[t] if t < len(path) else 1 for path in paths]
+            grids, rewards, terminations, _, infos = env.step(actions)
+            returns = np.where(done, returns, returns + rewards)
+            done |= terminations
+        assert done.all()
+        # To the bit: the rewards are added in the same order.
+        assert returns.tolist() == oracle_returns.tolist()
+        grids, infos = env.reset()
+
+
+def test_given_levels_without_a_solution_have_no_measures():
+    env = gymnasium.make_vec(SOKOBAN, num_envs=3, levels=SOLVED_IN, **MEASURES)
+    _, infos = env.reset(seed=0)
+    assert infos["difficulty"]["solution_steps"].tolist() == [1, -1, 2]
+    assert infos["difficulty"]["solution_pushes"].tolist() == [1, -1, 1]
+    assert np.isnan(infos["oracle_return"]).tolist() == [False, True, False]
+    assert infos["oracle_return"][0] == -0.1 + 1.0 + 10.0
+    # They are never inside a band, even if it is open.
+    more = {"levels": SOLVED_IN, "solution_steps": (0, None), "level_info": True}
+    chosen = gymnasium.make_vec(SOKOBAN, num_envs=60, **more)
+    assert set(chosen.reset(seed=0)[1]["level"].tolist()) == {0, 2}
+    # Numbers of a single environment are Python's.
+    alone = gymnasium.make(SOKOBAN, levels=SOLVED_IN, **MEASURES)
+    info = alone.reset(seed=0)[1]
+    assert repr(info["difficulty"]) == "{'solution_steps': 1, 'solution_pushes': 1}"
+    assert type(info["oracle_return"]) is float
+    assert info.keys() == {"difficulty", "oracle_return"}
+
+
+@needs_jit
+def test_measures_of_some_option_sets_alone():
+    # A set without a band needs no measures, and a set with one has them.
+    env = roll_vec.make_vec(SOKOBAN, 4, num_boxes=1, level_info=True)
+    env.reset(seed=0)
+    env.set_level_options(mask=np.arange(4) < 2, solution_steps=(6, None))
+    grids, _ = env.reset()
+    assert (measure_rooms(grids)[0][:2] >= 6).all()
+
+
+# ------------------------------------------------------------------ masks of actions
+
+
+@pytest.mark.parametrize(
+    ("id", "more"),
+    [
+        # Worlds where an effective action is one that changes the observation.
+        pytest.param(SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5)}, marks=needs_jit),
+        pytest.param(
+            SOKOBAN,
+            {"num_boxes": 1, "dim_room": (5, 5), "action_start": 0},
+            marks=needs_jit,
+        ),
+        (RANDOM_LAKE, {"is_slippery": False}),
+    ],
+)
+def test_a_mask_has_the_actions_that_are_effective(id, more):
+    env = gymnasium.make_vec(
+        id, num_envs=10, autoreset_mode="SameStep", action_mask=True, **more
+    )
+    _, infos = env.reset(seed=0)
+    start, rng = env.single_action_space.start, np.random.default_rng(0)
+    outcomes = set()
+    for _ in range(20 if JIT_OFF else 60):
+        masks = infos["action_mask"]
+        assert masks.dtype == np.int8
+        assert masks.shape == (10, env.single_action_space.n)
+        assert infos["_action_mask"].all()
+        columns = rng.integers(0, masks.shape[1], 10)
+        *_, infos = env.step(start + columns)
+        effective = infos["action_is_effective"]
+        if "final_info" in infos:
+            effective = effective | infos["final_info"]["action_is_effective"]
+        np.testing.assert_array_equal(masks[np.arange(10), columns], effective)
+        outcomes.update(zip(columns.tolist(), effective.tolist(), strict=True))
+    assert len(outcomes) == 2 * masks.shape[1]
+
+
+def test_masks_of_ice_have_the_actions_that_may_slip_to_another_cell():
+    # A corner: "left" and "up" may slip along the edge.
+    for more, mask in (
+        ({}, [1, 1, 1, 1]),
+        ({"is_slippery": False}, [0, 1, 1, 0]),
+        ({"success_rate": 1.0}, [0, 1, 1, 0]),
+        ({"desc": ["SFG"]}, [0, 1, 1, 1]),
+        ({"desc": ["SFG"], "success_rate": 0.0}, [0, 1, 0, 1]),
+    ):
+        id, more = "roll_vec/FrozenLake-v1", {"action_mask": True, **more}
+        env, batch = gymnasium.make(id, **more), gymnasium.make_vec(id, 2, **more)
+        assert env.reset(seed=0)[1]["action_mask"].tolist() == mask
+        assert batch.reset(seed=0)[1]["action_mask"].tolist() == [mask] * 2
+        # Nothing moves from the end of an episode.
+        env.unwrapped.s = env.unwrapped.desc.size - 1
+        assert not env.step(0)[4]["action_mask"].any()
