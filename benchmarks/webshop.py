@@ -23,8 +23,8 @@ from gymnasium.vector import AutoresetMode
 
 from benchmarks.tasks import Latency, Rate
 from roll_vec.envs.webshop import Catalogue, WebShop
-from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
-from roll_vec.envs.webshop.catalogue.storage import open_stored
+from roll_vec.envs.webshop.options import CatalogueOptions
+from roll_vec.envs.webshop.storage import open_stored
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:

@@ -39,10 +39,11 @@ Warnings::
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gymnasium import error as gym_error
 
@@ -262,6 +263,29 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
     def __init__(self, feature: str, *, extra: str, package: str) -> None:
         super().__init__(f"{feature} needs {package}: {how_to_install(extra)}")
         self.feature, self.extra, self.package = feature, extra, package
+
+    @classmethod
+    def import_module(
+        cls, module: str, feature: str, *, extra: str, package: str = ""
+    ) -> Any:
+        """Return a module of an extra.
+
+        Parameters
+        ----------
+        module : str
+            Its full name.
+        feature, extra, package : str
+            Of the error; the package is by default the first part of the name.
+
+        Raises
+        ------
+        MissingExtraError
+        """
+        try:
+            return importlib.import_module(module)
+        except ImportError as error:
+            package = package or module.partition(".")[0]
+            raise cls(feature, extra=extra, package=package) from error
 
     def __reduce__(self) -> tuple[object, ...]:
         # By default an exception is unpickled from positional arguments only.

@@ -403,7 +403,7 @@ def test_keywords_without_a_file_are_not_pinned(tmp_path):
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     paths = shops.write(tmp_path)
-    build = "roll_vec.envs.webshop.catalogue.catalogue.build"
+    build = "roll_vec.envs.webshop.catalogue.build"
     monkeypatch.setattr(
         build, lambda *_: shops.write(tmp_path, products=shops.ITEMS[:2])
     )

@@ -114,8 +114,8 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from roll_vec.envs.webshop import Catalogue
-    from roll_vec.envs.webshop.catalogue.storage import FIXED_OPTIONS, stored_options
     from roll_vec.envs.webshop.manifest import check_everything
+    from roll_vec.envs.webshop.storage import FIXED_OPTIONS, stored_options
 
     require("rich", "roll-vec webshop index")
     files = _files_by_keyword(arguments)

@@ -17,7 +17,7 @@ from roll_vec.distributed.messages import Message, Reply
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.wire import INLINE_SIZE, INLINE_VARIABLE, pack, unpack
-from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
+from roll_vec.envs.webshop.storage import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
 __all__ = ["RayActors", "RaySession"]

@@ -62,7 +62,7 @@ DEMO_SHOP_SPLITS = (
 
 def shop_keywords() -> list[str]:
     """Return the keywords of WebShop that choose a shop and its goals."""
-    from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
+    from roll_vec.envs.webshop.options import CatalogueOptions
 
     names = [field.name for field in dataclasses.fields(CatalogueOptions)]
     # The place of the catalogue is no part of the task.
@@ -88,8 +88,8 @@ def make_shop_split(name: str, keywords: dict[str, Any]) -> Split:
         If a keyword is none of these, a file cannot be read, or the shop has no goals
         in this split.
     """
-    from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
-    from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
+    from roll_vec.envs.webshop.catalogue import load_catalogue
+    from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
 
     names = shop_keywords()
     for keyword in keywords:

@@ -134,10 +134,8 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
         The file cannot be written.
     """
     file_format = picture_format(path)
-    try:
-        from PIL import Image
-    except ImportError as error:
-        feature = "saving a picture"
-        raise MissingExtraError(feature, extra="cli", package="pillow") from error
+    image = MissingExtraError.import_module(
+        "PIL.Image", "saving a picture", extra="cli", package="pillow"
+    )
     with replace_file(path) as file:
-        Image.fromarray(np.ascontiguousarray(picture)).save(file, format=file_format)
+        image.fromarray(np.ascontiguousarray(picture)).save(file, format=file_format)

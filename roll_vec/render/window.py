@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,7 @@ class Window:
             _on_screen = None
             _pygame().display.quit()
 
-    def _display(self, pygame: ModuleType, size: tuple[int, int]) -> Any:
+    def _display(self, pygame: Any, size: tuple[int, int]) -> Any:
         """Return the display's surface; open, take over or resize it if necessary."""
         global _on_screen
         surface = pygame.display.get_surface() if pygame.display.get_init() else None
@@ -118,13 +117,10 @@ class Window:
         self.__init__(state["title"], size=state["size"])  # type: ignore[misc]
 
 
-def _pygame() -> ModuleType:
-    try:
-        with warnings.catch_warnings():
-            # pygame's own imports warn about packages that it can do without.
-            warnings.simplefilter("ignore")
-            import pygame
-    except ImportError as error:
-        feature = 'render_mode="human"'
-        raise MissingExtraError(feature, extra="render", package="pygame") from error
-    return pygame
+def _pygame() -> Any:
+    with warnings.catch_warnings():
+        # pygame's own imports warn about packages that it can do without.
+        warnings.simplefilter("ignore")
+        return MissingExtraError.import_module(
+            "pygame", 'render_mode="human"', extra="render"
+        )

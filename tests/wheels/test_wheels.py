@@ -40,7 +40,7 @@ def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
 def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
     needed = wheels.needed_files(ROOT, is_sdist)
     assert {"roll_vec/py.typed", "roll_vec/kernels/rng/pcg64.py"} <= needed
-    assert sum(name.endswith(".ini") for name in needed) == 12
+    assert sum(name.endswith(".ini") for name in needed) == 13
     assert ("CITATION.cff" in needed) is is_sdist
     assert wheels.unwanted_files(needed) == []
     # Tests, caches and second kernels are not.

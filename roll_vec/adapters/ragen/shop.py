@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from roll_vec.adapters.ragen.batches import Batch, Result, Step
-from roll_vec.envs.webshop.actions import list_actions, parse_action
-from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
+from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
+from roll_vec.envs.webshop.state import list_actions, parse_action
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 

@@ -10,8 +10,8 @@ from roll_vec.adapters.roll.answer_options import AnswerOptions
 from roll_vec.adapters.roll.configs import split_env_config
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.adapters.roll.webshop import shop_keywords
-from roll_vec.envs.webshop.actions import list_actions
 from roll_vec.envs.webshop.options import WebShopOptions
+from roll_vec.envs.webshop.state import list_actions
 from roll_vec.options import (
     check_int,
     parse_options,

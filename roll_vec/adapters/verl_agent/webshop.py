@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.webshop import shop_keywords
 from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs
-from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
+from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.goals import SPLITS
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError

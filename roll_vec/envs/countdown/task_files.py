@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import zlib
 from collections.abc import Iterator
@@ -239,12 +238,10 @@ def _is_int64(value: Any) -> bool:
 
 def _read_parquet(path: str) -> Columns:
     """Return the columns of a parquet file with the columns ``nums`` and ``target``."""
-    try:
-        arrow = importlib.import_module("pyarrow")
-        parquet = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        feature = f"data={path!r}"
-        raise MissingExtraError(feature, extra="parquet", package="pyarrow") from None
+    arrow, parquet = (
+        MissingExtraError.import_module(name, f"data={path!r}", extra="parquet")
+        for name in ("pyarrow", "pyarrow.parquet")
+    )
     try:
         with parquet.ParquetFile(path) as file:
             for field in ("nums", "target"):

@@ -3,16 +3,17 @@
 Imports between the files go one way.  From the lowest layer to the highest, which is
 also an order to read them in:
 
-1. ``manifest``, ``records``: stored files and their checksums;
-2. ``products``, ``goals``: the records of a shop; ``actions``: the parser;
-3. ``state``: the page of a session, its buttons; ``reward``, ``search``, ``demo_shop``;
-4. ``solver``: the best purchase for a goal;
-5. ``catalogue``: all of this for one shop, built from files or opened from a folder;
-6. ``pages``: the nodes of a page; then ``observations``, ``terminal_layout``;
-7. ``options``, ``oracle`` and ``env``, the environment.
+1. ``manifest``: the checksums of stored files; ``files``: the reader of WebShop's;
+2. ``products``, ``goals``: the records of a shop;
+3. ``state``: actions, the page of a session, its buttons; ``reward``, ``search``,
+   ``title_nouns``, ``demo_shop``;
+4. ``solver``: the best purchase for a goal, and the way to it; ``options``;
+5. ``storage``: a catalogue in a folder; ``catalogue``: all of this for one shop;
+6. ``pages``: the nodes of a page, observations; ``terminal_layout``;
+7. ``env``, the environment.
 """
 
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.catalogue import Catalogue
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.options import WebShopOptions

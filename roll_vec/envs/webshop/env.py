@@ -7,28 +7,27 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from roll_vec.envs.webshop.actions import (
-    EXAMPLES,
-    INSTRUCTIONS,
-    MAX_QUERY,
-    list_actions,
-    parse_action,
-)
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue, load_catalogue
-from roll_vec.envs.webshop.catalogue.options import DATA_FILES
+from roll_vec.envs.webshop.catalogue import Catalogue, load_catalogue
 from roll_vec.envs.webshop.goals import Goal, GoalSelection
-from roll_vec.envs.webshop.observations import (
+from roll_vec.envs.webshop.options import DATA_FILES, RENDER_MODES, WebShopOptions
+from roll_vec.envs.webshop.pages import (
+    Page,
     as_rich_text,
     as_text,
     max_observation_length,
+    page_of,
+    resolve_link,
 )
-from roll_vec.envs.webshop.options import RENDER_MODES, WebShopOptions
-from roll_vec.envs.webshop.pages import Page, page_of, resolve_link
 from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.state import (
+    EXAMPLES,
+    INSTRUCTIONS,
+    MAX_QUERY,
     State,
     choose_option,
+    list_actions,
     open_product,
+    parse_action,
     press_button,
     read_state,
     show_results,
@@ -350,10 +349,8 @@ class WebShop(TextLevelEnv):
         """The next action on the way to the best purchase; None after a purchase."""
         if self.state is None or self.state.page == "done":
             return None
-        from roll_vec.envs.webshop.oracle import next_action
-
         solution = self.catalogue.solve(self.state.goal)
-        return next_action(self.catalogue, solution, self.state)
+        return self.catalogue.next_action(solution, self.state)
 
     def solve(self) -> list[str] | None:
         """Return the actions from the present page to the best purchase.
@@ -370,12 +367,11 @@ class WebShop(TextLevelEnv):
         ResetNeededError, ClosedError
         """
         self._check_open()
-        from roll_vec.envs.webshop.oracle import next_action
-
+        next_action = self.catalogue.next_action
         state, clickables = self._current_state(), self._clickables
         solution = self.catalogue.solve(state.goal)
         actions = []
-        while (action := next_action(self.catalogue, solution, state)) is not None:
+        while (action := next_action(solution, state)) is not None:
             actions.append(action)
             after = self._next_state(state, clickables, *parse_action(action))
             assert after is not None, "the oracle takes valid actions"

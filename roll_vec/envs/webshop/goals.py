@@ -1,25 +1,34 @@
-"""Goals: one goal, all goals of a catalogue, the goals that an environment plays."""
+"""Goals: one goal, all goals of a catalogue, the goals that an environment plays.
+
+The instructions, price limits and weights of new goals follow WebShop's rules (commit
+64fa2a5).  There the price limits come from a generator without a seed.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import operator
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.products import Product
-from roll_vec.envs.webshop.records import Records
+from roll_vec.envs.webshop.files import Listing
+from roll_vec.envs.webshop.products import Product, Products, Records
 from roll_vec.errors import InvalidOptionError
 
 # From WebShop, commit 64fa2a5.
 SHUFFLE_SEED = 233
+# Limits are drawn from this grid.
+PRICE_GRID = tuple(10.0 * step for step in range(1, 100))
+NO_LIMIT = 1_000_000.0
 # Goals by their position, as WebShop's baselines and RAGEN divide them.
 SPLITS = {
     "all": slice(None),
@@ -63,57 +72,42 @@ class Goal:
 GoalFilter = Callable[[int, Goal], bool]
 
 
-class Goals(Sequence[Goal]):
+class Goals(Records[Goal]):
     """The goals of a catalogue, in WebShop's order.
 
-    Parameters
+    Attributes
     ----------
-    records : Records of Goal
-    weights : (n,) float64
-        See `Goal`.
+    products : Products
+        Set by the owner of both.
     """
 
-    def __init__(self, records: Records[Goal], weights: NDArray[np.float64]) -> None:
-        self._records, self.weights = records, weights
-        weights.flags.writeable = False
-        self.select = functools.lru_cache(maxsize=32)(self._select)
-
-    @classmethod
-    def pack(
-        cls,
-        entries: Sequence[dict[str, Any]],
-        weights: NDArray[np.float64],
-        products: Sequence[Product],
-    ) -> Goals:
-        """Return the goals of `roll_vec.envs.webshop.catalogue.goal_builder`."""
-        decode = functools.partial(_decode_goal, products, weights)
-        return cls(Records.pack(entries, decode), weights)
-
-    @classmethod
-    def open(
-        cls, directory: Path, products: Sequence[Product], memory_map: bool
-    ) -> Goals:
-        """Return the goals that `save` stored in a folder."""
-        mode: Any = "r" if memory_map else None
-        weights = np.load(directory / "goal_weights.npy", mmap_mode=mode)
-        decode = functools.partial(_decode_goal, products, weights)
-        return cls(Records.open(directory / "goals.jsonl", decode, memory_map), weights)
-
-    def save(self, directory: Path) -> None:
-        """Store the goals in a folder."""
-        self._records.save(directory / "goals.jsonl")
-        np.save(directory / "goal_weights.npy", self.weights)
+    NAME, COLUMN = "goals", "goal_weights"
+    products: Products
 
     @property
-    def max_length(self) -> int:
-        """An upper bound of the characters in the strings of any goal."""
-        return self._records.max_length
+    def weights(self) -> NDArray[np.float64]:
+        """Frequency of each goal among the draws for named sessions; see `Goal`."""
+        return self._column
 
-    def __len__(self) -> int:
-        return len(self._records)
+    def _decode(self, number: int, entry: dict[str, Any]) -> Goal:
+        product = self.products[entry.pop("product")]
+        entry["attributes"] = tuple(entry["attributes"])
+        if isinstance(entry["goal_options"], list):
+            entry["goal_options"] = tuple(entry["goal_options"])
+        return Goal(
+            asin=product.asin,
+            category=product.category,
+            query=product.query,
+            name=product.title,
+            product_category=product.product_category,
+            weight=float(self.weights[number]),
+            **entry,
+        )
 
-    def __getitem__(self, index: Any) -> Any:
-        return self._records[index]
+    @cached_property
+    def select(self) -> Callable[..., GoalSelection]:
+        """`_select` with a cache: environments share their selections."""
+        return functools.lru_cache(maxsize=32)(self._select)
 
     def _select(
         self,
@@ -235,23 +229,90 @@ class GoalSelection(Sequence[int]):
         return int(self[position])
 
 
-def _decode_goal(
+def build_goals(
+    listings: Sequence[Listing],
     products: Sequence[Product],
-    weights: NDArray[np.float64],
-    number: int,
-    entry: Mapping[str, Any],
-) -> Goal:
-    product = products[entry["product"]]
-    options = entry["goal_options"]
-    return Goal(
-        asin=product.asin,
-        category=product.category,
-        query=product.query,
-        name=product.title,
-        product_category=product.product_category,
-        instruction_text=entry["instruction_text"],
-        attributes=tuple(entry["attributes"]),
-        price_upper=entry["price_upper"],
-        goal_options=options if isinstance(options, dict) else tuple(options),
-        weight=float(weights[number]),
-    )
+    human: bool,
+    rng: random.Random,
+) -> tuple[list[dict[str, Any]], NDArray[np.float64]]:
+    """Return entries for `Goals.pack` in a random order, WebShop's, and their weights.
+
+    Parameters
+    ----------
+    listings : sequence of Listing
+    products : sequence of Product
+        Of the listings, with their prices.
+    human : bool
+        True: people's instructions.  False: one goal for each combination of options.
+    rng : random.Random
+        Draws a limit for each instruction.
+
+    Raises
+    ------
+    InvalidOptionError
+        If there is no goal.
+    """
+    entries = []
+    for number, listing in enumerate(listings):
+        for attributes, texts in _instructions(listing, human):
+            limit, words = _draw_limit(products[number].price, rng)
+            entries += [
+                {
+                    "product": number,
+                    "instruction_text": text + words,
+                    "attributes": attributes,
+                    "price_upper": limit,
+                    "goal_options": options,
+                }
+                for text, options in texts
+            ]
+    if not entries:
+        kind = "instruction by a person" if human else "instruction"
+        keyword = "human_instructions" if human else "attributes"
+        message = (
+            f"human_goals: {human} makes no goals, the products have no {kind}; "
+            f"{keyword} takes a file of them"
+        )
+        raise InvalidOptionError(message)
+    random.Random(SHUFFLE_SEED).shuffle(entries)
+    if human:
+        return entries, np.ones(len(entries))
+    counts = Counter(name for entry in entries for name in entry["attributes"])
+    weights = np.zeros(len(entries))
+    for i, entry in enumerate(entries):
+        # Not `sum`: it rounds otherwise from Python 3.12 on.
+        for name in entry["attributes"]:
+            weights[i] += 1.0 / counts[name]
+        weights[i] /= len(entry["attributes"])
+    return entries, weights
+
+
+def _draw_limit(price: float, rng: random.Random) -> tuple[float, str]:
+    """Return a limit above a price, and the end of the instruction that names it."""
+    candidates = [limit for limit in PRICE_GRID if limit > price][:4]
+    if len(candidates) < 2:
+        return NO_LIMIT, ""
+    limit = max(rng.sample(candidates, 2))
+    return limit, f", and price lower than {limit:.2f} dollars"
+
+
+def _instructions(
+    listing: Listing, human: bool
+) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[str, Any]]]]:
+    """Yield instructions: the attributes, and texts with their options."""
+    if human:
+        for one in listing.human:
+            yield one.attributes, iter([(one.instruction.strip("."), one.options)])
+    elif listing.instruction is not None:
+        yield listing.instruction_attributes, _combinations(listing)
+
+
+def _combinations(listing: Listing) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield a text for each combination of options."""
+    groups = listing.fields["options"]
+    names = sorted(groups)
+    for values in itertools.product(*(groups[name] for name in names)):
+        pairs = list(zip(names, values, strict=True))
+        options = ", and ".join(f"{name}: {value}" for name, value in pairs)
+        with_options = f" with {options}" if options else ""
+        yield f"{listing.instruction}{with_options}", dict(pairs)

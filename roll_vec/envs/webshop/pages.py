@@ -1,4 +1,4 @@
-"""Pages of the shop: their nodes of text and the names that a click accepts.
+"""Pages of the shop: their nodes, the names that a click accepts, observations.
 
 A page is a list of nodes, each a kind and a text, in the order of WebShop's HTML
 (commit 64fa2a5, `web_agent_site/templates`).  A text of white space makes a node or not
@@ -8,10 +8,10 @@ as in an HTML parser.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.catalogue import Catalogue
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.products import Product
 from roll_vec.envs.webshop.state import (
@@ -222,3 +222,61 @@ def resolve_link(catalogue: Catalogue, link: str, page: Callable[[], Page]) -> s
     except KeyError:
         return next(p.asin for p in page().products if p.asin.lower() == link)
     return asin
+
+
+# ------------------------------------------------------------------------ observations
+
+
+def as_text(nodes: Sequence[Node]) -> str:
+    """Return the observation of WebShop's mode ``text``."""
+    return " [SEP] ".join([text.strip() for _, text in nodes])
+
+
+def as_rich_text(
+    nodes: Sequence[Node],
+    options: Mapping[str, str],
+    opened_asins: frozenset[str],
+) -> str:
+    """Return the observation of WebShop's mode ``text_rich``.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+    options : mapping from str to str
+        The chosen values.  As in WebShop a label is marked as clicked if it stands in
+        quotes in the JSON of the options: so is the name of a group, but not a value
+        with a quote or a character outside ASCII.
+    opened_asins : frozenset of str
+        Products that are marked as clicked.
+    """
+    options_json = json.dumps(dict(options)) if options else ""
+    click_reports: list[str] = []
+    lines: list[str] = []
+    for kind, text in nodes:
+        if kind == TEXT:
+            line = text
+        elif kind == BUTTON:
+            line = f"[button] {text} [button_]"
+        elif kind == LINK:
+            mark = "clicked button" if text in opened_asins else "button"
+            line = f"\n[{mark}] {text} [{mark}_]"
+        elif f'"{text}"' in options_json:
+            line = f"  [clicked button] {text} [clicked button_]"
+            click_reports.append(f"You have clicked {text}.\n")
+        else:
+            line = f"  [button] {text} [button_]"
+        lines.append(line)
+    return "".join(reversed(click_reports)) + "\n".join(lines) + "\n"
+
+
+def max_observation_length(catalogue: Catalogue) -> int:
+    """Return an upper bound of the length of any observation.
+
+    A product is a line of JSON, where a text has at least 4 more characters.  On a
+    product's page a label of n characters takes at most 2 n + 60 as a clicked option,
+    and n + 9 more in the list of available actions: less than 16 (n + 4).  A page of
+    results has title, price and a link of each of its 10 products.  The JSON of an
+    order has at most 6 characters for one.  The rest is the instruction and less than
+    2048 characters of headings.
+    """
+    return 2048 + catalogue.goals.max_length + 16 * catalogue.products.max_length

@@ -1,19 +1,160 @@
-"""Products: one product, a purchase of one, and all products of a catalogue."""
+"""Products: one product, a purchase of one, and all products of a catalogue.
+
+Products, and goals in `roll_vec.envs.webshop.goals`, are records: objects that are
+decoded from lines of JSON, each at its first use.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+import json
+import mmap
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.records import Records
+from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.storage.plain_data import check_elements
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+# Number of cached objects; a product with its strings is some 10 KB.
+_CACHE_SIZE = 4096
+
+
+class Records(Sequence[T]):
+    """A sequence of objects that are decoded from JSON when they are read.
+
+    The JSON can lie in a file that processes share.  The same object is returned for as
+    long as it is in the cache.
+
+    Parameters
+    ----------
+    block : bytes or mmap
+        JSON objects, one a line.
+    ends : (n,) int64
+        End of each line, in bytes.
+    column : (n,) array
+        A value of each object that is needed without the object.
+    checks : (n,) uint32 or None
+        CRC-32 of each line of a stored block.
+    path : Path or None
+        Of the stored block.
+    """
+
+    NAME: ClassVar[str]
+    """Stem of the stored files."""
+    COLUMN: ClassVar[str]
+    """Stem of the column's file."""
+
+    def __init__(
+        self,
+        block: bytes | mmap.mmap,
+        ends: NDArray[np.int64],
+        column: NDArray[Any],
+        checks: NDArray[np.uint32] | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self._block, self._ends, self._column = block, ends, column
+        self._checks, self._path = checks, path
+        column.flags.writeable = False
+        self._record = functools.lru_cache(_CACHE_SIZE)(self._decode_line)
+
+    @classmethod
+    def pack(cls, entries: Iterable[dict[str, Any]], column: NDArray[Any]) -> Self:
+        """Return records in memory."""
+        # ASCII: WebShop's files may have lone surrogates, which UTF-8 cannot encode.
+        lines = [json.dumps(entry).encode() + b"\n" for entry in entries]
+        ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
+        return cls(b"".join(lines), ends, column)
+
+    @classmethod
+    def open(cls, directory: Path, memory_map: bool) -> Self:
+        """Return the records that `save` stored in a folder.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the files do not fit together.  A damaged record is refused when it is
+            read.
+        OSError, ValueError
+            If the files cannot be read.
+        """
+        path = directory / f"{cls.NAME}.jsonl"
+        mode: Any = "r" if memory_map else None
+        ends, checks, column = (
+            np.load(directory / f"{name}.npy", mmap_mode=mode)
+            for name in (cls.NAME, f"{cls.NAME}.crc32", cls.COLUMN)
+        )
+        check_elements(column)
+        block: bytes | mmap.mmap = b""
+        with path.open("rb") as file:
+            # An empty file cannot be mapped.
+            if memory_map and len(ends):
+                block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            else:
+                block = file.read()
+        if (int(ends[-1]) if len(ends) else 0) != len(block):
+            refuse_damage(path, f"it does not fit {cls.NAME}.npy beside it")
+        return cls(block, ends, column, checks, path)
+
+    def save(self, directory: Path) -> None:
+        """Write the lines, their ends and checksums, and the column into a folder."""
+        checks = self._checks
+        if checks is None:
+            lines = [self._line(number) for number in range(len(self))]
+            checks = np.array([zlib.crc32(line) for line in lines], np.uint32)
+        (directory / f"{self.NAME}.jsonl").write_bytes(self._block)
+        np.save(directory / f"{self.NAME}.npy", self._ends)
+        np.save(directory / f"{self.NAME}.crc32.npy", checks)
+        np.save(directory / f"{self.COLUMN}.npy", self._column)
+
+    @cached_property
+    def max_length(self) -> int:
+        """Bytes of the longest line: an upper bound of the characters in a record."""
+        return int(np.diff(self._ends, prepend=0).max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an object, or several.
+
+        Raises
+        ------
+        IndexError
+        InvalidOptionError
+            If a record is damaged.
+        """
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._record(number) for number in numbers]
+        return self._record(numbers)
+
+    def _line(self, number: int) -> bytes:
+        start = int(self._ends[number - 1]) if number else 0
+        return self._block[start : int(self._ends[number])]
+
+    def _decode_line(self, number: int) -> T:
+        line = self._line(number)
+        if self._checks is not None and zlib.crc32(line) != self._checks[number]:
+            problem = f"record {number} has changed since it was stored"
+            refuse_damage(Path(str(self._path)), problem)
+        return self._decode(number, json.loads(line))
+
+    @abstractmethod
+    def _decode(self, number: int, entry: dict[str, Any]) -> T:
+        """Return an object from its JSON, where tuples have become lists."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,61 +223,19 @@ class Purchase(NamedTuple):
     options: Mapping[str, str] = {}
 
 
-class Products(Sequence[Product]):
-    """The products of a catalogue, in the order of its file.
+class Products(Records[Product]):
+    """The products of a catalogue, in the order of its file."""
 
-    Parameters
-    ----------
-    records : Records of Product
-    asins : (n,) str array
-    """
+    NAME, COLUMN = "products", "asins"
 
-    def __init__(self, records: Records[Product], asins: NDArray[np.str_]) -> None:
-        self._records, self.asins = records, asins
-
-    @classmethod
-    def pack(cls, products: Iterable[Product]) -> Products:
-        """Return products in memory."""
-        asins = []
-        fields = dataclasses.fields(Product)
-
-        def entries() -> Iterator[dict[str, Any]]:
-            for product in products:
-                asins.append(product.asin)
-                yield {field.name: getattr(product, field.name) for field in fields}
-
-        return cls(Records.pack(entries(), _decode_product), np.array(asins))
-
-    @classmethod
-    def open(cls, directory: Path, memory_map: bool) -> Products:
-        """Return the products that `save` stored in a folder."""
-        mode: Any = "r" if memory_map else None
-        records = Records.open(
-            directory / "products.jsonl", _decode_product, memory_map
-        )
-        asins = np.load(directory / "asins.npy", mmap_mode=mode)
-        check_elements(asins)
-        return cls(records, asins)
-
-    def save(self, directory: Path) -> None:
-        """Store the products in a folder."""
-        self._records.save(directory / "products.jsonl")
-        np.save(directory / "asins.npy", self.asins)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._records[index]
+    @property
+    def asins(self) -> NDArray[np.str_]:
+        """The asins of all products."""
+        return self._column
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {asin: number for number, asin in enumerate(self.asins.tolist())}
-
-    @property
-    def max_length(self) -> int:
-        """An upper bound of the characters in the strings of any product."""
-        return self._records.max_length
 
     def number_of(self, asin: str) -> int:
         """Return the number of a product.
@@ -150,13 +249,11 @@ class Products(Sequence[Product]):
 
     def by_asin(self, asin: str) -> Product:
         """Return the product with an asin; raises as `number_of` does."""
-        return self._records[self._numbers[asin]]
+        return self._record(self._numbers[asin])
 
-
-def _decode_product(number: int, entry: dict[str, Any]) -> Product:
-    """Return a product from its JSON, where tuples have become lists."""
-    del number
-    for name in ("bullets", "attributes", "title_nouns"):
-        entry[name] = tuple(entry[name])
-    entry["options"] = {name: tuple(v) for name, v in entry["options"].items()}
-    return Product(**entry)
+    def _decode(self, number: int, entry: dict[str, Any]) -> Product:
+        del number
+        for name in ("bullets", "attributes", "title_nouns"):
+            entry[name] = tuple(entry[name])
+        entry["options"] = {name: tuple(v) for name, v in entry["options"].items()}
+        return Product(**entry)

@@ -240,12 +240,9 @@ def _normalise(text: str) -> str:
 @functools.lru_cache(maxsize=1)
 def _import_rapidfuzz() -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return rapidfuzz's token set ratio and its text processor."""
-    try:
-        from rapidfuzz import fuzz, utils
-    except ImportError:
-        feature = "the reward of WebShop"
-        raise MissingExtraError(feature, extra="webshop", package="rapidfuzz") from None
-    return fuzz.token_set_ratio, utils.default_process
+    feature = "the reward of WebShop"
+    module = MissingExtraError.import_module("rapidfuzz", feature, extra="webshop")
+    return module.fuzz.token_set_ratio, module.utils.default_process
 
 
 @functools.lru_cache(maxsize=1 << 13)

@@ -1,4 +1,4 @@
-"""Solver: the purchase with the highest reward for a goal, and a search for it."""
+"""Solver: the purchase with the highest reward for a goal, and the way to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from roll_vec.envs.webshop.actions import MAX_QUERY, parse_action
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import (
@@ -21,9 +20,18 @@ from roll_vec.envs.webshop.reward import (
     has_attribute,
     option_texts,
 )
-from roll_vec.envs.webshop.state import PAGE_SIZE, State, press_button
-
-__all__ = ["Solution", "Solver", "best_options", "is_clickable"]
+from roll_vec.envs.webshop.state import (
+    BACK_TO_SEARCH,
+    BUY_NOW,
+    MAX_QUERY,
+    NEXT_PAGE,
+    PAGE_SIZE,
+    PREVIOUS,
+    SUB_PAGES,
+    State,
+    parse_action,
+    press_button,
+)
 
 # Brackets end an action; a first word in angle brackets asks for a list of products.
 _BRACKETS_TO_SPACES = str.maketrans("[]<>", "    ")
@@ -112,10 +120,78 @@ class Solver:
             query = text.lower()
             action = parse_action(f"search[{query}]")
             if action == ("search", query) and len(query) <= MAX_QUERY:
-                numbers = self._search_results(query)
-                if number in numbers:
-                    return query, numbers.index(number) // PAGE_SIZE + 1
+                page = self._find_page(number, query)
+                if page:
+                    return query, page
         return "", 0
+
+    def _find_page(self, number: int, query: str) -> int:
+        """Return the page of the results that lists a product; 0 if none does."""
+        numbers = self._search_results(query)
+        return numbers.index(number) // PAGE_SIZE + 1 if number in numbers else 0
+
+    def next_action(self, solution: Solution, state: State) -> str | None:
+        """Return the next action on the shortest way from a state to a purchase.
+
+        The way uses only what the page offers: it searches on the index page, though
+        WebShop accepts a search on every page.
+
+        Parameters
+        ----------
+        solution : Solution
+            Of the session's goal.
+        state : State
+
+        Returns
+        -------
+        str or None
+            None after a purchase, and if no search lists the product.
+        """
+        if state.page == "done" or not solution.page:
+            return None
+        if state.page == "index":
+            return f"search[{solution.query}]"
+        if state.page == "results":
+            return f"click[{self._click_on_results(solution, state)}]"
+        return f"click[{self._click_on_product(solution, state)}]"
+
+    def _click_on_results(self, solution: Solution, state: State) -> str:
+        page = self._page_of_product(solution, state)
+        if page is None:
+            return BACK_TO_SEARCH
+        if page == state.page_no:
+            return solution.purchase.asin.lower()
+        return NEXT_PAGE if page > state.page_no else PREVIOUS
+
+    def _click_on_product(self, solution: Solution, state: State) -> str:
+        """Return the next click on the page of a product, or on a sub page."""
+        best, choices = solution.purchase.options, state.options
+        if state.asin == solution.purchase.asin and choices.keys() <= best.keys():
+            if state.page in SUB_PAGES:
+                return PREVIOUS
+            for name, value in best.items():
+                if choices.get(name) != value:
+                    return value
+            return BUY_NOW
+        # A choice cannot be undone, but a product that is opened again has no choices.
+        page = self._page_of_product(solution, state)
+        return BACK_TO_SEARCH if page is None else PREVIOUS
+
+    def _page_of_product(self, solution: Solution, state: State) -> int | None:
+        """Return the page of the results that lists the product.
+
+        None if no page does, or if a new search takes fewer clicks.
+        """
+        # A random list cannot be computed from the query alone.
+        if state.keywords.startswith("<r>"):
+            return None
+        number = self._products.number_of(solution.purchase.asin)
+        page = self._find_page(number, state.keywords)
+        clicks = abs(page - state.page_no)
+        if state.page != "results":
+            clicks += 2 if state.page in SUB_PAGES else 1
+        # A new search takes one click back, the search itself and its pages.
+        return page if page and clicks <= 1 + solution.page else None
 
 
 def best_options(

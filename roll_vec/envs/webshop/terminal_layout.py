@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.catalogue import Catalogue
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.pages import BUTTON, Page
 from roll_vec.envs.webshop.products import Product

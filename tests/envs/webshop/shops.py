@@ -261,6 +261,11 @@ def solve(shop, goal):
     return Solver(shop.products, shop.search_results).solve(goal)
 
 
+def next_action(shop, solution, state):
+    """Return the solver's next action."""
+    return Solver(shop.products, shop.search_results).next_action(solution, state)
+
+
 def terms_of(goal, goal_nouns, product, options):
     """Return the terms of a purchase, which are the oracle's."""
     terms = compute_reward(goal, goal_nouns, product, options)

@@ -18,13 +18,12 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
-from roll_vec.envs.webshop.catalogue import catalogue as catalogue_module
-from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
-from roll_vec.envs.webshop.catalogue.sharing import (
+from roll_vec.envs.webshop import catalogue as catalogue_module
+from roll_vec.envs.webshop.options import CatalogueOptions, WebShopOptions
+from roll_vec.envs.webshop.storage import (
     ENVIRONMENT_VARIABLE,
     share_catalogues,
 )
-from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from tests.contract.cases import assert_same
 from tests.envs.webshop.shops import BOX, ITEMS, SHIRT, TABLE, write
@@ -290,7 +289,7 @@ def forget():
 
 def is_mapped(catalogue):
     """Return whether products are read from a file, not from memory."""
-    return isinstance(catalogue.products._records._block, mmap.mmap)
+    return isinstance(catalogue.products._block, mmap.mmap)
 
 
 def play(**keywords):

@@ -8,21 +8,21 @@ import json
 import math
 import random
 import re
+from collections import defaultdict
 
 import numpy as np
 import pytest
 
 from roll_vec.envs.webshop import Catalogue, Purchase, WebShop
-from roll_vec.envs.webshop.catalogue.builder import make_product
-from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
-from roll_vec.envs.webshop.catalogue.goal_builder import build_goals
+from roll_vec.envs.webshop.catalogue import draw_products
 from roll_vec.envs.webshop.demo_shop.products import (
     generate_asin,
     generate_product,
     title_words,
 )
 from roll_vec.envs.webshop.demo_shop.vocabulary import load_vocabulary
-from roll_vec.envs.webshop.goals import Goals, GoalSelection
+from roll_vec.envs.webshop.files import Shop, read_json, read_listings
+from roll_vec.envs.webshop.goals import Goals, GoalSelection, build_goals
 from roll_vec.errors import ClosedError, InvalidOptionError
 from tests.envs.webshop.shops import ATTRIBUTES, ITEMS, TABLE, original, play
 
@@ -30,9 +30,10 @@ from tests.envs.webshop.shops import ATTRIBUTES, ITEMS, TABLE, original, play
 def goals_of(shop, human=False):
     rng = random.Random(0)
     listings = read_listings(shop)
-    products = [make_product(listing, (), rng) for listing in listings]
-    entries, weights = build_goals(listings, products, human, rng)
-    return Goals.pack(entries, weights, products), products
+    products = draw_products(listings, defaultdict(tuple), rng)
+    goals = Goals.pack(*build_goals(listings, products, human, rng))
+    goals.products = products
+    return goals, products
 
 
 @pytest.mark.parametrize("kind", ["synthetic", "human"])

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from roll_vec.envs.webshop.actions import parse_action
-from roll_vec.envs.webshop.observations import as_rich_text, as_text
-from roll_vec.envs.webshop.pages import page_of, resolve_link
+from roll_vec.envs.webshop.pages import as_rich_text, as_text, page_of, resolve_link
 from roll_vec.envs.webshop.state import (
     PAGES,
     SUB_PAGES,
     State,
     choose_option,
     open_product,
+    parse_action,
     press_button,
     read_state,
     show_results,

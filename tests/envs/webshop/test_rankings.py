@@ -12,9 +12,9 @@ import pytest
 
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.search import lucene_ranking, tantivy_ranking
-from roll_vec.envs.webshop.search.backends import BACKENDS, backend_class
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.envs.webshop.search.search_bar import BACKENDS, backend_class
 from roll_vec.envs.webshop.search.tantivy_ranking import TantivyIndex
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from tests.envs.webshop.shops import original
@@ -81,15 +81,6 @@ def test_every_golden_query_has_lucenes_order_and_scores(shared):
 
 
 # ------------------------------------------------------------------- both backends
-
-
-def test_documents_and_keys_must_be_as_many(index_class):
-    counts = []
-    index_class.build(["a", "b"], ["k", "l"], counts.append)
-    assert counts == [1, 2]
-    for documents in (["a"], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match="expected 2 documents"):
-            index_class.build(documents, ["k", "l"])
 
 
 def test_any_text_is_a_query(index_class):

@@ -12,8 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roll_vec.envs.webshop import Catalogue, Purchase, reward
-from roll_vec.envs.webshop.actions import parse_action
-from roll_vec.envs.webshop.oracle import next_action
 from roll_vec.envs.webshop.pages import page_of
 from roll_vec.envs.webshop.reward import compute_reward, find_color, fuzzy_match
 from roll_vec.envs.webshop.solver import best_options, is_clickable
@@ -22,6 +20,7 @@ from roll_vec.envs.webshop.state import (
     State,
     choose_option,
     open_product,
+    parse_action,
     press_button,
     show_results,
 )
@@ -31,6 +30,7 @@ from tests.envs.webshop.shops import (
     SmallShop,
     make_goal,
     make_product,
+    next_action,
     original,
     random_goal,
     random_product,

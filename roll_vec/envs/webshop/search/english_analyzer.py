@@ -15,7 +15,6 @@ may be words here and are no words in Lucene.
 from __future__ import annotations
 
 import functools
-import importlib
 import re
 from typing import Any
 
@@ -111,11 +110,8 @@ def _grammar() -> dict[str, str]:
 @functools.cache
 def _patterns() -> dict[str, Any]:
     """Return the compiled rules; group 1 of ``all`` matches only for words."""
-    try:
-        regex = importlib.import_module("regex")
-    except ImportError:
-        feature = "search in texts that are not ASCII"
-        raise MissingExtraError(feature, extra="webshop", package="regex") from None
+    feature = "search in texts that are not ASCII"
+    regex = MissingExtraError.import_module("regex", feature, extra="webshop")
     rules = _grammar()
     words_and_void = "({word}|{emoji}|{key}|{flag}|{uncut}|{single})|{void}"
     rules["all"] = words_and_void.format_map(rules)
@@ -245,9 +241,8 @@ def stem(word: str) -> str:
 
 @functools.cache
 def _stemmer() -> Any:
-    try:
-        porter = importlib.import_module("nltk.stem.porter").PorterStemmer
-    except ImportError:
-        feature = "the search of WebShop"
-        raise MissingExtraError(feature, extra="webshop", package="nltk") from None
+    feature = "the search of WebShop"
+    name = "nltk.stem.porter"
+    module = MissingExtraError.import_module(name, feature, extra="webshop")
+    porter = module.PorterStemmer
     return porter(mode=porter.MARTIN_EXTENSIONS)

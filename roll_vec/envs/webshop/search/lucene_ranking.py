@@ -98,9 +98,6 @@ class LuceneIndex:
             lengths.append(len(tokens) - before)
             if progress is not None:
                 progress(count)
-        if len(lengths) != len(keys):
-            message = f"expected {len(keys)} documents, one for each key, got "
-            raise ValueError(message + str(len(lengths)))
         numbers = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         arrays = _build_postings(
             np.array(tokens, np.int64),

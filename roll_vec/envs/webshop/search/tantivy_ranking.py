@@ -8,7 +8,6 @@ neither their order nor their scores are those of WebShop.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import shutil
 import tempfile
@@ -36,11 +35,8 @@ _MAX_WORD_LENGTH = 255
 
 @functools.cache
 def _import_tantivy() -> Any:
-    try:
-        return importlib.import_module("tantivy")
-    except ImportError:
-        feature = 'search_backend="tantivy"'
-        raise MissingExtraError(feature, extra="tantivy", package="tantivy") from None
+    feature = 'search_backend="tantivy"'
+    return MissingExtraError.import_module("tantivy", feature, extra="tantivy")
 
 
 @functools.cache
@@ -107,9 +103,6 @@ class TantivyIndex:
         """
         tantivy = _import_tantivy()
         texts = list(documents)
-        if len(texts) != len(keys):
-            message = f"expected {len(keys)} documents, one for each key, got "
-            raise ValueError(message + str(len(texts)))
         folder = Path(tempfile.mkdtemp(prefix="roll_vec-"))
         try:
             (folder / "index").mkdir()

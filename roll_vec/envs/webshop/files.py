@@ -32,22 +32,13 @@ class HumanInstruction(NamedTuple):
 class Listing(NamedTuple):
     """One product as the files have it, with its instructions.
 
-    ``pricing`` is one price, or the lowest and the highest.  ``instruction`` and
-    ``instruction_attributes`` make the synthetic goals, ``human`` people's goals.  The
-    other fields are those of `roll_vec.envs.webshop.products.Product`.
+    ``fields`` are those of `roll_vec.envs.webshop.products.Product` that the files
+    have.  ``pricing`` is one price, or the lowest and the highest.  ``instruction`` and
+    ``instruction_attributes`` make the synthetic goals, ``human`` people's goals.
     """
 
-    asin: str
-    title: str
-    description: str
-    bullets: tuple[str, ...]
+    fields: dict[str, Any]
     pricing: tuple[float, ...]
-    price_tag: str
-    options: dict[str, tuple[str, ...]]
-    attributes: tuple[str, ...]
-    category: str
-    product_category: str
-    query: str
     instruction: str | None
     instruction_attributes: tuple[str, ...]
     human: tuple[HumanInstruction, ...]
@@ -164,26 +155,24 @@ def _parse_listing(shop: Shop, item: Mapping[str, Any], checker: _Checker) -> Li
         _Checker("attributes", shop.attributes_file, asin),
     )
     human = _Checker("human_instructions", shop.human_file, asin)
-    return Listing(
-        asin=asin,
-        title=checker.field(item, "name", str),
-        description=checker.field(item, "full_description", str),
-        bullets=(
+    fields = {
+        "asin": asin,
+        "title": checker.field(item, "name", str),
+        "description": checker.field(item, "full_description", str),
+        "bullets": (
             checker.texts(bullets, "small_description")
             if isinstance(bullets, list)
             else (checker.field(item, "small_description", str),)
         ),
-        pricing=pricing,
-        price_tag=" to ".join(f"${price}" for price in pricing),
-        options=_parse_options(item.get("customization_options"), checker),
-        attributes=attributes,
-        category=checker.field(item, "category", str),
-        product_category=checker.field(item, "product_category", str),
-        query=checker.field(item, "query", str).lower().strip(),
-        instruction=instruction,
-        instruction_attributes=instruction_attributes,
-        human=tuple(_parse_human(shop.human.get(asin), human)),
-    )
+        "price_tag": " to ".join(f"${price}" for price in pricing),
+        "options": _parse_options(item.get("customization_options"), checker),
+        "attributes": attributes,
+        "category": checker.field(item, "category", str),
+        "product_category": checker.field(item, "product_category", str),
+        "query": checker.field(item, "query", str).lower().strip(),
+    }
+    people = tuple(_parse_human(shop.human.get(asin), human))
+    return Listing(fields, pricing, instruction, instruction_attributes, people)
 
 
 def _parse_pricing(text: Any, checker: _Checker) -> tuple[float, ...]:

@@ -1,30 +1,50 @@
-"""Catalogue of a shop: everything that its environments share, loaded once."""
+"""Catalogue of a shop: everything that its environments share, loaded once.
+
+It is built from WebShop's files or of the demo shop, or opened from a folder.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from roll_vec.envs.webshop.catalogue.builder import Progress, build
-from roll_vec.envs.webshop.catalogue.data import CatalogueData
-from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
-from roll_vec.envs.webshop.catalogue.sharing import is_sharing, open_shared
-from roll_vec.envs.webshop.catalogue.storage import open_stored, save
-from roll_vec.envs.webshop.goals import SPLITS, Goal
-from roll_vec.envs.webshop.products import Purchase
+from roll_vec.envs.webshop.files import Listing, Shop, read_json, read_listings
+from roll_vec.envs.webshop.goals import SPLITS, Goal, Goals, build_goals
+from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
+from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
-from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar
+from roll_vec.envs.webshop.search.search_bar import (
+    NUM_HITS,
+    SearchBar,
+    backend_class,
+    document_of,
+)
 from roll_vec.envs.webshop.solver import Solution, Solver
+from roll_vec.envs.webshop.storage import (
+    CatalogueData,
+    is_sharing,
+    open_shared,
+    open_stored,
+    save,
+)
+from roll_vec.envs.webshop.title_nouns import Nouns, load_title_nouns
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.storage.data_files import refuse_change
 from roll_vec.storage.process_cache import ProcessCache
+
+# Products of the demo shop if the keywords give no number.
+DEMO_PRODUCTS = 1000
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a task, the amount that is done and the total amount."""
 
 
 class Catalogue:
@@ -39,6 +59,8 @@ class Catalogue:
     search_bar : SearchBar
     search_results : function
         See `SearchBar.search_results`.
+    next_action : function
+        See `Solver.next_action`.
     options : CatalogueOptions
     title_nouns_source : str
         Source of the title nouns, on which rewards depend: ``file``, ``embedded``,
@@ -53,10 +75,12 @@ class Catalogue:
     ) -> None:
         self.options, self._data, self._digests = options, data, digests
         self.products, self.goals = data.products, data.goals
+        self.goals.products = self.products
         self.title_nouns_source = data.title_nouns_source
         self.search_bar = SearchBar(data.products, data.search_index)
         self.search_results = self.search_bar.search_results
         self._solver = Solver(data.products, self.search_results)
+        self.next_action = self._solver.next_action
         self._cached_solution = functools.lru_cache(maxsize=8192)(
             lambda number: self._solver.solve(self._get_goal(number))
         )
@@ -277,3 +301,94 @@ def _load_for_pickle(
         )
         raise InvalidOptionError(message)
     return catalogue
+
+
+# ----------------------------------------------------------------------------- building
+
+
+def build(options: CatalogueOptions, progress: Progress | None = None) -> CatalogueData:
+    """Return the contents of a new catalogue.
+
+    One generator, ``random.Random(catalog_seed)``, draws the prices of ranges and then
+    the limits of goals, both in the order of the products.  WebShop has the same order,
+    but its generator has no seed.
+
+    Raises
+    ------
+    InvalidOptionError, MissingExtraError
+    """
+    report = progress or (lambda *_: None)
+    if options.products is None:
+        count = options.num_products or DEMO_PRODUCTS
+        shop, nouns = _demo_shop(count, report)
+        source = "embedded"
+        listings = read_listings(shop)
+    else:
+        shop = _read_shop(options, report)
+        listings = read_listings(shop, options.num_products)
+        nouns, source = load_title_nouns(
+            {one.fields["asin"]: one.fields["title"] for one in listings},
+            options.title_nouns,
+            functools.partial(_report_count, report, "title nouns", len(listings)),
+        )
+    rng = random.Random(options.catalog_seed)
+    records = draw_products(listings, nouns, rng)
+    asins = [product.asin for product in records]
+    products = Products.pack(map(vars, records), np.array(asins))
+    report("goals", 0, len(records))
+    goals = Goals.pack(*build_goals(listings, records, options.human_goals, rng))
+    report("goals", len(records), len(records))
+    index = backend_class(options.search_backend).build(
+        map(document_of, records),
+        asins,
+        functools.partial(_report_count, report, "search index", len(records)),
+    )
+    num_skipped = len(shop.items[: options.num_products]) - len(listings)
+    return CatalogueData(products, goals, index, source, num_skipped)
+
+
+def draw_products(
+    listings: Sequence[Listing], nouns: Nouns, rng: random.Random
+) -> list[Product]:
+    """Return the products of listings; draws a price where a listing has a range."""
+    products = []
+    for fields, (low, *high), *_ in listings:
+        price = rng.uniform(low, high[0]) if high else low
+        title_nouns = nouns[fields["asin"]]
+        products.append(Product(**fields, price=price, title_nouns=title_nouns))
+    return products
+
+
+def _report_count(report: Progress, task: str, total: int, count: int) -> None:
+    report(task, count, total)
+
+
+def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:
+    """Return the demo shop in the form of WebShop's files."""
+    from roll_vec.envs.webshop.demo_shop.products import generate_product
+
+    items: list[dict[str, Any]] = []
+    attributes: dict[str, Any] = {}
+    human: dict[str, Any] = {}
+    nouns = {}
+    for number in range(count):
+        product = generate_product(number)
+        asin = product.item["asin"]
+        items.append(product.item)
+        attributes[asin], human[asin] = product.attributes, product.human
+        nouns[asin] = tuple(product.title_nouns)
+        if number % 1000 == 999:
+            report("products", number + 1, count)
+    return Shop(items, attributes, human), nouns
+
+
+def _read_shop(options: CatalogueOptions, report: Progress) -> Shop:
+    names = ("products", "attributes", "human_instructions")
+    paths = [getattr(options, name) for name in names]
+    contents: list[Any] = []
+    for name, path in zip(names, paths, strict=True):
+        report("files", len(contents), len(names))
+        contents.append({} if path is None else read_json(name, path))
+    report("files", len(names), len(names))
+    items, attributes, human = contents
+    return Shop(items, attributes, human, *(path or "(none)" for path in paths))

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from roll_vec.envs.webshop.catalogue.files import read_json
+from roll_vec.envs.webshop.files import read_json
 from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.files import replace_file
