@@ -37,7 +37,8 @@ def tasks() -> Rate:
 
 def scores() -> Rate:
     """Score correct answers."""
-    env, grader = Countdown(), AnswerGrader(4)
+    env = Countdown()
+    grader = AnswerGrader(4, env.options)
     solved = []
     for seed in range(1000):
         env.reset(seed=seed)

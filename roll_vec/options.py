@@ -33,6 +33,7 @@ __all__ = [
     "check_number",
     "check_optional_text",
     "check_seconds",
+    "check_str",
     "check_unknown",
     "close_match",
     "describe_value",
@@ -422,6 +423,13 @@ def check_band(
         accepted = "a low bound that is not above the high one"
         raise InvalidOptionError.expected(name, accepted, value)
     return None if low is None and high is None else (low, high)
+
+
+def check_str(name: str, value: Any) -> str:
+    """Return an option that is a str."""
+    if not isinstance(value, str):
+        raise InvalidOptionError.expected(name, "a str", value)
+    return value
 
 
 def check_optional_text(name: str, value: Any) -> str | None:

@@ -11,18 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = [
-    "ACTION_INFOS",
-    "ACTION_MASK_INFO",
-    "LEVEL_INFOS",
-    "TEXT_INFOS",
-    "GameDescription",
-    "Info",
-    "Reward",
-    "Source",
-    "describe_grid_game",
-]
-
 
 class Reward(NamedTuple):
     """A rule of the reward; the rewards of all rules that apply are added."""
@@ -89,11 +77,26 @@ class GameDescription:
     page: str
 
 
-ACTION_INFOS = (
-    Info("action_is_effective", "bool", "step", "The player has moved."),
-    Info("action_is_valid", "bool", "step", 'The action was not "no valid action".'),
-    Info("success", "bool", "step", "The step has won the game."),
-)
+def parse_infos(table: str, keyword: str = "") -> tuple[Info, ...]:
+    """Return the infos of a table.
+
+    Parameters
+    ----------
+    table : str
+        An info a line, its fields separated by ``|``.  A line that begins with spaces
+        continues the one above it.
+    keyword : str
+        Of those that name none.
+    """
+    rows = (row.split(" | ") for row in table.strip().replace("\n  ", "").split("\n"))
+    return tuple(Info(*row, *[keyword][len(row) - 4 :]) for row in rows)
+
+
+ACTION_INFOS = parse_infos("""
+action_is_effective | bool | step | The player has moved.
+action_is_valid | bool | step | The action was not "no valid action".
+success | bool | step | The step has won the game.
+""")
 """The infos of steps of ROLL's games on grids."""
 
 ACTION_MASK_INFO = Info(
@@ -104,28 +107,23 @@ ACTION_MASK_INFO = Info(
     "action_mask=True",
 )
 
-LEVEL_INFOS = (
-    Info(
-        "seed", "int64", "reset", "The seed that opens the episode.", "seed_info=True"
-    ),
-    Info("level", "int64", "reset", "The number of the level.", "level_info=True"),
-    Info(
-        "oracle_return",
-        "float64",
-        "reset",
-        "The return of a best solution.",
-        "oracle_return_info=True",
-    ),
-)
+LEVEL_INFOS = parse_infos("""
+seed | int64 | reset | The seed that opens the episode. | seed_info=True
+level | int64 | reset | The number of the level. | level_info=True
+oracle_return | float64 | reset | The return of a best solution.
+   | oracle_return_info=True
+""")
 """The infos of resets of games that play a new level in each episode."""
 
-_TEXT = "action_mode='text'"
-TEXT_INFOS = (
-    Info("env_instruction", "str", "reset", "The prompt of an agent.", _TEXT),
-    Info("action_content", "str", "step", "The action's part of the text.", _TEXT),
-    Info("think_content", "str", "step", "The thinking's part of the text.", _TEXT),
-)
+_TEXT_INFOS = """
+env_instruction | str | reset | The prompt of an agent.
+action_content | str | step | The action's part of the text.
+think_content | str | step | The thinking's part of the text.
+"""
+TEXT_INFOS = parse_infos(_TEXT_INFOS, "action_mode='text'")
 """The infos that come with actions by text."""
+TEXT_GAME_INFOS = (*parse_infos(_TEXT_INFOS), *LEVEL_INFOS)
+"""The infos of each game of text with levels."""
 
 
 def describe_grid_game(

@@ -23,13 +23,14 @@ class TextLevelEnv(BaseLanguageBasedEnv):
 
     Attributes
     ----------
-    STATE : tuple of str, of the class
-        The keys of a state, besides ``stream`` and ``level_options``.
+    STATE : mapping, of the class
+        The keys of a state, besides ``stream`` and ``level_options``, each with its
+        check: a function of name and value, and its further arguments.
     options
         The validated keywords, with the present level options.
     """
 
-    STATE: ClassVar[tuple[str, ...]]
+    STATE: ClassVar[Mapping[str, tuple[Any, ...]]]
     _state_has_stream = True
 
     def __init__(self, options: Any) -> None:
@@ -113,6 +114,18 @@ class TextLevelEnv(BaseLanguageBasedEnv):
 
     # ---------------------------------------------------------------- states
 
+    def get_state(self) -> dict[str, Any]:
+        """Return everything that later steps and resets depend on."""
+        return {
+            "stream": self.get_stream(),
+            **self._get_values(),
+            "level_options": dict(self._level_options),
+        }
+
+    @abstractmethod
+    def _get_values(self) -> dict[str, Any]:
+        """Return the values of `STATE`."""
+
     def check_state(self, state: Any) -> None:
         """Raise the errors of `set_state`; nothing changes."""
         self._check_open()
@@ -138,7 +151,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
         self._load_values(values)
 
     def _read_state(self, state: Any) -> Any:
-        """Return the result of `_read_values`, after a check of the level options."""
+        """Return the checked values of `STATE`."""
         names = {"stream", "level_options", *self.STATE}
         if not isinstance(state, Mapping) or not state.keys() >= names:
             value = list(state) if isinstance(state, Mapping) else state
@@ -150,14 +163,19 @@ class TextLevelEnv(BaseLanguageBasedEnv):
         try:
             if changes != self._level_options:
                 self._options_with(changes)
-            return self._read_values(state)
+            values = {
+                name: check(name, state[name], *arguments)
+                for name, (check, *arguments) in self.STATE.items()
+            }
+            self._check_values(values)
+            return values
         except (InvalidOptionError, UnknownOptionError) as error:
             message = f"state: {str(error).removeprefix('state: ')}"
             raise InvalidStateError(message) from None
 
     @abstractmethod
-    def _read_values(self, state: Mapping[str, Any]) -> Any:
-        """Return the game's own part of a state, checked; nothing changes.
+    def _check_values(self, values: dict[str, Any]) -> None:
+        """Check what couples the values of a state; may replace some.
 
         Raises
         ------
@@ -165,5 +183,5 @@ class TextLevelEnv(BaseLanguageBasedEnv):
         """
 
     @abstractmethod
-    def _load_values(self, values: Any) -> None:
-        """Take over what `_read_values` returned."""
+    def _load_values(self, values: dict[str, Any]) -> None:
+        """Take over checked values."""

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roll_vec.envs.countdown.grading import REASONS, AnswerGrader, evaluate
+from roll_vec.envs.countdown.grading import REASONS, evaluate
 from tests.conftest import JIT_OFF
-from tests.envs.countdown.tasks import check, grade, grade_with
+from tests.envs.countdown.tasks import check, grade, grade_with, make_grader
 from tests.oracles import countdown as oracle
 
 # ------------------------------------------------------------------ large values
@@ -85,7 +85,7 @@ def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
 def compare_expressions(count, seed):
     """Compare `count` expressions of the grammar, with and without a small fault."""
     rng = random.Random(seed)
-    graders = {size: AnswerGrader(size) for size in range(1, 9)}
+    graders = {size: make_grader(size) for size in range(1, 9)}
     counts = dict.fromkeys(REASONS.values(), 0)
     for _ in range(count):
         largest = rng.choice((9, 99, 9999, 999_999_999))

@@ -341,7 +341,7 @@ BUGS = [
     Bug(
         "a band never tries the task of the level itself",
         "roll_vec.envs.countdown.tasks",
-        "BandTasks.get",
+        "Tasks.get",
         change("range(MAX_BAND_ATTEMPTS)", "range(1, MAX_BAND_ATTEMPTS)"),
         _COUNTDOWN,
     ),

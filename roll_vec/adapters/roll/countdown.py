@@ -80,17 +80,14 @@ def signed_rows(file: TaskFile, max_instances: int) -> list[int]:
     return rows
 
 
-class _ChosenTasks:
+class _ChosenTasks(Tasks):
     """Some rows of a file: level n plays the n-th of them, modulo their count."""
 
-    def __init__(self, tasks: Tasks, rows: Sequence[int]) -> None:
-        self._tasks, self._rows = tasks, rows
+    __slots__ = ("rows",)
+    rows: Sequence[int]
 
     def get(self, level: int) -> tuple[list[int], int]:
-        return self._tasks.get(self._rows[level % len(self._rows)])
-
-    def measure(self, nums: Sequence[int], target: int) -> int:
-        return self._tasks.measure(nums, target)
+        return super().get(self.rows[level % len(self.rows)])
 
 
 class CountdownEnv(Countdown):
@@ -123,11 +120,11 @@ class CountdownEnv(Countdown):
             raise self.config.rename(error) from None
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
-        tasks = super()._make_tasks(options)
         if self._file is None:
-            return tasks
-        rows = signed_rows(self._file, self.config.max_instances)
-        return _ChosenTasks(tasks, rows)
+            return super()._make_tasks(options)
+        tasks = _ChosenTasks(options, self._grader, self._file)
+        tasks.rows = signed_rows(self._file, self.config.max_instances)
+        return tasks
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -3,6 +3,13 @@
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.grading import evaluate
 from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.envs.countdown.solver import reachable, solve
+from roll_vec.envs.countdown.solver import count_operations, reachable, solve
 
-__all__ = ["Countdown", "CountdownOptions", "evaluate", "reachable", "solve"]
+__all__ = [
+    "Countdown",
+    "CountdownOptions",
+    "count_operations",
+    "evaluate",
+    "reachable",
+    "solve",
+]

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.game_description import (
-    LEVEL_INFOS,
-    TEXT_INFOS,
+    TEXT_GAME_INFOS,
     GameDescription,
-    Info,
     Reward,
     Source,
+    parse_infos,
 )
 
 _FORMATS = {
     "roll": "An expression of the right numbers with another value, or without one.",
     "tinyzero": "Any other answer that is not empty.",
 }
+
+
+_INFOS = parse_infos("""
+value | float64 | step | The value of the expression; missing where there is none.
+reason | str | step | The grade of the answer, such as ``wrong_value``.
+success | bool | step | The answer is correct.
+action_is_valid | bool | step | The answer is an expression.
+action_is_effective | bool | step | The answer is an expression of the right numbers.
+""")
+_DIFFICULTY = parse_infos("""
+difficulty | dict | reset | ``num_operations``, int64: the fewest operations of a
+   correct answer. | difficulty_info=True
+""")
 
 
 def describe(options: CountdownOptions) -> GameDescription:
@@ -33,37 +45,7 @@ def describe(options: CountdownOptions) -> GameDescription:
             Reward(0.0, "All other answers."),
         ),
         terminated=("A correct answer: success.", f"{answers}, also a wrong one."),
-        infos=(
-            Info(
-                "value",
-                "float64",
-                "step",
-                "The value of the expression; missing where there is none.",
-            ),
-            Info(
-                "reason",
-                "str",
-                "step",
-                "The grade of the answer, such as ``wrong_value``.",
-            ),
-            Info("success", "bool", "step", "The answer is correct."),
-            Info("action_is_valid", "bool", "step", "The answer is an expression."),
-            Info(
-                "action_is_effective",
-                "bool",
-                "step",
-                "The answer is an expression of the right numbers.",
-            ),
-            *(info._replace(keyword="") for info in TEXT_INFOS),
-            *LEVEL_INFOS,
-            Info(
-                "difficulty",
-                "dict",
-                "reset",
-                "``num_operations``, int64: the fewest operations of a correct answer.",
-                "difficulty_info=True",
-            ),
-        ),
+        infos=(*_INFOS, *TEXT_GAME_INFOS, *_DIFFICULTY),
         sources=(
             Source(
                 "ROLL, countdown",

@@ -13,12 +13,7 @@ from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
 from roll_vec.envs.countdown.solver import can_solve, solve
 from roll_vec.envs.countdown.task_files import TaskFile, load_tasks
-from roll_vec.envs.countdown.tasks import (
-    BandTasks,
-    FileTasks,
-    GeneratedTasks,
-    Tasks,
-)
+from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.envs.countdown.texts import (
     longest_observation,
     task_text,
@@ -38,6 +33,7 @@ from roll_vec.kernels.countdown.expressions import CORRECT
 from roll_vec.options import (
     check_bool,
     check_int,
+    check_str,
     parse_options,
     takes_keywords_of,
 )
@@ -59,6 +55,13 @@ EXAMPLES = (
 )
 # The least and the greatest number of a task.
 _INT64 = (-(1 << 63), (1 << 63) - 1)
+
+
+def _check_nums(name: str, value: Any) -> list[int]:
+    """Return the numbers of a state."""
+    if not isinstance(value, (list, tuple)):
+        raise InvalidOptionError.expected(name, "a list of integers", value)
+    return [check_int(name, number, *_INT64) for number in value]
 
 
 class Countdown(TextLevelEnv):
@@ -110,7 +113,13 @@ class Countdown(TextLevelEnv):
         "render_fps": 4,
     }
     DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
-    STATE = ("nums", "target", "num_env_steps", "open", "hint")
+    STATE: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "nums": (_check_nums,),
+        "target": (check_int, *_INT64),
+        "num_env_steps": (check_int, 0),
+        "open": (check_bool,),
+        "hint": (check_str,),
+    }
 
     @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
@@ -128,18 +137,7 @@ class Countdown(TextLevelEnv):
         self.observation_space = UnicodeText(
             longest_observation(options, max_numbers), alphabet=string.printable
         )
-        self._grader = AnswerGrader(
-            max_numbers,
-            operators=options.operators,
-            any_numbers=options.numbers_rule == "any",
-            unary_minus=options.unary_minus,
-            unicode_operators=options.unicode_operators,
-            trailing_target=options.trailing_target,
-            max_chars=options.max_chars,
-            max_tokens=options.max_tokens,
-            max_depth=options.max_depth,
-            max_digits=options.max_digits,
-        )
+        self._grader = AnswerGrader(max_numbers, options)
         self._tasks = self._make_tasks(options)
         self.nums: list[int] = []
         self.target = 0
@@ -149,12 +147,7 @@ class Countdown(TextLevelEnv):
         self._task = self._observation = ""
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
-        tasks: Tasks
-        if self._file is None:
-            tasks = GeneratedTasks(options, self._grader)
-        else:
-            tasks = FileTasks(self._file, options, self._grader)
-        return tasks if options.num_operations is None else BandTasks(tasks, options)
+        return Tasks(options, self._grader, self._file)
 
     def reset(
         self,
@@ -365,38 +358,24 @@ class Countdown(TextLevelEnv):
         self.options = _shared_parts(options)[0]
         self._tasks = self._make_tasks(self.options)
 
-    def get_state(self) -> dict[str, Any]:
-        """Return everything that later steps and resets depend on."""
+    def _get_values(self) -> dict[str, Any]:
         return {
-            "stream": self.get_stream(),
             "nums": list(self.nums),
             "target": self.target,
             "num_env_steps": self.num_env_steps,
             "open": self._open,
             "hint": self._observation[len(self._task) :],
-            "level_options": dict(self._level_options),
         }
 
-    def _read_values(self, state: Mapping[str, Any]) -> tuple[Any, ...]:
-        nums, max_numbers = state["nums"], self._grader.max_numbers
-        if not isinstance(nums, (list, tuple)):
-            raise InvalidOptionError.expected("nums", "a list of integers", nums)
-        if len(nums) > max_numbers:
-            accepted = f"at most {max_numbers} nums"
-            raise InvalidOptionError.expected("nums", accepted, len(nums))
-        hint = state["hint"]
-        if not isinstance(hint, str):
-            raise InvalidOptionError.expected("hint", "a str", hint)
-        return (
-            [check_int("nums", number, *_INT64) for number in nums],
-            check_int("target", state["target"], *_INT64),
-            check_int("num_env_steps", state["num_env_steps"], 0),
-            check_bool("open", state["open"]),
-            hint,
-        )
+    def _check_values(self, values: dict[str, Any]) -> None:
+        count, max_numbers = len(values["nums"]), self._grader.max_numbers
+        if count > max_numbers:
+            raise InvalidOptionError.expected(
+                "nums", f"at most {max_numbers} nums", count
+            )
 
-    def _load_values(self, values: tuple[Any, ...]) -> None:
-        self.nums, self.target, self.num_env_steps, self._open, hint = values
+    def _load_values(self, values: dict[str, Any]) -> None:
+        self.nums, self.target, self.num_env_steps, self._open, hint = values.values()
         self._grader.set_task(self.nums, self.target)
         self._task = task_text(self.nums, self.target) if self.nums else ""
         self._observation = self._task + hint

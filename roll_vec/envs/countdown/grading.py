@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 from roll_vec.kernels.countdown import expressions as kernels
 
@@ -70,12 +72,8 @@ class AnswerGrader:
     ----------
     max_numbers : int
         The most numbers of any task.
-    operators : str
-    any_numbers : bool
-        Whether an answer may leave numbers out.
-    unary_minus, unicode_operators, trailing_target : bool
-    max_chars, max_tokens, max_depth, max_digits : int
-        See `roll_vec.envs.countdown.options.CountdownOptions` for all of these.
+    options : CountdownOptions
+        Or an object with those of its fields that say what an answer is.
 
     Attributes
     ----------
@@ -87,27 +85,19 @@ class AnswerGrader:
     # Thousands of graders take turns: small objects stay in the cache.
     __slots__ = ("_max_chars", "_trailing", "_unicode", "max_numbers", "work")
 
-    def __init__(
-        self,
-        max_numbers: int,
-        *,
-        operators: str = OPERATORS,
-        any_numbers: bool = False,
-        unary_minus: bool = False,
-        unicode_operators: bool = False,
-        trailing_target: bool = False,
-        max_chars: int = 256,
-        max_tokens: int = 32,
-        max_depth: int = 16,
-        max_digits: int = 9,
-    ) -> None:
-        flags = operator_flags(operators)
-        flags |= 1 << kernels.NEGATE if unary_minus else 0
-        flags |= kernels.ANY_NUMBERS if any_numbers else 0
-        self.max_numbers, self._max_chars = max_numbers, max_chars
-        self._unicode, self._trailing = unicode_operators, trailing_target
+    def __init__(self, max_numbers: int, options: Any) -> None:
+        flags = operator_flags(options.operators)
+        flags |= 1 << kernels.NEGATE if options.unary_minus else 0
+        flags |= kernels.ANY_NUMBERS if options.numbers_rule == "any" else 0
+        self.max_numbers, self._max_chars = max_numbers, options.max_chars
+        self._unicode = options.unicode_operators
+        self._trailing = options.trailing_target
         self.work = kernels.make_workspace(
-            max_tokens, max_depth, max_digits, flags, max_numbers
+            options.max_tokens,
+            options.max_depth,
+            options.max_digits,
+            flags,
+            max_numbers,
         )
 
     def set_task(self, nums: Sequence[int], target: int) -> None:
@@ -200,8 +190,10 @@ def evaluate(
     Fraction or None
         None if the text is no expression of the grammar or divides by zero.
     """
-    grader = AnswerGrader(
-        0,
+    options = SimpleNamespace(
+        operators=OPERATORS,
+        numbers_rule="all",
+        trailing_target=False,
         unary_minus=unary_minus,
         unicode_operators=unicode_operators,
         max_chars=max_chars,
@@ -209,5 +201,5 @@ def evaluate(
         max_depth=max_depth,
         max_digits=max_digits,
     )
-    _, numerator, denominator = grader.grade(text)
+    _, numerator, denominator = AnswerGrader(0, options).grade(text)
     return Fraction(int(numerator), int(denominator)) if denominator else None

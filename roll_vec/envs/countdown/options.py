@@ -135,7 +135,7 @@ class CountdownOptions:
     num_operations : int, (int or None, int or None), or None
         Difficulty, or (least, greatest): the fewest operations of a correct answer, 0
         to 5.  None in a pair is no bound.  Other tasks are drawn again, from the seed
-        alone; see `roll_vec.envs.countdown.difficulty`.
+        alone; see `roll_vec.envs.countdown.solver`.
     reward_rule : str
         Answers that earn ``format_score``: ``roll`` or ``tinyzero``.  ``roll``: those
         of the right numbers.  ``tinyzero``: all that are not empty.
@@ -163,7 +163,7 @@ class CountdownOptions:
         True: infos of resets have ``level``, the number of the level.
     difficulty_info : bool
         True: infos of resets have ``difficulty``, a dict with ``num_operations``.  See
-        `roll_vec.envs.countdown.difficulty.count_operations`.
+        `roll_vec.envs.countdown.solver.count_operations`.
     oracle_return_info : bool
         True: infos of resets have ``oracle_return``, the return of a correct first
         answer.  It is a float; NaN for a row without a solution.

@@ -1,4 +1,11 @@
-"""The exact solver: an expression for a target, and all targets of some numbers."""
+"""The exact solver: an expression for a target, all targets of some numbers.
+
+The difficulty of a task is the fewest operations of a correct answer: an expression of
+the numbers and the allowed operators, without a unary minus.  With
+``numbers_rule="all"`` each of n numbers is used once, which always takes n - 1
+operations.  With ``"any"`` numbers may be left out: a task of four numbers takes 0 to 3
+operations.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +21,11 @@ from roll_vec.envs.countdown.options import check_operators, check_range, is_exa
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
+from roll_vec.options import check_choice
 
-__all__ = [
-    "can_solve",
-    "check_numbers",
-    "fill_subsets",
-    "needs_signs",
-    "reachable",
-    "solve",
-]
+# In place of a number of operations, for rows of files: the task has no solution; it
+# has more or larger numbers than the solver takes.
+UNSOLVABLE, TOO_LARGE = -1, -2
 
 # The sign of each operator in an expression, and whether its operands are swapped.
 _SIGNS = {
@@ -72,7 +75,7 @@ def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str |
     if len(numbers) == 1:
         return str(target) if target == numbers[0] else None
     flags, signed = operator_flags(operators), needs_signs(operators, target)
-    table = fill_subsets(numbers, flags, signed)
+    table = _fill_subsets(numbers, flags, signed)
 
     everything = (1 << len(numbers)) - 1
     expression = _write(everything, target, 0, flags, signed, table)
@@ -111,7 +114,7 @@ def reachable(
     if target_range is not None:
         low, high = check_range("target_range", target_range, -limit, limit)
     signed = needs_signs(operators, low)
-    table = fill_subsets(numbers, operator_flags(operators), signed, whole=True)
+    table = _fill_subsets(numbers, operator_flags(operators), signed, whole=True)
     values, dens = kernels.read_values((1 << len(numbers)) - 1, table)
     is_integer = values % dens == 0
     integers = values[is_integer] // dens[is_integer]
@@ -119,7 +122,52 @@ def reachable(
     return integers.tolist()  # type: ignore[no-any-return]
 
 
-def check_numbers(nums: Any) -> list[int]:
+def count_operations(
+    nums: Sequence[int],
+    target: int,
+    operators: str = OPERATORS,
+    numbers_rule: str = "all",
+) -> int:
+    """Return the fewest operations of an expression that solves a task.
+
+    Parameters
+    ----------
+    nums : sequence of int
+    target : int
+    operators : str
+        Those of ``+-*/`` that may be used.
+    numbers_rule : str
+        ``all``: each number is used exactly once; ``any``: at most once.
+
+    Returns
+    -------
+    int
+        `UNSOLVABLE`, -1, if no expression reaches the target.  `TOO_LARGE`, -2, for
+        numbers that `solve` does not take.
+
+    Raises
+    ------
+    InvalidOptionError
+        For arguments of other kinds.
+    """
+    check_choice("numbers_rule", numbers_rule, ("all", "any"))
+    nums = _check_numbers(nums)
+    if not can_solve(nums):
+        return TOO_LARGE
+    count = len(nums)
+    if numbers_rule == "any" and target in nums:
+        return 0
+    if numbers_rule == "any" and count > 2 and abs(target) < 1 << 63:
+        numbers = np.array(nums, np.int64)
+        flags, signed = operator_flags(operators), needs_signs(operators, target)
+        table = _fill_subsets(numbers, flags, signed)
+        size = kernels.smallest_subset(target, (1 << count) - 1, table)
+        if size:
+            return int(size) - 1
+    return count - 1 if solve(nums, target, operators) is not None else UNSOLVABLE
+
+
+def _check_numbers(nums: Any) -> list[int]:
     """Return a sequence of integers as Python's."""
     try:
         return [operator.index(number) for number in nums]
@@ -132,7 +180,7 @@ def check_numbers(nums: Any) -> list[int]:
 def _check(nums: Any, operators: Any) -> tuple[NDArray[np.int64], str]:
     """Return validated numbers and operators."""
     operators = check_operators("operators", operators)
-    numbers = check_numbers(nums)
+    numbers = _check_numbers(nums)
     if not can_solve(numbers):
         accepted = f"1 to {kernels.MAX_NUMBERS} integers from 0 on"
         if len(numbers) <= kernels.MAX_NUMBERS and min(numbers, default=-1) >= 0:
@@ -146,7 +194,7 @@ def can_solve(nums: Sequence[int]) -> bool:
     return 1 <= len(nums) <= kernels.MAX_NUMBERS and min(nums) >= 0 and is_exact(nums)
 
 
-def fill_subsets(
+def _fill_subsets(
     numbers: NDArray[np.int64], flags: int, signed: bool, *, whole: bool = False
 ) -> NDArray[np.int64]:
     """Return the kernels' table of the values of all proper subsets of some numbers.

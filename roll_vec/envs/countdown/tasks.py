@@ -5,36 +5,19 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.countdown.difficulty import count_operations
 from roll_vec.envs.countdown.grading import AnswerGrader, operator_flags
 from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.envs.countdown.solver import needs_signs
+from roll_vec.envs.countdown.solver import count_operations, needs_signs
 from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
-
-
-class Tasks(Protocol):
-    """A source of one task for each level."""
-
-    def get(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; the grader gets them too.
-
-        Raises
-        ------
-        LevelGenerationError
-        """
-
-    def measure(self, nums: Sequence[int], target: int) -> int:
-        """Return the difficulty of a task; see `difficulty.count_operations`."""
-
 
 # Buffers of the generator, for each thread those of the sizes that it used last.
 _buffers = threading.local()
@@ -67,31 +50,72 @@ def _settings(options: CountdownOptions) -> NDArray[np.int64]:
     return settings
 
 
-class GeneratedTasks:
-    """Generated tasks: functions of the level's number and the options alone.
+class Tasks:
+    """The task of each level: generated, or a row of a file.
 
-    Every task has a solution: its target is drawn from the integers that the numbers
-    reach, all equally likely; see `roll_vec.kernels.countdown.targets.draw_task`.
+    A generated task is a function of the level's number and the options alone, and has
+    a solution: its target is drawn from the integers that the numbers reach, all
+    equally likely; see `roll_vec.kernels.countdown.targets.draw_task`.  Of a file,
+    level n plays row n modulo their number.
+
+    With a band of difficulty a level whose task is outside is drawn again.  Attempt 0
+    is the task of the level itself, attempt t that of the level
+    ``roll_vec.seeding.band_seed(level, t)``: a function of the level and the options
+    alone.
 
     Parameters
     ----------
     options : CountdownOptions
     grader : AnswerGrader
         Is set to each task.
+    file : TaskFile or None
+        None: tasks are generated.
     """
 
-    __slots__ = ("_settings", "_size", "_work", "options")
+    __slots__ = ("_grader", "_settings", "_size", "file", "options")
 
-    def __init__(self, options: CountdownOptions, grader: AnswerGrader) -> None:
-        self.options = options
-        self._work = grader.work
+    def __init__(
+        self, options: CountdownOptions, grader: AnswerGrader, file: TaskFile | None
+    ) -> None:
+        self.options, self._grader, self.file = options, grader, file
         low, high = options.target_range
         self._size = (options.num_numbers[1], high - low + 1)  # type: ignore[index]
         self._settings = _settings(options)
 
     def get(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; see `Tasks.get`."""
-        work = self._work
+        """Return the numbers and the target of a level; the grader gets them too.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
+        band: Any = self.options.num_operations
+        if band is None:
+            return self._get(level)
+        low, high = band
+        num_below = num_above = 0
+        for attempt in range(MAX_BAND_ATTEMPTS):
+            nums, target = self._get(band_seed(level, attempt))
+            difficulty = self.measure(nums, target)
+            if low <= difficulty <= high:
+                return nums, target
+            num_below += 0 <= difficulty < low
+            num_above += difficulty > high
+        num_others = MAX_BAND_ATTEMPTS - num_below - num_above
+        raise LevelGenerationError.outside_bands(
+            "task",
+            f"level {level}",
+            {"num_operations": band},
+            {"num_operations": (num_below, 0, num_above, num_others)},
+        )
+
+    def _get(self, level: int) -> tuple[list[int], int]:
+        """Return the task of a level, whatever its difficulty."""
+        if self.file is not None:
+            nums, target = self.file.row(level % len(self.file))
+            self._grader.set_task(nums, target)
+            return nums, target
+        work = self._grader.work
         table, marks = _thread_buffers(*self._size)
         if not kernels.draw_task(level, self._settings, work, table, marks):
             options = self.options
@@ -108,12 +132,15 @@ class GeneratedTasks:
         return nums, int(work[TARGET])
 
     def measure(self, nums: Sequence[int], target: int) -> int:
-        """Return the difficulty of a generated task; see `Tasks.measure`.
+        """Return the difficulty of a task; see `count_operations`.
 
         Every generated task has a solution that uses all numbers.
         """
-        count = len(nums)
-        if self.options.numbers_rule == "all":
+        options, count = self.options, len(nums)
+        if self.file is not None:
+            rules = options.operators, options.numbers_rule
+            return count_operations(nums, target, *rules)
+        if options.numbers_rule == "all":
             return count - 1
         # As `count_operations`, without checks and a new table: a fifth of the time.
         table, _ = _thread_buffers(*self._size)
@@ -121,77 +148,3 @@ class GeneratedTasks:
         flags, signed = self._settings[[kernels.OPERATORS, kernels.SIGNED]].tolist()
         kernels.fill_table(numbers, count, stop, flags, bool(signed), table)
         return int(kernels.smallest_subset(target, stop, table) or count) - 1
-
-
-class FileTasks:
-    """The rows of a file: level n plays row n modulo their number.
-
-    Parameters
-    ----------
-    file : TaskFile
-    options : CountdownOptions
-    grader : AnswerGrader
-        Is set to each task.
-    """
-
-    __slots__ = ("_grader", "_options", "file")
-
-    def __init__(
-        self, file: TaskFile, options: CountdownOptions, grader: AnswerGrader
-    ) -> None:
-        self.file, self._options, self._grader = file, options, grader
-
-    def get(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; see `Tasks.get`."""
-        nums, target = self.file.row(level % len(self.file))
-        self._grader.set_task(nums, target)
-        return nums, target
-
-    def measure(self, nums: Sequence[int], target: int) -> int:
-        """Return the difficulty of a row; see `Tasks.measure`."""
-        options = self._options
-        return count_operations(nums, target, options.operators, options.numbers_rule)
-
-
-class BandTasks:
-    """Tasks within a band of difficulty.
-
-    A level whose task is outside is drawn again.  Attempt 0 is the task of the level
-    itself, attempt t that of the level ``roll_vec.seeding.band_seed(level, t)``: a
-    function of the level and the options alone.
-
-    Parameters
-    ----------
-    tasks : Tasks
-    options : CountdownOptions
-        With ``num_operations``.
-    """
-
-    __slots__ = ("_options", "_tasks")
-
-    def __init__(self, tasks: Tasks, options: CountdownOptions) -> None:
-        self._tasks, self._options = tasks, options
-
-    def get(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; see `Tasks.get`."""
-        band: Any = self._options.num_operations
-        low, high = band
-        num_below = num_above = 0
-        for attempt in range(MAX_BAND_ATTEMPTS):
-            nums, target = self._tasks.get(band_seed(level, attempt))
-            difficulty = self.measure(nums, target)
-            if low <= difficulty <= high:
-                return nums, target
-            num_below += 0 <= difficulty < low
-            num_above += difficulty > high
-        num_others = MAX_BAND_ATTEMPTS - num_below - num_above
-        raise LevelGenerationError.outside_bands(
-            "task",
-            f"level {level}",
-            {"num_operations": band},
-            {"num_operations": (num_below, 0, num_above, num_others)},
-        )
-
-    def measure(self, nums: Sequence[int], target: int) -> int:
-        """Return the difficulty of a task; see `Tasks.measure`."""
-        return self._tasks.measure(nums, target)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from roll_vec.envs.game_description import (
-    LEVEL_INFOS,
-    TEXT_INFOS,
+    TEXT_GAME_INFOS,
     GameDescription,
-    Info,
     Reward,
     Source,
+    parse_infos,
 )
 from roll_vec.envs.webshop.options import WebShopOptions
+
+_INFOS = parse_infos("""
+goal | int64 | reset | The number of the goal in the shop.
+available_actions | dict | reset, step | ``has_search_bar``, bool, and ``clickables``,
+   a list of str.
+title_nouns | str | reset | The source of the title nouns.
+action_is_valid | bool | step | A search, or a click on a name of the page.
+action_is_effective | bool | step | The observation has changed.
+success | bool | step | The order earned 1.
+purchased | dict | end | ``asin``, ``options`` and ``price`` of the order.
+reward_terms | dict | end | The terms of the reward.
+""")
 
 
 def describe(options: WebShopOptions) -> GameDescription:
@@ -28,33 +39,7 @@ def describe(options: WebShopOptions) -> GameDescription:
             Reward(0.0, "All other steps."),
         ),
         terminated=("The order, ``click[buy now]``: success if its reward is 1.",),
-        infos=(
-            Info("goal", "int64", "reset", "The number of the goal in the shop."),
-            Info(
-                "available_actions",
-                "dict",
-                "reset, step",
-                "``has_search_bar``, bool, and ``clickables``, a list of str.",
-            ),
-            Info("title_nouns", "str", "reset", "The source of the title nouns."),
-            Info(
-                "action_is_valid",
-                "bool",
-                "step",
-                "A search, or a click on a name of the page.",
-            ),
-            Info("action_is_effective", "bool", "step", "The observation has changed."),
-            Info("success", "bool", "step", "The order earned 1."),
-            Info(
-                "purchased",
-                "dict",
-                "end",
-                "``asin``, ``options`` and ``price`` of the order.",
-            ),
-            Info("reward_terms", "dict", "end", "The terms of the reward."),
-            *(info._replace(keyword="") for info in TEXT_INFOS),
-            *LEVEL_INFOS,
-        ),
+        infos=(*_INFOS, *TEXT_GAME_INFOS),
         sources=(
             Source(
                 "WebShop",

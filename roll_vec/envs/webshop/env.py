@@ -33,8 +33,13 @@ from roll_vec.envs.webshop.state import (
     show_results,
     write_state,
 )
-from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import check_int, parse_options, takes_keywords_of
+from roll_vec.errors import ResetNeededError
+from roll_vec.options import (
+    check_int,
+    check_optional_text,
+    parse_options,
+    takes_keywords_of,
+)
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.level_env import TextLevelEnv
@@ -98,7 +103,12 @@ class WebShop(TextLevelEnv):
         "render_fps": 4,
     }
     DATA_FILES: ClassVar[Mapping[str, str]] = DATA_FILES
-    STATE = ("session", "instruction_text", "num_env_steps", "level")
+    STATE: ClassVar[Mapping[str, tuple[Any, ...]]] = {
+        "session": (lambda _, value: value,),  # see `read_state`
+        "instruction_text": (check_optional_text,),
+        "num_env_steps": (check_int, 0),
+        "level": (check_int, 0, (1 << 32) - 1),
+    }
 
     @takes_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
@@ -152,10 +162,7 @@ class WebShop(TextLevelEnv):
         episode = self._plan_episode(seed)
         options = options or {}
         instruction = options.get("instruction_text")
-        if not (instruction is None or isinstance(instruction, str)):
-            raise InvalidOptionError.expected(
-                "instruction_text", "a str or None", instruction
-            )
+        check_optional_text("instruction_text", instruction)
         level = level_for_seed(
             episode.level_seed, self.options.num_levels, self.options.start_level
         )
@@ -415,35 +422,26 @@ class WebShop(TextLevelEnv):
         self.options = _share_options(options)
         self._goals = self._select_goals(options)
 
-    def get_state(self) -> dict[str, Any]:
-        """Return everything that later steps and resets depend on."""
+    def _get_values(self) -> dict[str, Any]:
         return {
-            "stream": self.get_stream(),
             "session": None if self.state is None else write_state(self.state),
             "instruction_text": self._instruction,
             "num_env_steps": self.num_env_steps,
             "level": self._level,
-            "level_options": dict(self._level_options),
         }
 
-    def _read_values(self, state: Mapping[str, Any]) -> tuple[Any, ...]:
-        record, instruction = state["session"], state["instruction_text"]
-        if not isinstance(instruction, (str, type(None))):
-            accepted = "a str or None"
-            raise InvalidOptionError.expected("instruction_text", accepted, instruction)
-        steps = check_int("num_env_steps", state["num_env_steps"], 0)
-        level = check_int("level", state["level"], 0, (1 << 32) - 1)
-        session: State | None = None
-        clickables: tuple[str, ...] = ()
-        if record is not None:
+    def _check_values(self, values: dict[str, Any]) -> None:
+        session, values["clickables"] = values["session"], ()
+        if session is not None:
             num_goals = len(self.catalogue.goals)
-            session = read_state(record, self.catalogue.products, num_goals)
-            clickables = self._page(session, level).clickables
-        return session, instruction, steps, level, clickables
+            session = read_state(session, self.catalogue.products, num_goals)
+            values["session"] = session
+            values["clickables"] = self._page(session, values["level"]).clickables
 
-    def _load_values(self, values: tuple[Any, ...]) -> None:
-        self.state, self._instruction, self.num_env_steps = values[:3]
-        self._level, self._clickables = values[3:]
+    def _load_values(self, values: dict[str, Any]) -> None:
+        self.state, self._instruction = values["session"], values["instruction_text"]
+        self.num_env_steps, self._level = values["num_env_steps"], values["level"]
+        self._clickables = values["clickables"]
 
     def __getstate__(self) -> dict[str, Any]:
         # The other process loads the catalogue, which selects the goals again.

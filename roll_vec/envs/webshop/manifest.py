@@ -15,14 +15,19 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.data_files import hash_file, read_blocks, refuse_unreadable
+from roll_vec.storage.files import find_kind
 
 MANIFEST = "catalogue.json"
 _FORMAT = 3
+# Errors of data whose checksums may be true, but whose content is not.
+_MALFORMED = ValueError, LookupError, TypeError, AttributeError, RecursionError
 _CHANGE_MESSAGE = "it has changed since it was stored"
 
 
@@ -34,6 +39,22 @@ def refuse_damage(path: Path, problem: str) -> NoReturn:
     InvalidOptionError
     """
     refuse_unreadable("products", path, problem)
+
+
+@contextmanager
+def naming_damage(path: Path, prefix: str = "") -> Iterator[None]:
+    """Refuse a stored file by name if the body cannot read it.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    try:
+        yield
+    except InvalidOptionError:
+        raise
+    except (OSError, *_MALFORMED) as error:
+        refuse_damage(path, f"{prefix}{error or repr(error)}")
 
 
 def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
@@ -69,10 +90,13 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         If it does not exist, is damaged or has another format.
     """
     path = directory / MANIFEST
-    try:
+    with naming_damage(path):
+        for each in (path, *directory.rglob("*")):
+            # A reader might never come to the end of a device or a pipe.
+            kind = find_kind(each)
+            if kind not in (None, "a directory"):
+                refuse_damage(each, f"it is {kind}, expected a file")
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        refuse_damage(path, str(error))
     if not isinstance(manifest, dict) or "format" not in manifest:
         refuse_damage(path, "it is no manifest of a stored catalogue")
     if manifest["format"] != _FORMAT:
@@ -124,16 +148,14 @@ def check_at_opening(
     """
     for name, entry in manifest["files"].items():
         path = directory / name
-        try:
+        if not path.is_file():
+            refuse_damage(path, "it is not there")
+        with naming_damage(path):
             size = path.stat().st_size
             if size != entry["bytes"]:
                 refuse_damage(path, f"it has {size} bytes, not {entry['bytes']}")
             if name not in piecewise and _checksum(path) != entry["crc32"]:
                 refuse_damage(path, _CHANGE_MESSAGE)
-        except FileNotFoundError:
-            refuse_damage(path, "it is not there")
-        except OSError as error:
-            refuse_damage(path, str(error))
 
 
 def check_everything(directory: Path) -> int:
@@ -146,12 +168,9 @@ def check_everything(directory: Path) -> int:
     """
     files = read_manifest(directory)["files"]
     for name, entry in files.items():
-        try:
-            digest = hash_file(directory / name)
-        except OSError as error:
-            refuse_damage(directory / name, str(error))
-        if digest != entry["sha256"]:
-            refuse_damage(directory / name, _CHANGE_MESSAGE)
+        with naming_damage(directory / name):
+            if hash_file(directory / name) != entry["sha256"]:
+                refuse_damage(directory / name, _CHANGE_MESSAGE)
     return sum(entry["bytes"] for entry in files.values())
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.manifest import refuse_damage
+from roll_vec.envs.webshop.manifest import naming_damage, refuse_damage
 from roll_vec.storage.plain_data import check_elements
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ class Records(Sequence[T]):
         if self._checks is not None and zlib.crc32(line) != self._checks[number]:
             problem = f"record {number} has changed since it was stored"
             refuse_damage(Path(str(self._path)), problem)
-        return self._decode(number, json.loads(line))
+        with naming_damage(Path(str(self._path)), f"record {number} is malformed: "):
+            return self._decode(number, json.loads(line))
 
     @abstractmethod
     def _decode(self, number: int, entry: dict[str, Any]) -> T:

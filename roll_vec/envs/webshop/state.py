@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.options import check_choice, check_int, check_number
+from roll_vec.options import check_choice, check_int, check_number, check_str
 
 SUB_PAGES = ("description", "features", "reviews", "attributes")
 PAGES = ("index", "results", "item", *SUB_PAGES, "done")
@@ -204,31 +204,26 @@ def read_state(record: Any, products: Products, num_goals: int) -> State:
     if not isinstance(record, Mapping) or set(record) != set(State._fields):
         raise InvalidOptionError.expected("state", ", ".join(State._fields), record)
     page = check_choice("state: page", record["page"], PAGES)
-    keywords, asin, opened_asins = (
-        record[name] for name in ("keywords", "asin", "opened_asins")
-    )
-    if not isinstance(keywords, str):
-        raise InvalidOptionError.expected("state: keywords", "a str", keywords)
-    if not isinstance(opened_asins, list) or not all(
-        isinstance(one, str) for one in opened_asins
-    ):
-        raise InvalidOptionError.expected(
-            "state: opened_asins", "a list of str", opened_asins
-        )
-    options: Mapping[Any, Any] = {}
+    opened_asins = record["opened_asins"]
+    is_list = isinstance(opened_asins, list)
+    if not (is_list and all(isinstance(asin, str) for asin in opened_asins)):
+        name = "state: opened_asins"
+        raise InvalidOptionError.expected(name, "a list of str", opened_asins)
+    asin, options = record["asin"], record["options"]
     if page in ("index", "results"):
-        if asin is not None or record["options"]:
+        if asin is not None or options:
             message = (
                 f"state: expected neither asin nor options on the page {page}, "
-                f"got {shorten(asin)} and {shorten(record['options'])}"
+                f"got {shorten(asin)} and {shorten(options)}"
             )
             raise InvalidOptionError(message)
+        options = {}
     else:
-        options = _read_options(record["options"], asin, products)
+        options = _read_options(options, asin, products)
     return State(
         goal=check_int("state: goal", record["goal"], 0, num_goals - 1),
         page=page,
-        keywords=keywords,
+        keywords=check_str("state: keywords", record["keywords"]),
         page_no=check_int("state: page_no", record["page_no"], 1),
         asin=asin,
         options=options,

@@ -25,8 +25,8 @@ from roll_vec.envs.webshop.goals import Goals
 from roll_vec.envs.webshop.manifest import (
     check_at_opening,
     has_other_files,
+    naming_damage,
     read_manifest,
-    refuse_damage,
     write_manifest,
 )
 from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
@@ -127,27 +127,25 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
     """
     directory = Path(str(options.products))
     manifest = read_manifest(directory)
-    for name, stored_value in _fixed_options(manifest).items():
-        value = getattr(options, name)
-        if value != stored_value:
-            message = (
-                f"{name}: {directory} was stored with {stored_value!r}, got {value!r}; "
-                f"give {name}={stored_value!r}"
-            )
-            raise InvalidOptionError(message)
-    backend = backend_class(options.search_backend)
-    piecewise = (*_PIECEWISE_FILES, *backend.piecewise_files)
-    check_at_opening(directory, manifest, piecewise)
-    try:
-        products = Products.open(directory, options.memory_map)
-        goals = Goals.open(directory, options.memory_map)
-        index = backend.open(directory, options.memory_map)
-    except InvalidOptionError:
-        raise
-    except (OSError, ValueError) as error:
-        refuse_damage(directory, str(error))
-    nouns_source, num_skipped = manifest["title_nouns"], manifest["num_skipped"]
-    return CatalogueData(products, goals, index, nouns_source, num_skipped)
+    with naming_damage(directory):
+        for name, stored_value in _fixed_options(manifest).items():
+            value = getattr(options, name)
+            if value != stored_value:
+                message = (
+                    f"{name}: {directory} was stored with {stored_value!r}, got "
+                    f"{value!r}; give {name}={stored_value!r}"
+                )
+                raise InvalidOptionError(message)
+        backend = backend_class(options.search_backend)
+        piecewise = (*_PIECEWISE_FILES, *backend.piecewise_files)
+        check_at_opening(directory, manifest, piecewise)
+        return CatalogueData(
+            Products.open(directory, options.memory_map),
+            Goals.open(directory, options.memory_map),
+            backend.open(directory, options.memory_map),
+            manifest["title_nouns"],
+            manifest["num_skipped"],
+        )
 
 
 def stored_options(directory: Path) -> dict[str, Any]:

@@ -7,8 +7,10 @@ import gzip
 import importlib.util
 import json
 import mmap
+import os
 import random
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -421,9 +423,34 @@ def rewrite_manifest(shop_folder, edit):
     path.write_text(json.dumps({**fields, "check": check}))
 
 
-def test_a_catalogue_of_another_format_is_refused(shop_folder):
-    rewrite_manifest(shop_folder, lambda fields: fields.update(format=99))
-    with pytest.raises(InvalidOptionError, match=r"the format 99.*store the catalogue"):
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda fields: fields.pop("options"),
+        lambda fields: fields["options"].pop("human_goals"),
+        lambda fields: fields.pop("num_skipped"),
+        lambda fields: fields.update(files=[]),
+        lambda fields: fields["files"].update({"asins.npy": {}}),
+        lambda fields: fields["files"]["asins.npy"].update(bytes="x"),
+        lambda fields: fields["files"].update(
+            {"/dev/zero": {"bytes": 0, "crc32": 0, "sha256": ""}}
+        ),
+        lambda fields: fields.update(format=99),
+    ],
+)
+def test_false_fields_behind_a_true_checksum_are_refused(shop_folder, edit):
+    rewrite_manifest(shop_folder, edit)
+    with pytest.raises(InvalidOptionError, match=r"^products: .* cannot be read: "):
+        Catalogue.load(products=shop_folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no pipes in folders")
+@pytest.mark.parametrize("name", ["catalogue.json", "goals.jsonl", "lucene/forms.txt"])
+def test_pipes_in_a_stored_shop_are_refused(shop_folder, name):
+    rewrite_manifest(shop_folder, lambda fields: fields["files"].pop(name, None))
+    (shop_folder / name).unlink()
+    os.mkfifo(shop_folder / name)
+    with pytest.raises(InvalidOptionError, match=f"{name} cannot be read: it is a pip"):
         Catalogue.load(products=shop_folder)
 
 
@@ -455,6 +482,11 @@ def test_records_are_read_by_number(memory_map, tmp_path):
     for index in (3, -4):
         with pytest.raises(IndexError):
             records[index]
+    block = json.dumps([1] * 9).encode() + b"\nx"
+    malformed = Entries(block, np.array([5, len(block)]), np.arange(2))
+    for number in (0, 1):
+        with pytest.raises(InvalidOptionError, match=f"record {number} is malformed"):
+            malformed[number]
     if memory_map is not None:
         Entries.pack([], np.arange(0)).save(tmp_path)
         assert list(Entries.open(tmp_path, memory_map)) == []

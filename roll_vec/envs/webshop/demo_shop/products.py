@@ -12,10 +12,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from roll_vec.envs.webshop.demo_shop.instructions import (
-    human_request,
-    synthetic_request,
-)
 from roll_vec.envs.webshop.demo_shop.vocabulary import (
     Attribute,
     ProductType,
@@ -33,6 +29,8 @@ _SMALL_WORDS = frozenset(("and", "for", "in", "of", "the", "to", "with"))
 _MAX_TITLE = 200
 # Words of letters; the s after an apostrophe is no word.
 _WORDS = re.compile(r"(?<![a-z0-9'])[a-z]{2,}")
+# Other words in u, such as usb, begin with a consonant when spoken.
+_VOWELS = ("a", "e", "i", "o", "ultra", "under")
 _CENTS = (99, 99, 99, 95, 49, 0)
 _HEADINGS: tuple[Callable[[Attribute], str], ...] = (
     lambda attribute: f"{attribute.name.upper()} - ",
@@ -273,7 +271,7 @@ def _draw_entry(
     requirements = _sample(draw, title.attributes, 2 + int(draw() * 3))
     return {
         "attributes": names,
-        "instruction": synthetic_request(draw, kind.query, requirements),
+        "instruction": _draw_synthetic(draw, kind.query, requirements),
         "instruction_attributes": [one.name for one in requirements],
     }
 
@@ -289,10 +287,69 @@ def _draw_request(
     groups = _sample(draw, tuple(options), int(draw() * 3))
     values = {name: _pick(draw, options[name]).lower() for name in groups}
     return {
-        "instruction": human_request(draw, kind.noun_phrase, requirements, values),
+        "instruction": _draw_human(draw, kind.noun_phrase, requirements, values),
         "instruction_attributes": [one.name for one in requirements],
         "instruction_options": list(values.values()),
     }
+
+
+def _draw_synthetic(
+    draw: Callable[[], float], query: str, attributes: Sequence[Attribute]
+) -> str:
+    """Return the instruction of a product, without options and price.
+
+    It has the form of WebShop's: attributes in front of the query, then attributes
+    after "with", then attributes after "for".
+    """
+    text = f"{_pick(draw, load_vocabulary().requests['openings'])} "
+    for place in ("before", "with", "for"):
+        names = ", ".join(one.name for one in attributes if one.place == place)
+        if place == "before":
+            text += f"{names} {query}" if names else query
+        elif names:
+            text += f" {place} {names}"
+    return text
+
+
+def _draw_human(
+    draw: Callable[[], float],
+    noun_phrase: str,
+    attributes: Sequence[Attribute],
+    values: dict[str, str],
+) -> str:
+    """Return a sentence as a person writes it, without a price."""
+    vocabulary = load_vocabulary()
+    adjective = ""
+    if attributes[0].place == "before" and draw() < 0.5:
+        adjective, attributes = attributes[0].name, attributes[1:]
+    product = _with_adjective(noun_phrase, adjective)
+    predicates = [attribute.predicate for attribute in attributes]
+    choices = " and ".join(
+        vocabulary.choices[name.lower()].format(value) for name, value in values.items()
+    )
+    if choices and draw() < 0.5:
+        product += f" {choices}"
+    elif choices:
+        predicates.append(f"comes {choices}")
+    conditions = " and ".join(predicates)
+    if len(predicates) > 2:
+        conditions = ", ".join(predicates[:-1]) + " and " + predicates[-1]
+    if conditions and draw() < 0.3:
+        sentence = _pick(draw, vocabulary.requests["double_sentences"])
+        return sentence.format(product, conditions)
+    if conditions:
+        product += f" that {conditions}"
+    return _pick(draw, vocabulary.requests["sentences"]).format(product)
+
+
+def _with_adjective(noun_phrase: str, adjective: str) -> str:
+    """Return "an easy assemble table" for "a *table" and "easy assemble"."""
+    if not adjective:
+        return noun_phrase.replace("*", "")
+    article, _, noun = noun_phrase.partition("*")
+    if article in ("a ", "an "):
+        article = "an " if adjective.startswith(_VOWELS) else "a "
+    return f"{article}{adjective} {noun}"
 
 
 def _draw_pricing(draw: Callable[[], float], kind: ProductType) -> str:

@@ -25,7 +25,7 @@ sentences, ``closings``.
 The word before the colon is the attribute's place in a synthetic instruction: before,
 with or for.  The predicate after the colon is used in a person's request.
 
-``titles.ini`` has the words of brands and titles.
+``titles.ini`` has the words of brands and titles, and the sentences of requests.
 """
 
 from __future__ import annotations
@@ -88,6 +88,11 @@ class Vocabulary(NamedTuple):
         Words of titles that are neither nouns nor proper nouns; all others are.
     proper_names : frozenset of str
         Words that keep their capital letter in a sentence.
+    requests : dict of str to tuple of str
+        ``openings`` of synthetic requests; ``sentences`` and ``double_sentences`` of
+        people's, the second with a place for conditions.
+    choices : dict of str to str
+        Phrases with an option's value, by the name of the group in lower case.
     """
 
     product_types: tuple[ProductType, ...]
@@ -96,6 +101,8 @@ class Vocabulary(NamedTuple):
     brand_ends: list[str]
     not_nouns: frozenset[str]
     proper_names: frozenset[str]
+    requests: dict[str, tuple[str, ...]]
+    choices: dict[str, str]
 
 
 @functools.cache
@@ -122,6 +129,8 @@ def load_vocabulary() -> Vocabulary:
         brand_ends=titles["brands"]["ends"].split(),
         not_nouns=frozenset(words["not_nouns"]),
         proper_names=frozenset(words["proper_names"]),
+        requests={name: _lines(text) for name, text in titles["requests"].items()},
+        choices=dict(titles["choices"]),
     )
 
 
@@ -153,7 +162,7 @@ def _parse_product_type(
 ) -> ProductType:
     low, high = section["price"].split()
     # A line without the name of a group continues the line above it.
-    lines = re.sub(r"\n(?!.*: )", " | ", section["options"].strip()).split("\n")
+    lines = _lines(re.sub(r"\n(?!.*: )", " | ", section["options"].strip()))
     groups = [line.split(": ") for line in lines]
     return ProductType(
         query=query,
@@ -168,9 +177,13 @@ def _parse_product_type(
         ),
         options=tuple((name, _split_list(values)) for name, values in groups),
         **{name: _split_list(section[name]) for name in _TITLE_LISTS},
-        **{name: tuple(section[name].strip().split("\n")) for name in _SENTENCE_LISTS},
+        **{name: _lines(section[name]) for name in _SENTENCE_LISTS},
     )
 
 
 def _split_list(text: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in re.split(r"[|\n]", text))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.strip().split("\n"))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import re
+from importlib import resources
 from typing import Any
 
 from roll_vec.errors import MissingExtraError
@@ -34,22 +35,8 @@ _BODY = r"(?:[a-z]+(?:[:.'][a-z]+)*|[0-9]+(?:[.,;'][0-9]+)*)+"
 _ASCII = re.compile(rf"(?:(?<!_)_+)?{_BODY}(?:_+{_BODY})*_*")
 
 # Extended_Pictographic of Unicode 12.1, all emoji among it; version 17 has fewer.
-_EMOJI = (
-    r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328"
-    r"\u2388\u23CF\u23E9-\u23F3\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0"
-    r"\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705\u2708-\u2712"
-    r"\u2714\u2716\u271D\u2721\u2728\u2733\u2734\u2744\u2747\u274C\u274E\u2753-\u2755"
-    r"\u2757\u2763-\u2767\u2795-\u2797\u27A1\u27B0\u27BF\u2934\u2935\u2B05-\u2B07"
-    r"\u2B1B\u2B1C\u2B50\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001F0FF"
-    r"\U0001F10D-\U0001F10F\U0001F12F\U0001F16C-\U0001F171\U0001F17E\U0001F17F"
-    r"\U0001F18E\U0001F191-\U0001F19A\U0001F1AD-\U0001F1E5\U0001F201-\U0001F20F"
-    r"\U0001F21A\U0001F22F\U0001F232-\U0001F23A\U0001F23C-\U0001F23F"
-    r"\U0001F249-\U0001F3FA\U0001F400-\U0001F53D\U0001F546-\U0001F64F"
-    r"\U0001F680-\U0001F6FF\U0001F774-\U0001F77F\U0001F7D5-\U0001F7FF"
-    r"\U0001F80C-\U0001F80F\U0001F848-\U0001F84F\U0001F85A-\U0001F85F"
-    r"\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
-    r"\U0001F93C-\U0001F945\U0001F947-\U0001FFFD]"
-)
+_EMOJI_FILE = resources.files(__package__) / "emoji.txt"
+_EMOJI = f"[{''.join(_EMOJI_FILE.read_text('ascii').split())}]"
 # Emoji that are letters too: the rule with the longer match decides.
 _LETTER_EMOJI = frozenset("\u2139\u24c2\U0001f170\U0001f171\U0001f17e\U0001f17f")
 
