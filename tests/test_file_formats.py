@@ -344,37 +344,31 @@ def test_the_depth_is_bounded():
 # What no writer makes, by the name of the only entry of an object.
 OTHER_JSON = {
     "$code": ['"1"'],
-    "$tuple": ["1"],
     "$dict": ["[1]", "[[1]]", "[[[], 1]]"],
-    "$bytes": ['"eA"', '"eA==!"', '"ü"'],
+    "$bytes": ['"eA"', '"ü"'],
     "$str": ['"/w=="'],
-    "$int": ['"ff"', '"0x0f"'],
+    "$int": ['"x"'],
     "$float": ['"00"', '"zz"'],
     "$array": [
         '["|O", [1], "C", "AAAAAAAAAAA="]',
         '["<i8,<i8", [1], "C", ""]',
         '["<i9", [1], "C", ""]',
         '["<U0", [1], "C", ""]',
-        '["<i8", [-1], "C", ""]',
         '["<i8", [1.0], "C", "AAAAAAAAAAA="]',
         '["<i8", [2], "C", "AAAAAAAAAAA="]',
         '["<i8", [4294967296, 4294967296], "C", ""]',
-        '["<i8", [0, 100000000000000000000], "C", ""]',
         '["<i8", [1], "K", "AAAAAAAAAAA="]',
-        '["<i8", [1], "C", 5]',
         '["|b1", [1], "C", "Bw=="]',
         '["<U1", [1], "C", "/////w=="]',
-        '["<M8[no]", [0], "C", ""]',
         "[1]",
     ],
     "$scalar": ['["<i8", ""]'],
-    "$np.str": ["1"],
 }
 
 
 def test_other_bytes_are_refused():
     texts = [f'{{"{name}": {one}}}' for name, all in OTHER_JSON.items() for one in all]
-    for text in ("", "{", "NaN", "[1,]", *texts):
+    for text in ("", "{", "[1,]", *texts):
         with pytest.raises(ValueError, match="no plain data"):
             decode(text.encode())
 

@@ -37,6 +37,11 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 _STR_ONLY = frozenset({str})
 # Bool, integers, floats, complex, bytes, str, times: numpy's kinds without objects.
 _DTYPE = re.compile(r"[<>|][biufcSUmM][0-9]{1,9}(\[[0-9a-zA-Z]{1,24}\])?")
+# Errors of values that are no plain data.
+_NOT_PLAIN = (
+    *(ValueError, TypeError, LookupError, AttributeError, OverflowError),
+    *(MemoryError, RecursionError, struct.error),
+)
 # JSON of larger integers is decimal, which Python limits to 4300 digits.
 _MAX_JSON_INT = 1 << 128
 
@@ -166,7 +171,8 @@ def decode(data: bytes) -> Any:
     Raises
     ------
     ValueError
-        If the bytes are no plain data, or nested deeper than `MAX_DEPTH`.
+        If the bytes are no plain data, or nested deeper than `MAX_DEPTH`.  Bytes that
+        no `encode` has written may be read as plain data, too.
     """
     try:
         text = str(data, "utf-8")
@@ -174,7 +180,7 @@ def decode(data: bytes) -> Any:
         # Each level of nesting has a bracket of its own.
         if text.count("[") + text.count("{") > MAX_DEPTH:
             check_depth(value)
-    except (ValueError, TypeError, OverflowError, MemoryError, RecursionError) as error:
+    except _NOT_PLAIN as error:
         message = f"no plain data: {type(error).__name__}: {error}"
         raise ValueError(message) from None
     return value
@@ -199,81 +205,6 @@ def check_depth(value: Any) -> None:
                 level += container.values()
     message = f"nested deeper than {MAX_DEPTH} containers"
     raise ValueError(message)
-
-
-def _untag(content: dict[str, Any]) -> Any:
-    """Return a JSON object, or the value of its tag."""
-    if len(content) != 1:
-        return content
-    ((tag, argument),) = content.items()
-    if not tag.startswith("$"):
-        return content
-    if tag not in _READERS:
-        message = f"unknown tag {tag[:20]!r}"
-        raise ValueError(message)
-    kind, read = _READERS[tag]
-    if type(argument) is not kind:
-        message = f"{tag}: expected {kind.__name__}, got {type(argument).__name__}"
-        raise ValueError(message)
-    return read(argument)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON"
-    raise ValueError(message)
-
-
-_from_json = json.JSONDecoder(
-    object_hook=_untag, parse_constant=_refuse_constant
-).decode
-
-
-def _from_base64(text: Any) -> bytes:
-    # Strict mode exists from Python 3.11 on.  Otherwise other bytes are skipped.
-    data = binascii.a2b_base64(text)
-    if _to_base64(data) != text:
-        message = "wrong base64"
-        raise ValueError(message)
-    return data
-
-
-def _read_int(text: str) -> int:
-    value = int(text, 16)
-    if hex(value) != text:
-        message = "wrong integer"
-        raise ValueError(message)
-    return value
-
-
-def _read_float(text: str) -> float:
-    value: float = struct.unpack(">d", _exactly(bytes.fromhex(text), 8))[0]
-    return value
-
-
-def _exactly(data: bytes, size: int) -> bytes:
-    if len(data) != size:
-        message = f"expected {size} bytes, got {len(data)}"
-        raise ValueError(message)
-    return data
-
-
-def _read_dtype(name: Any) -> np.dtype[Any]:
-    if type(name) is not str or not _DTYPE.fullmatch(name):
-        message = "wrong dtype"
-        raise ValueError(message)
-    dtype = np.dtype(name)
-    if dtype.str != name or not dtype.itemsize:
-        message = "wrong dtype"
-        raise ValueError(message)
-    return dtype
-
-
-def _read_elements(dtype: np.dtype[Any], count: int, text: Any) -> Any:
-    """Return the elements of an array, in a new array of one dimension."""
-    data = _exactly(_from_base64(text), count * dtype.itemsize)
-    elements = np.frombuffer(bytearray(data), dtype)
-    check_elements(elements)
-    return elements
 
 
 def check_elements(elements: NDArray[Any]) -> None:
@@ -301,42 +232,36 @@ def check_elements(elements: NDArray[Any]) -> None:
             raise ValueError(message)
 
 
+def _untag(content: dict[str, Any]) -> Any:
+    """Return a JSON object, or the value of its tag."""
+    if len(content) != 1:
+        return content
+    ((tag, argument),) = content.items()
+    return _READERS[tag](argument) if tag.startswith("$") else content
+
+
+_from_json = json.JSONDecoder(object_hook=_untag).decode
+
+
 def _read_array(argument: list[Any]) -> Any:
     name, shape, order, text = argument
-    dtype = _read_dtype(name)
-    if type(shape) is not list or order not in ("C", "F"):
-        message = "wrong shape"
+    if not _DTYPE.fullmatch(name):
+        message = f"wrong dtype {name[:20]!r}"
         raise ValueError(message)
-    count = 1
-    for size in shape:
-        if type(size) is not int or size < 0:
-            message = "wrong shape"
-            raise ValueError(message)
-        count *= size
-    return _read_elements(dtype, count, text).reshape(shape, order=order)
+    elements = np.frombuffer(bytearray(binascii.a2b_base64(text)), name)
+    check_elements(elements)
+    return elements.reshape(shape, order=order)
 
 
-def _read_scalar(argument: list[Any]) -> Any:
-    name, text = argument
-    return _read_elements(_read_dtype(name), 1, text)[0]
-
-
-def _read_dict(pairs: list[Any]) -> dict[Any, Any]:
-    if any(type(pair) is not list for pair in pairs):
-        message = "wrong pairs"
-        raise ValueError(message)
-    return dict(pairs)
-
-
-_READERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
-    "$tuple": (list, tuple),
-    "$dict": (list, _read_dict),
-    "$bytes": (str, _from_base64),
-    "$str": (str, lambda text: _from_base64(text).decode("utf-8", "surrogatepass")),
-    "$int": (str, _read_int),
-    "$float": (str, _read_float),
-    "$array": (list, _read_array),
-    "$scalar": (list, _read_scalar),
-    "$np.str": (str, np.str_),
-    "$np.bytes": (str, lambda text: np.bytes_(_from_base64(text))),
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "$tuple": tuple,
+    "$dict": dict,
+    "$bytes": binascii.a2b_base64,
+    "$str": lambda text: binascii.a2b_base64(text).decode("utf-8", "surrogatepass"),
+    "$int": lambda text: int(text, 16),
+    "$float": lambda text: struct.unpack(">d", bytes.fromhex(text))[0],
+    "$array": _read_array,
+    "$scalar": lambda argument: _read_array([argument[0], [1], "C", argument[1]])[0],
+    "$np.str": np.str_,
+    "$np.bytes": lambda text: np.bytes_(binascii.a2b_base64(text)),
 }

@@ -325,10 +325,10 @@ BUGS = [
     ),
     # Countdown
     Bug(
-        "large quotients lose their sign",
+        "numbers beyond int64 are rounded",
         "roll_vec.envs.countdown.grading",
         "_evaluate",
-        change("1 if y > 0 else -1", "1"),
+        change("Fraction(code)", "Fraction(float(code))"),
         _COUNTDOWN,
     ),
     Bug(

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -59,10 +60,17 @@ _FLAGS = {
     "/": 1 << kernels.DIVIDE | 1 << kernels.DIVIDE_REVERSED,
 }
 
+_FUNCTIONS: dict[int, Callable[[Fraction, Fraction], Fraction]] = {
+    kernels.ADD: operator.add,
+    kernels.SUBTRACT: operator.sub,
+    kernels.MULTIPLY: operator.mul,
+    kernels.DIVIDE: operator.truediv,
+}
+
 
 def operator_flags(operators: str) -> int:
     """Return the kernels' bit mask of some operators."""
-    return sum(_FLAGS[operator] for operator in operators)
+    return sum(_FLAGS[sign] for sign in operators)
 
 
 class AnswerGrader:
@@ -142,28 +150,19 @@ class AnswerGrader:
 
 def _evaluate(codes: list[int]) -> tuple[int, int]:
     """Return the value of an answer in postfix form; the denominator is 0 for none."""
-    stack: list[tuple[int, int]] = []
+    stack: list[Fraction] = []
     for code in codes:
         if code >= 0:
-            stack.append((code, 1))
-            continue
-        operator = ~code
-        y, y_den = stack.pop()
-        if operator == kernels.NEGATE:
-            stack.append((-y, y_den))
-            continue
-        x, x_den = stack.pop()
-        if operator == kernels.MULTIPLY:
-            stack.append((x * y, x_den * y_den))
-        elif operator == kernels.DIVIDE:
-            if y == 0:
-                return 0, 0
-            sign = 1 if y > 0 else -1
-            stack.append((sign * x * y_den, sign * x_den * y))
+            stack.append(Fraction(code))
+        elif ~code == kernels.NEGATE:
+            stack.append(-stack.pop())
         else:
-            y = y if operator == kernels.ADD else -y
-            stack.append((x * y_den + y * x_den, x_den * y_den))
-    return stack[0]
+            right = stack.pop()
+            try:
+                stack.append(_FUNCTIONS[~code](stack.pop(), right))
+            except ZeroDivisionError:
+                return 0, 0
+    return stack[0].as_integer_ratio()
 
 
 def evaluate(

@@ -195,8 +195,8 @@ class CountdownOptions:
     score: float = option(1.0, check_number, -1e300, 1e300)
     max_steps: int = option(1, check_int, 1)
     data: str | os.PathLike[str] | None = option(None, _check_data)
-    num_levels: int = 0
-    start_level: int = 0
+    num_levels: int = option(0, check_int, 0, 1 << 32)
+    start_level: int = option(0, check_int, 0, 1 << 32)
     num_operations: int | tuple[int | None, int | None] | None = option(
         None, _check_operations
     )
@@ -218,9 +218,7 @@ class CountdownOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        levels = check_levels(self.num_levels, self.start_level)
-        for name, value in zip(("num_levels", "start_level"), levels, strict=True):
-            object.__setattr__(self, name, value)
+        check_levels(self.num_levels, self.start_level)
         if self.data is None:
             self._check_sizes()
             least, greatest = self.num_numbers  # type: ignore[misc]

@@ -256,28 +256,21 @@ def _read_parquet(path: str) -> Columns:
             nums = columns["nums"].combine_chunks()
             target = columns["target"].combine_chunks()
             types = arrow.types
-            is_list = (
-                types.is_list(nums.type)
-                or types.is_large_list(nums.type)
-                or types.is_fixed_size_list(nums.type)
-            )
-            if not is_list or not types.is_integer(nums.type.value_type):
-                place = _place(path, 0, "nums")
-                raise InvalidOptionError.expected(
-                    place, "lists of integers", str(nums.type)
-                )
+            # A list has a type of values, and lengths; a map has a type of items, too.
+            values = getattr(nums.type, "value_type", None)
+            if not (values and types.is_integer(values)) or types.is_map(nums.type):
+                place, accepted = _place(path, 0, "nums"), "lists of integers"
+                raise InvalidOptionError.expected(place, accepted, str(nums.type))
             if not types.is_integer(target.type):
                 place = _place(path, 0, "target")
                 raise InvalidOptionError.expected(place, "integers", str(target.type))
             for field, column in (("nums", nums), ("target", target)):
                 if column.null_count:
-                    row = column.is_null().index(arrow.scalar(True)).as_py()
-                    _raise_missing(path, row, field)
+                    _raise_missing(path, _first_null(column), field)
             counts = nums.value_lengths().to_numpy(zero_copy_only=False)
             numbers = nums.flatten()
             if numbers.null_count:
-                index = numbers.is_null().index(arrow.scalar(True)).as_py()
-                place = _place(path, _row_of(index, counts), "nums")
+                place = _place(path, _row_of(_first_null(numbers), counts), "nums")
                 raise InvalidOptionError.expected(place, "integers", None)
             int64 = arrow.int64()
             numbers = numbers.cast(int64).to_numpy(zero_copy_only=False)
@@ -290,6 +283,11 @@ def _read_parquet(path: str) -> Columns:
         message = f"data: {path} is no parquet file of tasks: {problem}"
         raise InvalidOptionError(message) from error
     return counts, numbers, target
+
+
+def _first_null(column: Any) -> int:
+    index: int = column.is_null().to_numpy(zero_copy_only=False).argmax()
+    return index
 
 
 def _check_size(path: str, metadata: Any) -> None:

@@ -243,8 +243,8 @@ human_goals, catalog_seed, search_backend, memory_map
     observation_mode: str = option("text", check_choice, ("text", "text_rich"))
     observation_format: str = option("page", check_choice, ("page", "roll"))
     show_attrs: bool = option(False, check_bool)
-    num_levels: int = 0
-    start_level: int = 0
+    num_levels: int = option(0, check_int, 0, 1 << 32)
+    start_level: int = option(0, check_int, 0, 1 << 32)
     seed_info: bool = option(False, check_bool)
     level_info: bool = option(False, check_bool)
     oracle_return_info: bool = option(False, check_bool)
@@ -253,6 +253,4 @@ human_goals, catalog_seed, search_backend, memory_map
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        levels = check_levels(self.num_levels, self.start_level)
-        for name, value in zip(("num_levels", "start_level"), levels, strict=True):
-            object.__setattr__(self, name, value)
+        check_levels(self.num_levels, self.start_level)

@@ -100,7 +100,7 @@ def _product_nodes(product: Product) -> _ProductNodes:
 
 
 _BACK = (BUTTON, "Back to Search")
-_PREVIOUS = (BUTTON, "< Prev")
+PREVIOUS_NODE = (BUTTON, "< Prev")
 _NEXT = (BUTTON, "Next >")
 _BUY = (BUTTON, "Buy Now")
 _SUB_BUTTONS = tuple((BUTTON, name.capitalize()) for name in SUB_PAGES)
@@ -147,7 +147,7 @@ def page_of(
         return _item_page(product, head, show_attrs)
     if state.page == "done":
         return Page(_done_nodes(product, state), ())
-    nodes = [*head, _PREVIOUS, *_sub_page_nodes(product, state.page)]
+    nodes = [*head, PREVIOUS_NODE, *_sub_page_nodes(product, state.page)]
     return Page(nodes, (BACK_TO_SEARCH, PREVIOUS))
 
 
@@ -161,7 +161,7 @@ def _results_page(
     nodes.append((TEXT, f"Page {page_no} (Total results: {len(numbers)})"))
     clickables = [BACK_TO_SEARCH]
     if page_no > 1:
-        nodes.append(_PREVIOUS)
+        nodes.append(PREVIOUS_NODE)
         clickables.append(PREVIOUS)
     nodes.append(_NEXT)
     clickables.append(NEXT_PAGE)
@@ -175,7 +175,7 @@ def _results_page(
 def _item_page(product: Product, nodes: list[Node], show_attrs: bool) -> Page:
     product_nodes = _product_nodes(product)
     num_buttons = len(SUB_PAGES) if show_attrs else len(SUB_PAGES) - 1
-    nodes.append(_PREVIOUS)
+    nodes.append(PREVIOUS_NODE)
     nodes += product_nodes.item_nodes
     nodes += _SUB_BUTTONS[:num_buttons]
     nodes.append(_BUY)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from roll_vec.envs.webshop.catalogue import Catalogue
 from roll_vec.envs.webshop.goals import Goal
-from roll_vec.envs.webshop.pages import BUTTON, Page
+from roll_vec.envs.webshop.pages import BUTTON, PREVIOUS_NODE, Page
 from roll_vec.envs.webshop.products import Product
 from roll_vec.envs.webshop.state import PAGE_SIZE, State
 from roll_vec.render.ansi import paint
@@ -53,7 +53,7 @@ def lay_out(catalogue: Catalogue, state: State, page: Page) -> str:
         elif state.page == "done":
             return "\n".join([*lines, *_order_lines(state, product)])
         else:
-            lines += _sub_page_lines(state, product)
+            lines += _sub_page_lines(state, product, page)
     lines += ["", *_action_lines(state, page)]
     return "\n".join(lines)
 
@@ -92,22 +92,15 @@ def _item_lines(state: State, product: Product) -> Iterator[str]:
         )
 
 
-def _sub_page_lines(state: State, product: Product) -> Iterator[str]:
+def _sub_page_lines(state: State, product: Product, page: Page) -> Iterator[str]:
     yield from _wrap(product.title, _HEADING)
     yield ""
     yield f"{state.page.capitalize()}:"
-    if state.page == "description":
-        lines = _wrap(product.description)
-    elif state.page == "features":
-        lines = [line for bullet in product.bullets for line in _list_entry(bullet)]
-    elif state.page == "attributes":
-        lines = [
-            line for attribute in product.attributes for line in _list_entry(attribute)
-        ]
-        for text in (product.category, product.query, product.product_category):
-            lines += _wrap(text)
-    else:
-        lines = []
+    lines = []
+    for _, text in page.nodes[page.nodes.index(PREVIOUS_NODE) + 1 :]:
+        # Entries of a list begin with a space.
+        is_entry = text.startswith(" ") and state.page != "description"
+        lines += _list_entry(text[1:]) if is_entry else _wrap(text)
     yield from lines or [paint("nothing", _FAINT)]
 
 
