@@ -31,8 +31,6 @@ from roll_vec.vector.info_forms import AnyInfos, list_infos
 from roll_vec.vector.packed_values import take_rows
 from roll_vec.vector.state import VectorState
 
-__all__ = ["ShardsEngine"]
-
 
 class ShardsEngine(CompositeEngine):
     """Base of the engines over shards; see `roll_vec.vector.engine.Engine`.

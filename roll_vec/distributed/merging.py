@@ -31,8 +31,6 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from roll_vec.vector.engine import UnrollResult
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["merge_observations", "merge_unrolls"]
-
 
 def merge_observations(
     space: spaces.Space[Any], shards: Sequence[Any], out: Any = None, axis: int = 0

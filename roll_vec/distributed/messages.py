@@ -14,16 +14,6 @@ from roll_vec.vector.composite import PartCall
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.info_forms import AnyInfos
 
-__all__ = [
-    "Description",
-    "Message",
-    "Reply",
-    "ResetResult",
-    "Restore",
-    "Turn",
-    "TurnResult",
-]
-
 
 class Restore(NamedTuple):
     """The way to bring a new batch to the state of a lost one."""

@@ -18,8 +18,6 @@ from roll_vec.vector.engine import Engine, EngineState, UnrollResult
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout, observation_at
 
-__all__ = ["StackedShardsEngine"]
-
 
 class StackedShardsEngine(ShardsEngine):
     """Stacked environments in shards.

@@ -37,8 +37,6 @@ from roll_vec.vector.family_states import (
 from roll_vec.vector.info_forms import AnyInfos
 from roll_vec.vector.packed_values import take_rows
 
-__all__ = ["Family", "MixedEngine"]
-
 # Attributes of environments that the whole batch knows.
 _STREAMS = ("np_random", "np_random_seed")
 

@@ -22,8 +22,6 @@ from roll_vec.seeding import check_seed, draw_entropy, fold_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.vector.levels import BatchLevels
 
-__all__ = ["ActionStream", "BatchActionSampling", "choose_actions"]
-
 # The environments of a batch may have the same seed: this word keeps their levels and
 # these actions apart.
 _SEED_WORD = 0x616374

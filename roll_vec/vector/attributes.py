@@ -12,8 +12,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.vector.batch import Batch
 from roll_vec.vector.calls import one_at_a_time
 
-__all__ = ["BatchAttributes"]
-
 
 class BatchAttributes(Batch):
     """Base of `roll_vec.vector.env.RollVectorEnv`: attributes of environments."""

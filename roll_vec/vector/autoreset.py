@@ -37,16 +37,6 @@ from roll_vec.vector.infos import Infos, cut_final_infos
 from roll_vec.vector.masks import list_rows
 from roll_vec.vector.packed_values import check_numbers
 
-__all__ = [
-    "NEXT_STEP",
-    "SAME_STEP",
-    "Autoreset",
-    "describe_ended",
-    "final_obs",
-    "parse_autoreset_mode",
-    "parse_reset_mask",
-]
-
 # Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
 

@@ -21,8 +21,6 @@ from roll_vec.vector.engine import Engine
 from roll_vec.vector.exchange import Exchange
 from roll_vec.vector.stream_seeds import StreamSeeds
 
-__all__ = ["Batch"]
-
 # The window of human mode shows so many environments, the first ones.
 _BOARDS_IN_WINDOW = 16
 

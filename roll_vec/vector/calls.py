@@ -12,8 +12,6 @@ from typing import Any, TypeVar, cast
 
 from roll_vec.errors import BatchInUseError
 
-__all__ = ["ALL_NEED_RESET", "check_caller", "interruptible", "one_at_a_time"]
-
 ALL_NEED_RESET = (
     "every environment must be reset: the call before was interrupted, or a fault "
     "was raised"

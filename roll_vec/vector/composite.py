@@ -20,8 +20,6 @@ from roll_vec.errors import EnvironmentFaultError
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.info_forms import AnyInfos, join_infos
 
-__all__ = ["CompositeEngine", "Ids", "Lost", "PartCall"]
-
 Ids = NDArray[np.int64]
 
 

@@ -22,14 +22,6 @@ from roll_vec.vector.info_forms import AnyInfos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.steps import CalledSteps, Steps
 
-__all__ = [
-    "NO_IDS",
-    "Engine",
-    "EngineState",
-    "StepResult",
-    "UnrollResult",
-]
-
 NO_IDS = np.zeros(0, np.int64)
 """No environments."""
 

@@ -44,8 +44,6 @@ from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 
-__all__ = ["BatchOptions", "RollVectorEnv"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:

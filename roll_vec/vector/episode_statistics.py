@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.infos import Infos
 
-__all__ = ["EpisodeStatistics"]
-
 _ALL = slice(None)
 
 

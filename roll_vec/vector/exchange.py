@@ -24,8 +24,6 @@ from roll_vec.vector.infos import Infos, stack_infos
 from roll_vec.vector.rollout import batch_observations
 from roll_vec.vector.steps import EnvResult, Next, Results
 
-__all__ = ["Exchange", "StepBatch"]
-
 StepBatch: TypeAlias = tuple[
     Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
 ]

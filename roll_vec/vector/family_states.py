@@ -16,15 +16,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidStateError
 from roll_vec.vector.engine import EngineState
 
-__all__ = [
-    "FAMILIES",
-    "add_family_rows",
-    "check_families",
-    "join_families",
-    "own_arrays",
-    "take_family",
-]
-
 FAMILIES = "families"
 
 

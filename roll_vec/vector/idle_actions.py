@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["drop_idle_integers"]
-
 
 def drop_idle_integers(actions: Any, mask: NDArray[np.bool_]) -> Any:
     """Return integer actions with 0 in place of those outside the mask.

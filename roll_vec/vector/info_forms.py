@@ -17,15 +17,6 @@ from numpy.typing import NDArray
 from roll_vec.vector.info_lists import split_infos
 from roll_vec.vector.infos import InfoList, Infos, add_infos, blank_array, stack_infos
 
-__all__ = [
-    "AnyInfos",
-    "add_to_infos",
-    "finish_infos",
-    "join_infos",
-    "list_infos",
-    "stamp_infos",
-]
-
 AnyInfos: TypeAlias = Infos | InfoList
 
 

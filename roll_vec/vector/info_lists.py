@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.infos import InfoList, Infos
 
-__all__ = ["split_infos"]
-
 # Of these dtypes Python's own values become the same array again.
 _PYTHON = (np.bool_, np.int64, np.float64, object)
 

@@ -22,19 +22,6 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.masks import list_rows
 
-__all__ = [
-    "EXACT",
-    "InfoList",
-    "Infos",
-    "add_infos",
-    "blank_array",
-    "cut_final_infos",
-    "find_unstackable",
-    "masked_infos",
-    "stack_infos",
-    "stack_values",
-]
-
 Infos: TypeAlias = dict[str, Any]
 InfoList: TypeAlias = list[dict[str, Any]]
 

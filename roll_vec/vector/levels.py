@@ -12,8 +12,6 @@ from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.masks import check_mask
 
-__all__ = ["OBJECTIVES", "BatchLevels"]
-
 OBJECTIVES = ("moves", "pushes")
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["check_mask", "list_rows", "parse_mask"]
-
 # Masks of so many environments are searched in compiled code: a call of it takes as
 # long as numpy takes for a thousand.
 _MANY = 1 << 11

@@ -23,27 +23,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidStateError
 from roll_vec.storage.plain_data import decode, encode
 
-__all__ = [
-    "COPY",
-    "LOST",
-    "PICKLED",
-    "PICKLED_ENV",
-    "PLAIN",
-    "array_names",
-    "check_all_packed",
-    "check_numbers",
-    "check_packed",
-    "concatenate_rows",
-    "from_bytes",
-    "has_pickles",
-    "pack",
-    "read_value",
-    "replace_value",
-    "take_rows",
-    "to_bytes",
-    "unpack",
-]
-
 PLAIN, PICKLED, PICKLED_ENV, COPY, LOST = range(5)
 
 

@@ -14,16 +14,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.vector.infos import EXACT, Infos, blank_array
 
-__all__ = [
-    "Rollout",
-    "batch_observations",
-    "check_out",
-    "observation_at",
-    "replace_observations",
-    "stack_batches",
-    "stack_infos_in_time",
-]
-
 
 class Rollout(NamedTuple):
     """The results of T steps of N environments, stacked in time.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
 
-__all__ = ["check_indices", "join_tables", "sort_tables"]
-
 Tables = dict[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -22,8 +22,6 @@ from roll_vec.vector.state import (
 )
 from roll_vec.vector.stream_seeds import StreamSeeds
 
-__all__ = ["BatchSnapshots"]
-
 
 class BatchSnapshots(BatchActionSampling):
     """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""

@@ -36,14 +36,6 @@ from roll_vec.vector.packed_values import (
 from roll_vec.vector.shared_tables import check_indices, join_tables, sort_tables
 from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
-__all__ = [
-    "STATE_VERSION",
-    "VectorState",
-    "check_rows",
-    "digest_configuration",
-    "fit_value",
-]
-
 STATE_VERSION = 1
 """The format version of snapshots, in memory and in files."""
 

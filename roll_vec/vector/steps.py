@@ -19,16 +19,6 @@ from roll_vec.errors import EnvironmentFaultError, RollVecError
 from roll_vec.vector.info_forms import list_infos
 from roll_vec.vector.infos import InfoList
 
-__all__ = [
-    "CalledSteps",
-    "EnvResult",
-    "Next",
-    "ResetCall",
-    "Results",
-    "Steps",
-    "batch_actions",
-]
-
 
 class Next(Enum):
     """The begin of the next episode of an environment, as by `Engine.advance`."""

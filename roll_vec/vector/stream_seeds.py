@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
 
-__all__ = ["StreamSeeds", "decode_seed", "encode_seeds"]
-
-
 # What `encode_seeds` writes.
 _DIGITS = re.compile(rb"|0|[1-9a-f][0-9a-f]*")
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNKNOWN", "episode_success", "episode_successes"]
-
 UNKNOWN = -1
 """The environment does not say whether the episode was a success."""
 

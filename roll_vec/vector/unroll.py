@@ -38,8 +38,6 @@ from roll_vec.vector.rollout import (
     stack_infos_in_time,
 )
 
-__all__ = ["Unroller"]
-
 _STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
 
