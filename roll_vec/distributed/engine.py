@@ -25,10 +25,10 @@ from roll_vec.distributed.messages import Description, ResetResult, Turn
 from roll_vec.distributed.shards import Shards
 from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
+from roll_vec.vector.columns import take_rows
 from roll_vec.vector.composite import CompositeEngine, Ids, Lost, PartCall
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
-from roll_vec.vector.info_forms import AnyInfos, list_infos
-from roll_vec.vector.packed_values import take_rows
+from roll_vec.vector.infos import AnyInfos, list_infos
 from roll_vec.vector.state import VectorState
 
 

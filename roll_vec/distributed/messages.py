@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.composite import PartCall
 from roll_vec.vector.engine import EngineState
-from roll_vec.vector.info_forms import AnyInfos
+from roll_vec.vector.infos import AnyInfos
 
 
 class Restore(NamedTuple):

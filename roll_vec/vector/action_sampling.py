@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import check_seed, draw_entropy, fold_seed
 from roll_vec.spaces import UnicodeText
-from roll_vec.vector.levels import BatchLevels
+from roll_vec.vector.attributes import BatchAttributes
 
 # The environments of a batch may have the same seed: this word keeps their levels and
 # these actions apart.
 _SEED_WORD = 0x616374
 
 
-class BatchActionSampling(BatchLevels):
+class BatchActionSampling(BatchAttributes):
     """Base of `roll_vec.vector.env.RollVectorEnv`: `sample_actions`."""
 
     _action_stream: ActionStream | None = None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.info_forms import AnyInfos, join_infos
+from roll_vec.vector.infos import AnyInfos, join_infos
 
 Ids = NDArray[np.int64]
 

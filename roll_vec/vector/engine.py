@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import FrozenAttributeError
-from roll_vec.vector.info_forms import AnyInfos
+from roll_vec.vector.infos import AnyInfos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.steps import CalledSteps, Steps
 

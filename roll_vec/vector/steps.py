@@ -16,8 +16,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import EnvironmentFaultError, RollVecError
-from roll_vec.vector.info_forms import list_infos
-from roll_vec.vector.infos import InfoList
+from roll_vec.vector.infos import InfoList, list_infos
 
 
 class Next(Enum):

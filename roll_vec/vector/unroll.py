@@ -27,7 +27,7 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
-from roll_vec.vector.calls import interruptible
+from roll_vec.vector.batch import interruptible
 from roll_vec.vector.engine import UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (

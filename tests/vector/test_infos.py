@@ -17,9 +17,16 @@ from hypothesis import strategies as st
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
-from roll_vec.vector.info_forms import finish_infos, join_infos, list_infos
-from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
+from roll_vec.vector.infos import (
+    add_infos,
+    cut_final_infos,
+    finish_infos,
+    join_infos,
+    list_infos,
+    masked_infos,
+    split_infos,
+    stack_infos,
+)
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
