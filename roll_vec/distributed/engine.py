@@ -2,9 +2,10 @@
 
 Shard k has the environments ``starts[k]`` to ``starts[k + 1] - 1``.  `Autoreset` and
 `RollVectorEnv` work with this engine as with a local one: a batch over shards returns
-what a local batch returns.  A step is one message to each shard and one reply.  The
-reply has what `Autoreset` will ask for next, such as the first observations of episodes
-that begin.
+what a local batch returns.  Errors of a shard name environments by its own numbers, so
+that actions are checked here, and `translate` numbers faults anew.  A step is one
+message to each shard and one reply.  The reply has what `Autoreset` will ask for next,
+such as the first observations of episodes that begin.
 
 Environments of a shard that is lost, or that had to be renewed, are *stalled* after
 their reset, as those of a pool whose resets fail: the infos of the reset have

@@ -37,6 +37,7 @@ Files, in reading order:
 - ``masks.py``: the argument ``mask`` of these and other methods
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
+- ``space_batches.py``: batches of any space: joined, stacked, taken apart
 
 The engines are those of `roll_vec.arrays`, `roll_vec.pool`, `roll_vec.mixed` and
 `roll_vec.distributed`.

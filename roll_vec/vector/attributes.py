@@ -13,7 +13,6 @@ from roll_vec.options import check_choice
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_mask
 
-
 OBJECTIVES = ("moves", "pushes")
 
 

@@ -1,4 +1,4 @@
-"""Masks of environments: as arguments, as lists of rows, and actions outside of them."""
+"""Masks of environments: arguments, lists of rows, and actions outside of them."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from roll_vec.distributed.merging import merge_observations
 from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
+from roll_vec.vector.space_batches import join_batches
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import assert_equal_in_order
 
@@ -175,12 +175,12 @@ def test_observations_of_all_spaces(name):
     ]
     expected = concatenate(space, items, create_empty_array(space, NUM_ENVS))
     freeze(parts)
-    merged = merge_observations(space, parts)
+    merged = join_batches(space, parts)
     assert_equal_in_order(merged, expected)
     assert all(array.flags.writeable for array in arrays_in(merged))
     # Without a copy the arrays of the call before are filled.
     out = create_empty_array(space, NUM_ENVS)
-    again = merge_observations(space, parts, out)
+    again = join_batches(space, parts, out)
     assert_equal_in_order(again, expected)
     for one, other in zip(arrays_in(again), arrays_in(out), strict=True):
         assert one is other
@@ -197,11 +197,11 @@ def _concatenate_bags(space, items, out):
 
 def test_a_batch_of_a_users_own_space():
     space = Bag()
-    assert merge_observations(space, [[1], [2, 3]]) == [1, 2, 3]
+    assert join_batches(space, [[1], [2, 3]]) == [1, 2, 3]
     texts = (("a", "b"), ("c", "d"))
-    assert merge_observations(SPACES["sequence"], [((1,),), ((2,), (3,))]) == (
+    assert join_batches(SPACES["sequence"], [((1,),), ((2,), (3,))]) == (
         *((1,),),
         *((2,), (3,)),
     )
-    stacked = merge_observations(SPACES["text"], [texts, (("e",), ("f",))], axis=1)
+    stacked = join_batches(SPACES["text"], [texts, (("e",), ("f",))], axis=1)
     assert stacked == (("a", "b", "e"), ("c", "d", "f"))

@@ -30,9 +30,9 @@ from roll_vec.vector.infos import (
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
-    stack_batches,
     stack_infos_in_time,
 )
+from roll_vec.vector.space_batches import stack_batches
 from tests.contract.cases import assert_same
 from tests.pool.cases import with_arrays
 
