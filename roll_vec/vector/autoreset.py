@@ -1,8 +1,8 @@
 """The autoreset modes: the environments that a step resets, and the infos of it.
 
 `Autoreset` steps an engine in one of Gymnasium's three modes; `EpisodeStatistics`
-counts its episodes, for ``infos["episode"]``.  The functions check the mode and the mask of a partial reset, and put the last observations of episodes back
-into a batch.
+counts its episodes, for ``infos["episode"]``.  The functions check the mode and the
+mask of a partial reset, and put the last observations of episodes back into a batch.
 """
 
 from __future__ import annotations
