@@ -161,7 +161,7 @@ class Goals(Records[Goal]):
         return list(positions)
 
 
-class GoalSelection(Sequence[int]):
+class GoalSelection:
     """Numbers of the goals that an environment plays.
 
     Parameters
@@ -173,16 +173,11 @@ class GoalSelection(Sequence[int]):
     def __init__(
         self, numbers: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         self._cumulative = np.concatenate([np.zeros(1), np.cumsum(weights)])
 
     def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self._numbers[index].tolist()
-        return int(self._numbers[index])
+        return len(self.numbers)
 
     def draw_position(self, rng: random.Random) -> int:
         """Return a position in the selection, drawn by weight.
@@ -211,12 +206,11 @@ class GoalSelection(Sequence[int]):
             If the session is none of these.
         """
         if session is None:
-            return int(self[random.Random(level).randint(0, len(self) - 1)])
+            return int(self.numbers[random.Random(level).randint(0, len(self) - 1)])
         if isinstance(session, str):
             digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).digest()
-            return int(
-                self[self.draw_position(random.Random(int.from_bytes(digest, "big")))]
-            )
+            rng = random.Random(int.from_bytes(digest, "big"))
+            return int(self.numbers[self.draw_position(rng)])
         try:
             position = -1 if isinstance(session, bool) else operator.index(session)
         except TypeError:
@@ -226,7 +220,7 @@ class GoalSelection(Sequence[int]):
             raise InvalidOptionError.expected(
                 "session", f"{integer}, or a str or None", session
             )
-        return int(self[position])
+        return int(self.numbers[position])
 
 
 def build_goals(
