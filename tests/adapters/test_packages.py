@@ -26,7 +26,7 @@ from gymnasium.vector import SyncVectorEnv
 from roll_vec.adapters import gem, reasoning_gym
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.adapters.roll import GemSokobanEnv, GemWebShopEnv, register_gem_envs
-from roll_vec.adapters.roll.registration import GEM_IDS
+from roll_vec.adapters.roll.gem_env import GEM_IDS
 from roll_vec.adapters.trl import environment_factory
 from roll_vec.adapters.verl_agent import build_webshop_envs
 from roll_vec.errors import (

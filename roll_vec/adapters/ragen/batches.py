@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.adapters.lake_pictures import resize_lake
 from roll_vec.adapters.roll.countdown import signed_rows
+from roll_vec.adapters.roll.grids import resize_lake
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidActionError
 from roll_vec.factories import make_vec
