@@ -22,7 +22,6 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import plot, table
-from benchmarks.baselines import chart
 from benchmarks.baselines import tables as baselines
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
@@ -106,4 +105,4 @@ def fill(text: str) -> str:
 if __name__ == "__main__":
     rewrite(PAGES, fill)
     plot.draw(_read("suite"), ROOT / "docs" / "performance.png")
-    chart.draw(ROOT / "docs" / "baselines.png")
+    baselines.draw(ROOT / "docs" / "baselines.png")
