@@ -92,7 +92,10 @@ def test_a_baseline_is_measured_again(id, name, policy):
 def test_a_run_of_baselines_keeps_other_rows(tmp_path):
     out = tmp_path / "out.json"
     # A row of a split that has changed is left out.
-    rows = [{**row, "digest": row["digest"] * (n > 0)} for n, row in enumerate(BASELINES["rows"])]
+    rows = [
+        {**row, "digest": row["digest"] * (n > 0)}
+        for n, row in enumerate(BASELINES["rows"])
+    ]
     out.write_text(json.dumps({"rows": rows}))
     only = ["--only", "roll_vec/Countdown-v0", "--only", "rule"]
     baselines.main([*only, "--out", str(out)])
