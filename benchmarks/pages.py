@@ -7,6 +7,7 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
 
     figures FILE [CASE ...]    the table of the rows, or of those cases
     aims FILE                  the same with the values to reach
+    medians FILE               titles and medians alone
     summary FILE               the rows of `SUMMARY`
     figure FILE TITLE          the median of a row alone, to two digits
     machine FILE               machine, versions, date, command, what is skipped
@@ -50,6 +51,13 @@ def _figures(words: str, aims: bool = False) -> str:
     return table.markdown(rows if aims else [{**x, "target": None} for x in rows])
 
 
+def _medians(words: str) -> str:
+    rows = [table.cells(row)[:2] for row in _read(words)["rows"]]
+    return "\n".join(
+        ["| | median |", "|---|--:|", *(f"| {x} | {y} |" for x, y in rows)]
+    )
+
+
 def _summary(words: str) -> str:
     rows = {row["title"]: row for row in _read(words)["rows"]}
     lines = ["| | times as fast | roll_vec | the other |", "|---|--:|---|---|"]
@@ -77,6 +85,7 @@ def _machine(words: str) -> str:
 KINDS: dict[str, Callable[[str], str]] = {
     "figures": _figures,
     "aims": functools.partial(_figures, aims=True),
+    "medians": _medians,
     "summary": _summary,
     "figure": _figure,
     "machine": _machine,
