@@ -91,14 +91,6 @@ def test_tiles_are_told_apart_without_colours(tiles):
         assert np.corrcoef(one, other)[0, 1] <= 0.92
 
 
-def test_tiles_show_the_same_figure_on_different_ground():
-    # The middle of the player covers the ground; the corners show it.
-    floor, target, player, on_target = SOKOBAN_TILES[[1, 2, 5, 6]]
-    np.testing.assert_array_equal(player[4:14, 6:10], on_target[4:14, 6:10])
-    np.testing.assert_array_equal(player[:2, :2], floor[:2, :2])
-    np.testing.assert_array_equal(on_target[1:3, 1:3], target[1:3, 1:3])
-
-
 def test_coloured_text():
     lookup, grid = {0: " # ", 1: " _ ", 5: " P "}, np.array([[0, 0, 1], [5, 1, 0]])
     # A run of cells is coloured once, and every colour ends with its line.

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
+from roll_vec.envs.webshop import Catalogue, Goal, Product
 from roll_vec.envs.webshop import catalogue as catalogue_module
 from roll_vec.envs.webshop.options import CatalogueOptions, WebShopOptions
 from roll_vec.envs.webshop.storage import (
@@ -26,7 +26,7 @@ from roll_vec.envs.webshop.storage import (
 )
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from tests.contract.cases import assert_same
-from tests.envs.webshop.shops import BOX, ITEMS, SHIRT, TABLE, write
+from tests.envs.webshop.shops import ITEMS, write
 
 
 @pytest.fixture
@@ -52,59 +52,6 @@ def contents(catalogue):
     queries = ("red shirt", "table", "solid oak tables", "nothing of it", "wash the")
     description = {**catalogue.describe(), "files": None}
     return records, list(map(catalogue.search, queries)), description
-
-
-def test_products_goals_and_search_are_public(small):
-    assert [product.asin for product in small.products] == [SHIRT, TABLE, BOX]
-    assert small.products[0].options["color"] == ("red", "navy blue")
-    assert small.products.number_of(TABLE) == 1
-    assert len(small.goals) == 5
-    ((asin, score),) = small.search("SHIRTS")
-    assert asin == SHIRT
-    assert score > 0
-    assert small.search("zebra") == small.search("") == []
-    assert [asin for asin, _ in small.search("oak mystery", k=1)] == [TABLE]
-    assert small.search_results("oak") == (1,)
-
-
-@pytest.mark.parametrize(
-    ("goal", "purchase", "message"),
-    [
-        (5, (SHIRT, {}), "goal: expected a number below 5, got 5"),
-        (-1, (SHIRT, {}), "goal: expected a number below 5, got -1"),
-        (0, ("B1", {}), "purchase: there is no product 'B1'"),
-        (0, ([], {}), "purchase: there is no product"),
-        (0, (SHIRT, {"color": "blue"}), "has no 'color' 'blue'; it has"),
-        (0, (SHIRT, {"scent": "red"}), "has no 'scent' 'red'"),
-    ],
-)
-def test_a_purchase_that_cannot_be_is_an_error(small, goal, purchase, message):
-    own = small.goals[0]
-    terms = small.reward(0, Purchase(own.asin, own.goal_options))
-    assert terms == small.reward(own, (own.asin, own.goal_options))
-    assert terms.reward == 1.0
-    with pytest.raises(InvalidOptionError, match=message):
-        small.reward(goal, purchase)
-
-
-def test_the_description_of_a_catalogue(small, tmp_path):
-    assert small.describe() == {
-        "products": 3,
-        "skipped_items": 0,
-        "categories": {"garden": 2, "fashion": 1},
-        "with_options": 2,
-        "price": (25.5, 100.0, small.products[1].price),
-        "goals": 5,
-        "human_goals": False,
-        "splits": {"all": 5, "test": 5, "eval": 0, "train": 0},
-        "title_nouns": "file",
-        "search_backend": "lucene",
-        "catalog_seed": 0,
-        "files": {
-            name: str(tmp_path / f"{name}.json")
-            for name in ("products", "attributes", "human_instructions")
-        },
-    }
 
 
 def test_equal_keywords_share_one_catalogue(tmp_path):
@@ -229,23 +176,6 @@ def test_a_catalogue_that_cannot_be_replaced_stays(
 
 
 # ------------------------------------------------------------------------- keywords
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("human_goals", True, ".*give human_goals=False"),
-        ("catalog_seed", 7, ".*give catalog_seed=0"),
-        ("search_backend", "tantivy", ".*give search_backend='lucene'"),
-        ("attributes", "x.json", ".* stored catalogue"),
-        ("human_instructions", "x.json", ".* stored catalogue"),
-        ("title_nouns", "x.json", ".* stored catalogue"),
-        ("num_products", 3, "3 .* stored"),
-    ],
-)
-def test_options_of_a_stored_catalogue_cannot_change(shop_folder, name, value, message):
-    with pytest.raises(InvalidOptionError, match=f"^{name}: {message}"):
-        Catalogue.load(products=shop_folder, **{name: value})
 
 
 def test_keywords_of_catalogues_are_those_of_environments_too(tmp_path):

@@ -7,9 +7,7 @@ import sys
 
 import pytest
 
-from roll_vec.envs.webshop import Catalogue, WebShop
-from tests.contract import cases
-from tests.contract.cases import assert_same
+from roll_vec.envs.webshop import WebShop
 from tests.envs.webshop.shops import ITEMS, original, write
 
 TABLE = "b000000002"
@@ -69,30 +67,6 @@ def test_no_observation_is_longer_than_the_space_allows(tmp_path, mode, values):
 
 
 # ------------------------------------------------------------------ threads and size
-
-
-def results(**more):
-    """Return the results of random actions in a batch, some of which end episodes."""
-    more |= {"autoreset_mode": "SameStep", "max_episode_steps": 60}
-    env = cases.make_batch("roll_vec/WebShop-v0", **more)
-    try:
-        return [env.reset(seed=0), *cases.play(env, cases.draw_actions(env, 200))]
-    finally:
-        env.close()
-
-
-def test_threads_give_the_same_trajectories():
-    expected = results()
-    assert sum(rewards.sum() for _, rewards, *_ in expected[1:]) > 0
-    assert_same(results(workers=3), expected)
-
-
-@pytest.mark.slow
-def test_processes_that_map_a_stored_catalogue_give_the_same_trajectories(tmp_path):
-    Catalogue.load(num_products=3, human_goals=True).save(tmp_path / "shop")
-    more = {"products": str(tmp_path / "shop"), "num_products": None}
-    processes = {"workers": 2, "executor": "process", "context": "spawn"}
-    assert_same(results(**more, memory_map=True, **processes), results())
 
 
 def size_of(value):

@@ -1,7 +1,6 @@
 """Pages and states: what a page shows, what buttons do, states saved and refused."""
 
 import itertools
-import json
 import random
 import re
 from pathlib import Path
@@ -14,15 +13,10 @@ from roll_vec.envs.webshop.state import (
     SUB_PAGES,
     State,
     choose_option,
-    open_product,
     parse_action,
     press_button,
-    read_state,
-    show_results,
-    write_state,
 )
 from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
-from roll_vec.errors import InvalidOptionError
 from tests.envs.webshop.shops import SmallShop, make_goal, make_product
 from tests.golden import assert_golden
 
@@ -176,16 +170,6 @@ def test_buttons_follow_the_rules():
     assert press_button(RESULTS._replace(page_no=8), "next >").page_no == 9
 
 
-def test_searches_and_products_that_are_opened():
-    for page in PAGES[:-1]:
-        state = show_results(state_on(page), "hats")
-        assert state == RESULTS._replace(keywords="hats", page_no=1)
-    results = RESULTS._replace(opened_asins=frozenset(("B2",)))
-    assert open_product(results, "A1", track_opened=True) == ITEM._replace(options={})
-    untracked = open_product(results, "A1", track_opened=False)
-    assert untracked.opened_asins == results.opened_asins
-
-
 def test_options():
     options = {"size": ("small", "large"), "color": ("red", "one"), "fit": ("one",)}
     shirt = one_product(options=options)
@@ -203,34 +187,6 @@ def test_options():
         state = choose_option(state, value, shirt)
         assert list(state.options.items()) == list(chosen.items())
     assert start.options == {}
-
-
-PRODUCTS = shop_of(one_product(options={"size": ("small", "large")})).products
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        State(0),
-        State(3, "results", "x", 7, opened_asins=frozenset(("A1", "B2"))),
-        State(1, "item", "x", 1, "A1", {"size": "large"}),
-        State(1, "reviews", "x", 1, "A1"),
-        State(1, "done", "x", 1, "A1", {"size": "large"}, reward=0.25),
-    ],
-)
-def test_states_survive_json(state):
-    record = json.loads(json.dumps(write_state(state)))
-    assert read_state(record, PRODUCTS, 4) == state
-
-
-def test_records_of_another_form_are_no_state():
-    record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
-    for other in (None, [], {}, {**record, "more": 1}):
-        with pytest.raises(InvalidOptionError, match=r"^state: expected goal, page, k"):
-            read_state(other, PRODUCTS, 4)
-    for change in ({"page": "index"}, {"page": "results", "asin": None}):
-        with pytest.raises(InvalidOptionError, match=r"^state: expected neither asin"):
-            read_state({**record, **change}, PRODUCTS, 4)
 
 
 # -------------------------------------------------------------------------- actions

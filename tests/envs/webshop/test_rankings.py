@@ -139,14 +139,6 @@ def test_a_second_build_a_stored_index_and_threads_find_the_same(
         assert len(kernel.signatures) == 1
 
 
-def test_backends_by_name():
-    assert BACKENDS == ("lucene", "tantivy")
-    for name in BACKENDS:
-        assert backend_class(name).name == name
-    with pytest.raises(InvalidOptionError, match="'lucene', 'tantivy', got 'solr'"):
-        backend_class("solr")
-
-
 # --------------------------------------------------------------------------- Lucene
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from roll_vec.envs.webshop import Catalogue, Purchase, reward
 from roll_vec.envs.webshop.pages import page_of
 from roll_vec.envs.webshop.reward import compute_reward, find_color, fuzzy_match
-from roll_vec.envs.webshop.solver import best_options, is_clickable
+from roll_vec.envs.webshop.solver import best_options
 from roll_vec.envs.webshop.state import (
     PAGE_SIZE,
     State,
@@ -161,12 +161,6 @@ def test_a_purchase_is_the_best_of_all_products(rng):
         assert "\n" not in (solution.obstacle or "")
         if rewards[shop.products.number_of(goal.asin)] == max(rewards):
             assert best_product is goal_product
-
-
-@pytest.mark.parametrize("value", VALUES)
-def test_values_that_the_page_cannot_choose_are_known(value):
-    product = make_product(options={"any": (value,)})
-    assert is_clickable(value) == bool(clickable_values(product)["any"])
 
 
 def test_many_values_do_not_take_long():
