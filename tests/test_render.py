@@ -71,7 +71,7 @@ def test_picture_files(tmp_path, monkeypatch):
         with pytest.raises(InvalidOptionError, match=r"\.jpg, \.png, got"):
             save_picture(tmp_path / name, picture)
         assert not (tmp_path / name).exists()
-    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
         save_picture(tmp_path / "picture.png", picture)
 
