@@ -25,7 +25,7 @@ exits with 1. Versions that differ from those of the file are printed as well.
 
 _EPILOG = """\
 Steps are counted from 1; step 0 is the first reset. Of a value of which the
-file has a digest alone, the digest is shown. See docs/replay.md.
+file has a digest alone, the digest is shown. See docs/watching.md.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --out run.npz

@@ -56,7 +56,7 @@ next_step mode spends a step on do not count. Any registered id will do.
 
 _EPILOG = """\
 --out may be given twice: FILE.npz is the run, which roll-vec replay plays again
-(docs/replay.md); the others are pictures of the boards at the end.
+(docs/watching.md); the others are pictures of the boards at the end.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz

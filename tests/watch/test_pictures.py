@@ -251,7 +251,7 @@ def test_speeds_that_no_video_has_are_refused(lakes):
 
 
 def test_the_picture_of_the_readme_is_small():
-    # docs/videos.md has the command that writes it.
+    # docs/watching.md has the command that writes it.
     with image.open(ROOT / "docs" / "sokoban.gif") as gif:
         assert gif.n_frames == 31
     assert (ROOT / "docs" / "sokoban.gif").stat().st_size < 300_000
