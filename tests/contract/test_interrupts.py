@@ -52,7 +52,7 @@ def is_traced(frame):
 
 
 def run_traced(call, env, number=0):
-    """Call, and return the places in the package's bytecode that were reached, in order.
+    """Call; return the places in the package's bytecode that were reached, in order.
 
     At the place ``number``, from 1 on, Ctrl-C strikes.
     """
