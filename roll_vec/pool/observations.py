@@ -72,6 +72,10 @@ class Observations:
     latest : list of num_envs
         The objects that the environments returned: an environment may later write into
         an array that it has returned.
+    is_stale : bool
+        Whether ``latest`` was written into: the batch must be built again.
+    copied_ids : set of int
+        Environments with a copy in ``latest`` that the batch does not have yet.
     """
 
     def __init__(self, space: spaces.Space[Any], num_envs: int) -> None:
@@ -81,32 +85,26 @@ class Observations:
         self._batch: Any = create_empty_array(space, num_envs)
         self._probe: Any = create_empty_array(space, 1)
         self.latest = [_slice_batch(space, self._batch, i) for i in range(num_envs)]
-        self._is_stale = False
-        # Environments with a copy in `latest` that the batch does not have yet.
-        self._copied_ids: set[int] = set()
+        self.is_stale = False
+        self.copied_ids: set[int] = set()
 
     def set_latest(self, env_id: int, observation: Any) -> None:
         """Take the observation of one environment, without a copy."""
         self.latest[env_id] = observation
-        self._is_stale = True
-        self._copied_ids.discard(env_id)
-
-    def mark_stale(self) -> None:
-        """Note that ``latest`` was written into: the batch must be built again."""
-        self._is_stale = True
-        self._copied_ids.clear()
+        self.is_stale = True
+        self.copied_ids.discard(env_id)
 
     def copy_latest(self, env_id: int) -> Any:
         """Replace the latest observation of an environment by a copy, and return it."""
-        if env_id not in self._copied_ids:
+        if env_id not in self.copied_ids:
             self.latest[env_id] = copy_data(self.latest[env_id])
-            self._copied_ids.add(env_id)
+            self.copied_ids.add(env_id)
         return self.latest[env_id]
 
     def go_back(self, env_id: int) -> None:
         """Give an environment the observation that it had before the current call."""
         observation = self.latest[env_id]
-        if env_id not in self._copied_ids:
+        if env_id not in self.copied_ids:
             observation = copy_data(_slice_batch(self.space, self._batch, env_id))
         self.set_latest(env_id, observation)
 
@@ -131,7 +129,7 @@ class Observations:
             The environments whose observations do not fit; the batch stays as it was
             if there are any.
         """
-        if not self._is_stale:
+        if not self.is_stale:
             return ()
         # Gymnasium batches texts without a check.
         if self.is_text and (misfits := self.find_misfits(self.latest)):
@@ -149,8 +147,8 @@ class Observations:
             if not misfits:
                 raise
             return misfits
-        self._is_stale = False
-        self._copied_ids.clear()
+        self.is_stale = False
+        self.copied_ids.clear()
         return ()
 
     def find_misfits(self, observations: Sequence[Any]) -> list[int]:
@@ -161,7 +159,7 @@ class Observations:
 
     def batch_copies(self) -> None:
         """Build the batch if there are copies, before ``latest`` is written into."""
-        if self._copied_ids:
+        if self.copied_ids:
             self.build_batch()
 
     def batch(self) -> Any:
