@@ -10,6 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from roll_vec.vector.rollout import observation_at
+
 _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
 
@@ -44,20 +46,6 @@ def same_data(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _slice_batch(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:
-    """Return the observation of one environment in a batch; arrays are views."""
-    if isinstance(space, spaces.Dict):
-        return {
-            key: _slice_batch(part, batch[key], env_id) for key, part in space.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            _slice_batch(part, batch[i], env_id) for i, part in enumerate(space)
-        )
-    # Gymnasium's empty batch of a custom space is None.
-    return None if batch is None else batch[env_id]
-
-
 class Observations:
     """The latest observation of each environment, and all of them as a batch.
 
@@ -79,12 +67,12 @@ class Observations:
     """
 
     def __init__(self, space: spaces.Space[Any], num_envs: int) -> None:
-        self.space = space
+        self.space, self._num_envs = space, num_envs
         self.is_text = isinstance(space, spaces.Text)
         self._is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
         self._batch: Any = create_empty_array(space, num_envs)
         self._probe: Any = create_empty_array(space, 1)
-        self.latest = [_slice_batch(space, self._batch, i) for i in range(num_envs)]
+        self.latest = self._parts()
         self.is_stale = False
         self.copied_ids: set[int] = set()
 
@@ -105,7 +93,7 @@ class Observations:
         """Give an environment the observation that it had before the current call."""
         observation = self.latest[env_id]
         if env_id not in self.copied_ids:
-            observation = copy_data(_slice_batch(self.space, self._batch, env_id))
+            observation = copy_data(self._parts()[env_id])
         self.set_latest(env_id, observation)
 
     def fits(self, observation: Any) -> bool:
@@ -169,13 +157,12 @@ class Observations:
 
     def batch_parts(self) -> list[Any]:
         """Return the latest observation of each environment; arrays are views."""
-        batch = self.batch()
-        return [_slice_batch(self.space, batch, i) for i in range(len(self.latest))]
+        self.build_batch()
+        return self._parts()
 
-
-def batch_observations(space: spaces.Space[Any], observations: Sequence[Any]) -> Any:
-    """Return a new batch of observations of a space."""
-    empty: Any = create_empty_array(space, len(observations))
-    if not observations:
-        return empty
-    return concatenate(space, observations, empty)
+    def _parts(self) -> list[Any]:
+        # Gymnasium's empty batch of a custom space is None.
+        if self._batch is None:
+            return [None] * self._num_envs
+        env_ids = range(self._num_envs)
+        return [observation_at(self.space, self._batch, i) for i in env_ids]
