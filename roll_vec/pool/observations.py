@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-from roll_vec.vector.rollout import observation_at
+from roll_vec.vector.space_batches import map_leaves
 
 _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
@@ -67,12 +67,12 @@ class Observations:
     """
 
     def __init__(self, space: spaces.Space[Any], num_envs: int) -> None:
-        self.space, self._num_envs = space, num_envs
+        self.space = space
         self.is_text = isinstance(space, spaces.Text)
         self._is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
         self._batch: Any = create_empty_array(space, num_envs)
         self._probe: Any = create_empty_array(space, 1)
-        self.latest = self._parts()
+        self.latest = list(map(self._part, range(num_envs)))
         self.is_stale = False
         self.copied_ids: set[int] = set()
 
@@ -93,7 +93,7 @@ class Observations:
         """Give an environment the observation that it had before the current call."""
         observation = self.latest[env_id]
         if env_id not in self.copied_ids:
-            observation = copy_data(self._parts()[env_id])
+            observation = copy_data(self._part(env_id))
         self.set_latest(env_id, observation)
 
     def fits(self, observation: Any) -> bool:
@@ -158,11 +158,13 @@ class Observations:
     def batch_parts(self) -> list[Any]:
         """Return the latest observation of each environment; arrays are views."""
         self.build_batch()
-        return self._parts()
+        return list(map(self._part, range(len(self.latest))))
 
-    def _parts(self) -> list[Any]:
-        # Gymnasium's empty batch of a custom space is None.
-        if self._batch is None:
-            return [None] * self._num_envs
-        env_ids = range(self._num_envs)
-        return [observation_at(self.space, self._batch, i) for i in env_ids]
+    def _part(self, env_id: int) -> Any:
+        """Return the observation of one environment in the batch; arrays are views."""
+
+        def take(_: Any, part: Any) -> Any:
+            # Gymnasium's empty batch of a custom space is None.
+            return None if part is None else part[env_id]
+
+        return map_leaves(take, self.space, self._batch)
