@@ -305,7 +305,7 @@ BUGS = [
     Bug(
         "the price limit is no part of the reward",
         "roll_vec.envs.webshop.reward",
-        "compute_reward",
+        "combine_terms",
         negate("product.price <= goal.price_upper"),
         _WEBSHOP,
     ),

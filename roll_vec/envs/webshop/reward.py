@@ -110,40 +110,27 @@ def compute_reward(
         If rapidfuzz is not installed.
     """
     values = [find_color(value) for value in options.values()]
-    num_options = 0
-    for target in option_texts(goal):
-        for value in values:
-            if fuzzy_match(value, target):
-                num_options += 1
-                break
-    return combine_terms(
-        goal,
-        compute_type_terms(goal, goal_nouns, product),
-        count_attributes(goal, product),
-        num_options,
-        product.price <= goal.price_upper,
+    num_options = sum(
+        any(fuzzy_match(value, target) for value in values)
+        for target in option_texts(goal)
     )
+    type_terms = compute_type_terms(goal, goal_nouns, product)
+    return combine_terms(goal, product, type_terms, num_options)
 
 
 def combine_terms(
-    goal: Goal,
-    type_terms: TypeTerms,
-    num_attributes: int,
-    num_options: int,
-    r_price: bool,
+    goal: Goal, product: Product, type_terms: TypeTerms, num_options: int
 ) -> RewardTerms:
-    """Return the terms of a purchase from the numbers of matches with the goal."""
+    """Return the terms of a purchase, of which so many options match the goal's."""
+    num_attributes = count_attributes(goal, product)
+    r_price = product.price <= goal.price_upper
     attributes, options = len(goal.attributes), len(goal.goal_options)
     total = attributes + options + 1
-    r_type, query_match, category_match, title_score = type_terms
     return RewardTerms(
-        reward=(num_attributes + num_options + r_price) / total * r_type,
-        r_type=r_type,
+        (num_attributes + num_options + r_price) / total * type_terms.r_type,
+        **type_terms._asdict(),
         r_att=num_attributes / attributes,
         w_att=attributes / total,
-        query_match=query_match,
-        category_match=category_match,
-        title_score=title_score,
         r_option=num_options / options if options else None,
         w_option=options / total if options else None,
         r_price=r_price,

@@ -14,7 +14,6 @@ from roll_vec.envs.webshop.reward import (
     RewardTerms,
     combine_terms,
     compute_type_terms,
-    count_attributes,
     find_color,
     fuzzy_match,
     has_attribute,
@@ -217,20 +216,13 @@ def best_options(
     """
     type_terms = compute_type_terms(goal, goal_nouns, product)
     options, count = _cover_options(goal, product) if type_terms.r_type else ({}, 0)
-    attributes = count_attributes(goal, product)
-    r_price = product.price <= goal.price_upper
-    return options, combine_terms(goal, type_terms, attributes, count, r_price)
+    return options, combine_terms(goal, product, type_terms, count)
 
 
 def _reward_bound(goal: Goal, goal_nouns: Sequence[str], product: Product) -> float:
     """Return the reward of a product if all of the goal's options could be chosen."""
-    return combine_terms(
-        goal,
-        compute_type_terms(goal, goal_nouns, product),
-        count_attributes(goal, product),
-        len(goal.goal_options),
-        product.price <= goal.price_upper,
-    ).reward
+    type_terms = compute_type_terms(goal, goal_nouns, product)
+    return combine_terms(goal, product, type_terms, len(goal.goal_options)).reward
 
 
 def _cover_options(goal: Goal, product: Product) -> tuple[dict[str, str], int]:
