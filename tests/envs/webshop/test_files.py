@@ -373,14 +373,6 @@ def test_a_whole_check_reads_every_byte(shop_folder):
     assert len(Catalogue.load(products=shop_folder).products) == 3
 
 
-def test_the_manifest_of_another_shop_is_refused(shop_folder, tmp_path):
-    Catalogue.load(num_products=3).save(tmp_path / "other")
-    other = (tmp_path / "other" / "catalogue.json").read_bytes()
-    (shop_folder / "catalogue.json").write_bytes(other)
-    with pytest.raises(InvalidOptionError, match=f"{shop_folder}/asins.npy cannot"):
-        Catalogue.load(products=shop_folder)
-
-
 def test_opening_does_not_read_records_and_postings(shop_folder, monkeypatch):
     read, read_blocks = [], manifest.read_blocks
     monkeypatch.setattr(
