@@ -175,12 +175,14 @@ class _Generator:
 
         It is drawn again while a word occurs twice, as in "Bath Sponge for Bath".
         """
-        kind, pick = self.kind, self.pick
+        lists, pick = self.kind.lists, self.pick
         has_sizes = "Size" in options or "Style" in options
         while True:
-            form, look, material = map(pick, (kind.forms, kind.looks, kind.materials))
-            extra, use = pick(kind.extras), pick(kind.uses)
-            tail = "" if has_sizes else pick(kind.tails)
+            form, look, material, extra, use = (
+                pick(lists[name])
+                for name in ("forms", "looks", "materials", "extras", "uses")
+            )
+            tail = "" if has_sizes else pick(lists["tails"])
             attributes = self.draw_attributes(material)
             labels = [
                 one.title if one.place == "before" else f"{one.place} {one.title}"
@@ -212,29 +214,29 @@ class _Generator:
 
     def draw_texts(self, brand: str, title: _Title) -> tuple[str, list[str]]:
         """Return description and bullets; together they name every attribute."""
-        kind, pick = self.kind, self.pick
+        lists, pick = self.kind.lists, self.pick
         form = _in_sentence(title.form)
         words = {
             "brand": brand,
             "form": form,
             "a_form": f"{'an' if form[0] in 'aeioAEIO' else 'a'} {form}",
             "material": _in_sentence(title.material),
-            "short_name": kind.short_name,
+            "short_name": self.kind.short_name,
         }
         num_stories = 3 + int(self.draw() * 2)
-        details = self.sample(kind.details, len(kind.details))
+        details = self.sample(lists["details"], len(lists["details"]))
         story = [pick(one.stories) for one in title.attributes[:num_stories]]
         for _ in range(1 + int(self.draw() * 2)):
             story.insert(int(self.draw() * 3), details.pop())
         if self.draw() < 0.8:
-            story.append(pick(kind.closings))
+            story.append(pick(lists["closings"]))
         heading = pick(_HEADINGS)
         bullets = [
             f"{heading(one)}{pick(one.bullets)} {pick(one.stories)}"
             for one in title.attributes[num_stories:]
         ]
         bullets += details[: 2 + int(self.draw() * 2)]
-        sentences = [pick(kind.openers), *story]
+        sentences = [pick(lists["openers"]), *story]
         description = " ".join(_fill(sentence, words) for sentence in sentences)
         bullets = self.sample(bullets, len(bullets))
         return description, [_fill(bullet, words) for bullet in bullets]

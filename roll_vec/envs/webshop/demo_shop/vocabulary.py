@@ -62,17 +62,10 @@ class ProductType(NamedTuple):
     noun_phrase: str
     short_name: str
     price: tuple[float, float]
-    forms: tuple[str, ...]
-    looks: tuple[str, ...]
-    materials: tuple[str, ...]
-    extras: tuple[str, ...]
-    uses: tuple[str, ...]
-    tails: tuple[str, ...]
     attributes: tuple[tuple[Attribute, ...], ...]
     options: tuple[tuple[str, tuple[str, ...]], ...]
-    openers: tuple[str, ...]
-    details: tuple[str, ...]
-    closings: tuple[str, ...]
+    lists: dict[str, tuple[str, ...]]
+    """Pieces of titles, and sentences."""
 
 
 class Vocabulary(NamedTuple):
@@ -176,8 +169,10 @@ def _parse_product_type(
             for names in _split_list(section["attributes"])
         ),
         options=tuple((name, _split_list(values)) for name, values in groups),
-        **{name: _split_list(section[name]) for name in _TITLE_LISTS},
-        **{name: _lines(section[name]) for name in _SENTENCE_LISTS},
+        lists={
+            **{name: _split_list(section[name]) for name in _TITLE_LISTS},
+            **{name: _lines(section[name]) for name in _SENTENCE_LISTS},
+        },
     )
 
 
