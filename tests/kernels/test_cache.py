@@ -91,9 +91,9 @@ def test_a_second_process_loads_what_the_first_one_compiled(root, sources, monke
             step = process.load(module, "step")
             assert (step(4), hits(step)) == (result, expected_hits)
     assert {path.parent for path in files(root)} == {first.folder.path}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (root, first.folder.path)} == {
-        0o700
-    }
+    assert {
+        stat.S_IMODE(path.stat().st_mode) for path in (root, first.folder.path)
+    } == {0o700}
     # A damaged file is written anew.
     for path in files(root):
         content = path.read_bytes()
