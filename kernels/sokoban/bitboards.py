@@ -52,7 +52,8 @@ def read_board(grids, i, height, width, words):
     for row in range(1, height - 1):
         cell = row * width
         not_first |= bit
-        for column in range(width - 2):
+        last = bit
+        for _ in range(width - 2):
             cell += 1
             code = grids[i, cell]
             if code != WALL:
@@ -63,9 +64,10 @@ def read_board(grids, i, height, width, words):
                 boxes |= bit
             if code >= PLAYER:
                 player = bit
-            if column < width - 3:
-                not_last |= bit
+            not_last |= bit
+            last = bit
             bit <<= _1
+        not_last ^= last
     inner = as_shift(width - 2)
     return Board(inner, ~not_first, not_last, floor, targets, boxes, player, none)
 
