@@ -264,8 +264,8 @@ BUGS = [
     ),
     Bug(
         "an environment whose reset fails is tried once more",
-        "roll_vec.pool.operations",
-        "EnvOperations._end_reset",
+        "roll_vec.pool.members",
+        "Members._end_reset",
         change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
@@ -355,7 +355,7 @@ BUGS = [
     ),
     Bug(
         "environments of a shard without a key seem to have it",
-        "roll_vec.vector.info_forms",
+        "roll_vec.vector.infos",
         "_join_layouts",
         change("blank_array((n, *shape), dtype)", "np.ones((n, *shape), np.bool_)"),
         "tests/distributed/test_equality.py",
