@@ -104,7 +104,8 @@ class CacheFolder:
         versions = sys.version, np.__version__, numba.__version__, __package__
         content = repr((names, digests, versions)).encode()
         self._name = f"kernels-{_VERSION}-{hashlib.sha256(content).hexdigest()[:16]}"
-        self._has_failed, self._locks = False, None
+        # Without files, as in a zip file, nothing tells versions apart.
+        self._has_failed, self._locks = not files, None
         self.path = None
 
     def read(self, name):
