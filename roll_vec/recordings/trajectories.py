@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from roll_vec.recordings.flat_results import FlatResults
 from roll_vec.seeding import episode_seed, expand_seeds
 from roll_vec.storage.plain_data import decode
 from roll_vec.trajectories import Trajectory
+from roll_vec.trajectories.trajectory import OpenEpisode
 
 __all__ = ["read_events", "read_trajectories"]
 
@@ -51,15 +52,6 @@ def read_events(run: Run) -> Iterator[BatchEvent]:
                 yield stream.add_step(next(actions), **results)
 
 
-class _Episode(NamedTuple):
-    """The columns of a trajectory."""
-
-    observations: list[Any]
-    actions: list[Any]
-    rewards: list[float]
-    infos: list[dict[str, Any]]
-
-
 def read_trajectories(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes of a run that ended, in the order of environment and start.
 
@@ -80,34 +72,27 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
     has_levels = hasattr(load_class(spec), "level_seed")
     successes = run.successes()
     ended: list[list[Trajectory]] = [[] for _ in seeds]
-    episodes: dict[int, _Episode] = {}
+    episodes: dict[int, OpenEpisode] = {}
     with refuse_damage(run.path):
         for event in read_events(run):
             for env_id, terminated, truncated in _extend(episodes, event):
-                observations, actions, rewards, infos = episodes.pop(env_id)
+                episode = episodes.pop(env_id)
                 number, seed = len(ended[env_id]), seeds[env_id]
                 if number and seed is not None:
                     seed = episode_seed(seed, number) if has_levels else None
-                fault = infos[-1].get("error")
-                success = successes[env_id][number]
-                trajectory = Trajectory(
-                    id=spec.id,
-                    seed=seed,
-                    observations=observations,
-                    actions=actions,
-                    rewards=np.array(rewards, np.float64),
-                    terminated=terminated,
-                    truncated=truncated,
-                    success=success if fault is None else False,
-                    infos=infos,
-                    fault=fault,
+                success, fault = (
+                    successes[env_id][number],
+                    episode.infos[-1].get("error"),
+                )
+                trajectory = episode.end(
+                    spec.id, seed, terminated, truncated, success, fault
                 )
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)
             first = event.first_infos(env_ids)
             for env_id, info in zip(env_ids.tolist(), first, strict=True):
                 observation = _row(event.observations, env_id)
-                episodes[env_id] = _Episode([observation], [], [], [info])
+                episodes[env_id] = OpenEpisode(observation, info)
     for env_id, each in enumerate(ended):
         faults = sum(one.fault is not None for one in each)
         if run.fault_counts is not None and run.fault_counts[env_id] != faults:
@@ -116,7 +101,7 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
 
 
 def _extend(
-    episodes: dict[int, _Episode], event: BatchEvent
+    episodes: dict[int, OpenEpisode], event: BatchEvent
 ) -> Iterator[tuple[int, bool, bool]]:
     """Add a step to the episodes, and yield the environments whose episode it ends.
 
@@ -130,10 +115,8 @@ def _extend(
             observation = event.final_observation(env_id)
         else:
             observation = _row(event.observations, env_id)
-        episode.observations.append(observation)
-        episode.actions.append(_row(event.actions, env_id))
-        episode.rewards.append(float(event.rewards[env_id]))
-        episode.infos.append(info)
+        reward = float(event.rewards[env_id])
+        episode.add(_row(event.actions, env_id), observation, reward, info)
         if event.ends[env_id]:
             ends = event.terminations[env_id], event.truncations[env_id]
             ended.append((env_id, bool(ends[0]), bool(ends[1])))
