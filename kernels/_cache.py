@@ -73,7 +73,7 @@ def cache_root():
     RuntimeError
         The user has no home folder.
     """
-    parent = config.CACHE_DIR or {
+    parent = getattr(config, "CACHE_DIR", "") or {
         "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local",
         "darwin": "~/Library/Caches",
     }.get(sys.platform, os.environ.get("XDG_CACHE_HOME") or "~/.cache")
@@ -155,7 +155,7 @@ class CacheFolder:
                     try:
                         if not (folder / name).exists():
                             lock = fcntl.LOCK_EX | fcntl.LOCK_NB
-                            fcntl.lockf(self._locks, lock, 1, byte)
+                            fcntl.lockf(self._locks, lock, 1, byte)  # type: ignore[arg-type]
                         break
                     except BlockingIOError:
                         time.sleep(_PAUSE)

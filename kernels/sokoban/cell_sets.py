@@ -16,8 +16,7 @@ from llvmlite import ir
 from numba.core import config, types
 from numba.core.extending import intrinsic, models, register_model
 from numba.core.imputils import lower_builtin
-from numba.core.typing import signature
-from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 MAX_CELLS = 1024
 _WORD = 64
