@@ -7,16 +7,6 @@ import sys
 
 from roll_vec.errors import MissingExtraError, RollVecError
 
-__all__ = [
-    "FAILURE",
-    "INTERRUPTED",
-    "USER_ERROR",
-    "UsageError",
-    "argument_error",
-    "require",
-    "say_error",
-]
-
 # Exit codes.
 FAILURE = 1
 USER_ERROR = 2

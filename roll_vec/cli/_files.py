@@ -15,8 +15,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.render.mosaic import picture_format
 from roll_vec.storage.files import find_kind, find_target, replace_file
 
-__all__ = ["check_suffix", "check_target", "ending_signals", "new_file", "write_errors"]
-
 
 def check_target(argument: str, path: Path | None) -> None:
     """Raise UsageError if a file certainly cannot be written."""

@@ -13,8 +13,6 @@ from gymnasium.spaces import Text
 
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["BoardGame", "Game", "Score", "action_names", "has_directions"]
-
 # Keys of infos that the screen shows already or that `Score.details` puts into words.
 _HIDDEN_KEYS = frozenset(
     (

@@ -16,17 +16,6 @@ from roll_vec.cli._errors import argument_error
 from roll_vec.recordings.environments import full_id
 from roll_vec.storage.files import check_regular
 
-__all__ = [
-    "GAMES",
-    "LEVEL_SUFFIXES",
-    "LevelGame",
-    "Measures",
-    "SearchBudget",
-    "SokobanLevels",
-    "game_of_file",
-    "game_of_id",
-]
-
 Measures = dict[str, NDArray[Any]]
 
 

@@ -24,18 +24,6 @@ from roll_vec.cli._level_games import (
 from roll_vec.progress import report
 from roll_vec.recordings.environments import SetupError, full_id, make_vector
 
-__all__ = [
-    "MAX_LEVELS",
-    "MAX_PLAYERS",
-    "LevelSource",
-    "Measurement",
-    "draw_levels",
-    "measure",
-    "open_source",
-    "stats_tables",
-    "write_csv",
-]
-
 # Numbers of one command; a set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000
 # An id names any number of levels: so many of them if the user does not say.

@@ -21,17 +21,6 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.options import close_match
 
-__all__ = [
-    "CHAT_OPTIONS",
-    "POLICY_HELP",
-    "Parser",
-    "integer_from",
-    "literal",
-    "number_from",
-    "number_ranges",
-    "refuse_arguments",
-]
-
 # Keywords that a command sets itself, and advice on how to set them.
 _SET_BY_COMMAND = {
     "num_envs": "use --num-envs",

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import one_line
 from roll_vec.render.mosaic import mosaic
 
-__all__ = ["MAX_BOARDS", "NoPictureError", "draw_boards"]
-
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
 MAX_BOARDS = 1024

@@ -19,8 +19,6 @@ from roll_vec.cli._oracles import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
-__all__ = ["COMMANDS", "KEYS", "KeyPlayer", "LinePlayer", "is_typed"]
-
 KEYS = """\
 keys:
   arrows, w a s d   move

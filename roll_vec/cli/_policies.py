@@ -28,19 +28,6 @@ from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
 
-__all__ = [
-    "ENDPOINT_FORM",
-    "FORMS",
-    "POLICIES",
-    "Policy",
-    "PolicyFactory",
-    "is_endpoint",
-    "make_endpoint",
-    "make_policy",
-    "make_turn_policy",
-    "refuse_chat",
-]
-
 _CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 Policy: TypeAlias = Callable[[Any], Any]

@@ -11,8 +11,6 @@ from roll_vec.cli._errors import require
 from roll_vec.cli._policies import POLICIES
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["SHELLS", "add_parser"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 _EPILOG = """\

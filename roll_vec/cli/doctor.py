@@ -14,8 +14,6 @@ from roll_vec.cli._errors import FAILURE
 from roll_vec.cli._tables import is_screen, text_width, wants_colour
 from roll_vec.diagnosis import BROKEN, OK, Finding, diagnose
 
-__all__ = ["add_parser"]
-
 _EPILOG = """\
 The exit code is 0 unless something is broken, so that no environment can run.
 

@@ -59,8 +59,6 @@ from roll_vec.evaluation.shop_splits import WEBSHOP, shop_keywords
 from roll_vec.recordings.environments import find_spec, full_id, is_pooled
 from roll_vec.recordings.setup import current_versions
 
-__all__ = ["add_parser"]
-
 _MAX_ENVS = 256
 _NO_VALUE = "-"
 _DIGEST_CHARS = 12

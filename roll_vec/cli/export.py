@@ -53,8 +53,6 @@ from roll_vec.recordings.environments import (
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import Trajectory
 
-__all__ = ["add_parser"]
-
 # Rows, unless --num-rows says otherwise.
 _NUM_ROWS = 1000
 # Keywords of games on grids, for formats of texts.

@@ -12,8 +12,6 @@ from roll_vec.cli._tables import format_rows
 from roll_vec.recordings.environments import full_id, import_module, make_or_refuse
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["add_parser"]
-
 _EPILOG = """\
 examples:
   roll-vec info roll_vec/Sokoban-v0

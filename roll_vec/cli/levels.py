@@ -34,8 +34,6 @@ from roll_vec.cli._tables import progress
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 
-__all__ = ["add_parser"]
-
 # Boards of a sheet if the user does not say how many.
 _SHEET = 16
 # Columns of a screen that no table fills.

@@ -21,8 +21,6 @@ from roll_vec.recordings.environments import (
     render_modes,
 )
 
-__all__ = ["add_parser"]
-
 _DESCRIPTION = """\
 Play an environment in the terminal. If the actions are Up, Down, Left and
 Right, keys move. If they are text, or have other names, you type one answer a

@@ -13,8 +13,6 @@ from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
 from roll_vec.recordings.setup import current_versions
 
-__all__ = ["add_parser", "make_batch", "open_run"]
-
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --out again, reset it with the same
 seeds, take the same actions, and compare the results of every reset and step,

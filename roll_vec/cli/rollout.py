@@ -33,8 +33,6 @@ from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.successes import UNKNOWN
 
-__all__ = ["add_parser"]
-
 _RUN_SUFFIX = ".npz"
 _PICTURE = Path("rollout.png")
 # Notes of an oracle that are shown.

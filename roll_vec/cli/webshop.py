@@ -17,8 +17,6 @@ from roll_vec.progress import Listener
 if TYPE_CHECKING:
     from roll_vec.envs.webshop import Catalogue
 
-__all__ = ["add_parser"]
-
 # --check solves at most so many goals, in even steps, and names the first obstacles.
 _MAX_SOLVED_GOALS = 10_000
 _MAX_OBSTACLES = 5

@@ -21,8 +21,6 @@ from roll_vec.recordings.environments import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
 from roll_vec.vector.successes import episode_successes
 
-__all__ = ["EpisodeStatistics", "Episodes", "Recorder", "RolloutSummary", "roll_out"]
-
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
 

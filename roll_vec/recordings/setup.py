@@ -32,8 +32,6 @@ from roll_vec.storage.data_files import (
 from roll_vec.storage.plain_data import decode, encode
 from roll_vec.version import __version__
 
-__all__ = ["RunSetup", "current_versions", "plan_run"]
-
 # Keywords of array environments that can be paths; those of pools are in `DATA_FILES`.
 _DATA_FILES = {"levels": ""}
 # Keywords that change how a pool works, and no result.

@@ -1,16 +1,16 @@
-"""The data of a recording: ticks, frames, and the first difference of a replay."""
+"""The data of a recording: ticks and frames."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FirstDifference", "Frame", "Recording", "Tick"]
+from roll_vec.recordings import Difference
 
 
 @dataclass(frozen=True)
@@ -31,50 +31,34 @@ class Frame:
     """True: an episode begins here; there is no action and no reward."""
     episode: int
     """Number of the environment's episode, from 0."""
-    length: int
+    length: int = 0
     """Steps of the episode so far."""
-    action: Any
+    action: Any = None
     """As the environment took it: an int, a text or an array; None at a reset."""
-    action_name: str
+    action_name: str = ""
     """The action for people: its name where it has one; empty at a reset."""
-    reward: float
-    total_reward: float
+    reward: float = 0.0
+    total_reward: float = 0.0
     """Sum of the rewards of the episode so far, in the order of the steps."""
-    terminated: bool
-    truncated: bool
-    success: bool | None
+    terminated: bool = False
+    truncated: bool = False
+    success: bool | None = None
     """None: the environment does not say."""
-    fault: str | None
+    fault: str | None = None
     """The error of an environment object that failed."""
-    infos: Mapping[str, Any]
+    infos: Mapping[str, Any] = field(default_factory=dict)
     """The environment's own infos, without those below."""
-    board: NDArray[np.uint8] | None
+    board: NDArray[np.uint8] | None = None
     """(H, W) cell codes."""
-    text: str | None
+    text: str | None = None
     """The observation, where it is a text; else the text that ``render`` returns."""
-    picture: NDArray[np.uint8] | None
+    picture: NDArray[np.uint8] | None = None
     """(H, W, 3) pixels that ``render`` returns."""
 
     @property
     def has_ended(self) -> bool:
         """Whether this step ended the episode."""
         return self.terminated or self.truncated
-
-
-@dataclass(frozen=True)
-class FirstDifference:
-    """The place where a replay differs from its file for the first time."""
-
-    step: int
-    """Of the batch."""
-    env_id: int | None
-    """None: it cannot be said."""
-    field: str
-    """Such as ``rewards`` or ``infos['success']``."""
-    recorded: str
-    """The value in the file, for people."""
-    present: str
-    """The value of the replay."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,8 @@ class Recording:
     """By cell code, the word for it."""
     glyphs: tuple[str, ...] = ()
     """By cell code, its characters in text."""
-    difference: FirstDifference | None = None
+    difference: Difference | None = None
+    """Of a replay: its first one to the file."""
     is_replay: bool = False
     """Whether the steps are those of a file, played again and compared."""
 

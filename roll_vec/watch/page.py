@@ -19,8 +19,6 @@ from typing import BinaryIO
 from roll_vec.watch.frames import Recording
 from roll_vec.watch.packing import pack, to_base64
 
-__all__ = ["SCRIPTS", "make_page", "write_page"]
-
 SCRIPTS = (
     "data.js",
     "texts.js",

@@ -203,8 +203,8 @@ ERRORS = [
     (f"{VIDEO} --fps 51", "--fps: expected 0.01 to 50 for a"),
     (f"{VIDEO} --fps 0", "--fps: expected a number above 0"),
     ("watch roll_vec/FrozenLake --out v.mp4 --fps 241", "--fps: expected 0.01 to 240"),
-    (f"{PAGE} --fps 5", "--fps: it is for a video (.gif, .mp4)"),
-    (f"{PAGE} --scale 5", "--scale: it is for a video"),
+    (f"{PAGE} --fps 5", "--fps: not allowed for 'page.html', which is no video (.gif"),
+    (f"{PAGE} --scale 5", "--scale: not allowed for"),
     (f"{VIDEO} --scale 0", "--scale: expected"),
     (f"{VIDEO} --scale 90 --steps 1 --quiet", "recording: expected so few and small b"),
     # Saved runs.
