@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from roll_vec.errors import MissingExtraError, RollVecError
+from roll_vec.errors import MissingExtraError, RollVecError, one_line
 
 # Exit codes.
 FAILURE = 1
@@ -50,3 +50,12 @@ def require(
 def say_error(message: str) -> None:
     """Write one line on stderr, after the program's name."""
     sys.stderr.write(f"roll-vec: {message}\n")
+
+
+def say_all_faults(count: int, first: str) -> int:
+    """Say that faults ended all episodes, and return the exit code."""
+    say_error(
+        f"error: all {count:,} episodes ended by faults, the first by this: "
+        f"{one_line(first)}"
+    )
+    return FAILURE

@@ -33,7 +33,7 @@ def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
         "ids and files\nafter roll-vec when you press Tab.",
         epilog=_EPILOG,
     )
-    parser.take("SHELL", choices=SHELLS, help="bash, zsh, fish")
+    parser.option("SHELL", "bash, zsh, fish", choices=SHELLS)
     parser.set_defaults(run=lambda arguments: _run(program, arguments.shell))
 
 

@@ -96,35 +96,29 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG % {"formats": names},
     )
-    parser.take(
+    parser.option(
         "ID|FILE",
-        dest="source",
-        help="registered id, or the .npz file of a run; without --out the complete "
+        "registered id, or the .npz file of a run; without --out the complete "
         "export that --verify checks",
+        dest="source",
     )
-    parser.take(
-        "--format", choices=tuple(FORMATS), default="messages", help="see below"
+    parser.option("--format", "see below", choices=tuple(FORMATS), default="messages")
+    parser.option("--out", "what is written", "PATH")
+    parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")
+    parser.option("--policy", f"{POLICY_HELP} (default: oracle)", default=None)
+    parser.flag(
+        "--only-success", "leave out the other episodes, and say how many there were"
     )
-    parser.take("--out", metavar="PATH", help="what is written")
-    parser.take("--num-rows", help=f"rows (default: {_NUM_ROWS:,}; of a run, all)")
-    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: oracle)")
-    parser.take(
-        "--only-success",
-        action="store_true",
-        help="leave out the other episodes, and say how many there were",
-    )
-    parser.take(
+    parser.option(
         "--max-episodes",
-        metavar="N",
-        type=integer_from(1),
-        help="give up after N episodes (default: 100 for each row)",
+        "give up after N episodes (default: 100 for each row)",
+        "N",
+        integer_from(1),
     )
     parser.take("--seed", "-o")
-    parser.take("--num-envs", help=f"stepped at once, for speed (default: {NUM_ENVS})")
-    parser.take(
-        "--verify", action="store_true", help="play each row again, and compare"
-    )
-    parser.take("--overwrite", action="store_true", help="replace a complete export")
+    parser.option("--num-envs", f"stepped at once, for speed (default: {NUM_ENVS})")
+    parser.flag("--verify", "play each row again, and compare")
+    parser.flag("--overwrite", "replace a complete export")
     parser.take("--quiet")
     # The same command goes on, so that a failure need not cost an episode.
     parser.take_chat(on_error="raise")

@@ -40,15 +40,15 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("FILE.npz", dest="file", type=Path, help="a saved run")
-    parser.take(
+    parser.option("FILE.npz", "a saved run", dest="file", type=Path)
+    parser.option(
         "-o",
-        help="another path of a data file, or for a pool other workers=N, "
+        "another path of a data file, or for a pool other workers=N, "
         "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
         "may be repeated",
     )
     parser.take("--threads")
-    parser.take("--quiet", help="no progress bar, no output: the exit code says all")
+    parser.option("--quiet", "no progress bar, no output: the exit code says all")
     parser.set_defaults(run=_run)
 
 

@@ -106,41 +106,41 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("RUN.npz|ID", dest="target", help="a saved run, or a registered id")
+    parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
     place = parser.add_mutually_exclusive_group(required=True)
-    parser.take("--out", to=place, help=f"the file to write: {', '.join(_FORMATS)}")
-    parser.take("--text", to=place, help="write all steps as plain text, here")
-    parser.take(
+    parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
+    parser.option("--text", "write all steps as plain text, here", to=place)
+    parser.option(
         "--num-envs",
+        f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
         type=integer_from(1, _MAX_ENVS),
-        help=f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
     )
-    parser.take(
+    parser.option(
         "--envs",
-        type=number_ranges(_MAX_ENVS),
-        metavar="I-J,K",
-        help="of a run, the environments to show by their numbers: 0-15,40",
+        "of a run, the environments to show by their numbers: 0-15,40",
+        "I-J,K",
+        number_ranges(_MAX_ENVS),
     )
-    parser.take(
-        "--steps", help=f"steps to play (default: all of a run, {_STEPS} of an ID)"
+    parser.option(
+        "--steps", f"steps to play (default: all of a run, {_STEPS} of an ID)"
     )
-    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: random)")
+    parser.option("--policy", f"{POLICY_HELP} (default: random)", default=None)
     parser.take("--seed", "--autoreset")
-    parser.take("-o", help="as for roll-vec rollout; of a run, as for roll-vec replay")
-    parser.take(
+    parser.option("-o", "as for roll-vec rollout; of a run, as for roll-vec replay")
+    parser.option(
         "--fps",
-        type=number_from(0, is_open=True),
-        metavar="N",
-        help=f"of a video: steps a second (default: {DEFAULT_FPS})",
+        f"of a video: steps a second (default: {DEFAULT_FPS})",
+        "N",
+        number_from(0, is_open=True),
     )
-    parser.take(
+    parser.option(
         "--scale",
-        type=integer_from(1),
-        metavar="N",
-        help="of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
+        "of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
         "number of boards)",
+        "N",
+        integer_from(1),
     )
-    parser.take("--open", action="store_true", help="open the file when it is written")
+    parser.flag("--open", "open the file when it is written")
     parser.take("--quiet")
     parser.set_defaults(run=_run)
 

@@ -63,49 +63,37 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("FILES", nargs="*", help="WebShop's files, or a folder that was stored")
+    parser.option("FILES", "WebShop's files, or a folder that was stored", nargs="*")
     for name, content in (
         ("attributes", "attributes and instructions"),
         ("human-instructions", "instructions by people"),
         ("title-nouns", "nouns of titles by asin"),
     ):
-        parser.take(
-            f"--{name}", metavar="FILE", help=f"file of {content}, whatever its name"
-        )
-    parser.take("--out", type=str, metavar="DIR", help="where the catalogue is stored")
-    parser.take(
-        "--force",
-        action="store_true",
-        help="replace the catalogue that is in the folder of --out",
-    )
-    parser.take(
-        "--check",
-        action="store_true",
-        help="report what is in it, and which goals cannot earn 1.0",
-    )
-    parser.take(
+        parser.option(f"--{name}", f"file of {content}, whatever its name", "FILE")
+    parser.option("--out", "where the catalogue is stored", "DIR", str)
+    parser.flag("--force", "replace the catalogue that is in the folder of --out")
+    parser.flag("--check", "report what is in it, and which goals cannot earn 1.0")
+    parser.option(
         "--num-products",
-        type=integer_from(1),
-        metavar="N",
-        help="read N items of the file, or make N products (default: all, or 1000)",
+        "read N items of the file, or make N products (default: all, or 1000)",
+        "N",
+        integer_from(1),
     )
-    parser.take(
-        "--human-goals",
-        action="store_true",
-        help="the goals are people's instructions, not choices of options",
+    parser.flag(
+        "--human-goals", "the goals are people's instructions, not choices of options"
     )
-    parser.take(
+    parser.option(
         "--catalog-seed",
-        type=integer_from(0),
+        "seed of drawn prices and limits",
+        "N",
+        integer_from(0),
         default=0,
-        metavar="N",
-        help="seed of drawn prices and limits",
     )
-    parser.take(
+    parser.option(
         "--search-backend",
+        "lucene, or tantivy for a million products, which ranks otherwise",
+        "NAME",
         default="lucene",
-        metavar="NAME",
-        help="lucene, or tantivy for a million products, which ranks otherwise",
     )
     parser.set_defaults(run=_run)
 
