@@ -27,7 +27,7 @@ from roll_vec.seeding import draw_entropy, episode_seeds, generator_words
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.turn import BatchStep
 from roll_vec.vector.engine import EngineState
-from roll_vec.vector.rollout import observation_at
+from roll_vec.vector.space_batches import item_at
 
 _NOTHING = nullcontext()
 
@@ -359,7 +359,7 @@ class ArrayEngine(StackedEngine):
             # Python's own numbers, as a single environment returns them.
             return batch.tolist()  # type: ignore[no-any-return]
         space, rows = self.single_observation_space, range(len(env_ids))
-        return [observation_at(space, batch, row) for row in rows]
+        return [item_at(space, batch, row) for row in rows]
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""

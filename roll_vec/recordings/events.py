@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.infos import split_infos
 
 # Keys that hold the last observation and infos of an episode in SAME_STEP mode.
 _FINAL_KEYS = {"final_obs", "final_info", "_final_obs", "_final_info"}
@@ -162,26 +161,3 @@ class EventStream:
             ends=ends,
             starts=starts,
         )
-
-
-def row_of(batch: Any, env_id: int, space: Space[Any] | None = None) -> Any:
-    """Return the part of one environment of a batch; arrays are views.
-
-    Parameters
-    ----------
-    batch : any
-        Observations or actions.
-    env_id : int
-    space : Space, optional
-        That of one environment; without it a tuple has an entry for each environment.
-    """
-    if isinstance(batch, dict):
-        parts = space if isinstance(space, Dict) else {}
-        return {
-            key: row_of(part, env_id, parts.get(key)) for key, part in batch.items()
-        }
-    if isinstance(space, Tuple) and isinstance(batch, tuple):
-        pairs = zip(batch, space.spaces, strict=True)
-        return tuple(row_of(part, env_id, each) for part, each in pairs)
-    row = batch[env_id]
-    return row.item() if isinstance(row, np.generic) else row

@@ -10,7 +10,7 @@ import numpy as np
 
 from roll_vec.errors import InvalidFileError
 from roll_vec.recordings.environments import find_spec, load_class
-from roll_vec.recordings.events import BatchEvent, EventStream, row_of
+from roll_vec.recordings.events import BatchEvent, EventStream
 from roll_vec.recordings.files import Run, refuse_damage
 from roll_vec.recordings.flat_results import FlatResults
 from roll_vec.seeding import episode_seed, expand_seeds
@@ -104,7 +104,7 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
             env_ids = np.flatnonzero(event.starts)
             first = event.first_infos(env_ids)
             for env_id, info in zip(env_ids.tolist(), first, strict=True):
-                observation = row_of(event.observations, env_id)
+                observation = _row(event.observations, env_id)
                 episodes[env_id] = _Episode([observation], [], [], [info])
     for env_id, each in enumerate(ended):
         faults = sum(one.fault is not None for one in each)
@@ -127,9 +127,9 @@ def _extend(
         if event.ends[env_id] and event.starts[env_id]:
             observation = event.final_observation(env_id)
         else:
-            observation = row_of(event.observations, env_id)
+            observation = _row(event.observations, env_id)
         episode.observations.append(observation)
-        episode.actions.append(row_of(event.actions, env_id))
+        episode.actions.append(_row(event.actions, env_id))
         episode.rewards.append(float(event.rewards[env_id]))
         episode.infos.append(info)
         if event.ends[env_id]:
@@ -155,3 +155,11 @@ def _nested(frame: FlatResults) -> dict[str, Any]:
             values[i] = texts[text]
         place[path[-1]] = values
     return results
+
+
+def _row(batch: Any, env_id: int) -> Any:
+    """Return the entry of one environment of a batch."""
+    if isinstance(batch, dict):
+        return {key: _row(part, env_id) for key, part in batch.items()}
+    row = batch[env_id]
+    return row.item() if isinstance(row, np.generic) else row

@@ -12,8 +12,8 @@ from gymnasium.vector import VectorEnv
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
 from roll_vec.recordings.environments import mode_of
-from roll_vec.recordings.events import row_of
-from roll_vec.vector.successes import episode_success
+from roll_vec.vector.infos import episode_success
+from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick
 from roll_vec.watch.views import View, Views
 
@@ -112,7 +112,9 @@ class FrameRecorder:
     ) -> None:
         """Add the frame of a step."""
         last, env_id = self.last[row], int(self._env_ids[row])
-        action = row_of(event.actions, env_id, self._env.single_action_space)
+        action = item_at(self._env.single_action_space, event.actions, env_id)
+        if isinstance(action, np.generic):
+            action = action.item()
         reward = float(event.rewards[env_id])
         success = infos.get("success")
         if event.ends[env_id]:

@@ -11,8 +11,8 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.recordings.events import row_of
 from roll_vec.render.ansi import strip_colours
+from roll_vec.vector.space_batches import item_at
 
 
 class View(NamedTuple):
@@ -87,7 +87,7 @@ class Views:
             elif isinstance(drawing, str):
                 views.append(View(text=strip_colours(drawing)))
             else:
-                row = row_of(observations, env_id, self._space)
+                row = item_at(self._space, observations, env_id)
                 views.append(View(text=show_value(row)))
         return views
 
