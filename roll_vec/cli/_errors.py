@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 
 from roll_vec.errors import MissingExtraError, RollVecError, one_line
 
@@ -20,6 +21,14 @@ class UsageError(RollVecError):
 def argument_error(argument: str, text: str) -> UsageError:
     """Return the error ``argument NAME: text``."""
     return UsageError(f"argument {argument}: {text}")
+
+
+def as_argument(error: RollVecError, arguments: Mapping[str, str]) -> UsageError:
+    """Return an error ``keyword: text`` as one about the keyword's argument."""
+    keyword, _, text = one_line(error).partition(": ")
+    if keyword not in arguments:
+        return UsageError(one_line(error))
+    return argument_error(arguments[keyword], text)
 
 
 def require(

@@ -28,36 +28,47 @@ MAX_LEVELS = 10_000_000
 _DEFAULT_COUNT = 100
 # Random players at once, unless one level has more of them.
 _PLAYERS = 1 << 15
+# The most random players of a level.
 MAX_PLAYERS = 100_000
-"""The most random players of a level."""
 # Keeps the streams of random players apart from others of the same seed.
 _SEED_WORD = 0x72616E64
 _QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
 _NO_VALUE = "\N{EN DASH}"
 
+# Measures of L levels by name, (L,) each: numbers, NaN where there is none; texts.
 Columns = dict[str, NDArray[Any]]
-"""Measures of L levels by name, (L,) each: numbers, NaN where there is none; texts."""
 
 
 # ------------------------------------------------------------------------- the games
 
 
 class LevelGame(NamedTuple):
-    """A game that plays levels."""
+    """A game that plays levels.
+
+    Attributes
+    ----------
+    env_id : str
+    package : str
+        Of `roll_vec.envs`; its ``level_files`` reads and writes levels.
+    text_suffixes : tuple of str
+        The first is the usual one.
+    charset : str
+        The letters of its text files.
+    generated : callable
+        From the rows of a provider's arrays to boards.
+    measure : callable
+        From levels, the keywords that play them, a bound of states and threads.
+    play_keywords : tuple of str
+        Keywords that the play of a level depends on, but not the level.
+    """
 
     env_id: str
     package: str
-    """Of `roll_vec.envs`; its ``level_files`` reads and writes levels."""
     text_suffixes: tuple[str, ...]
-    """The first is the usual one."""
     charset: str
-    """The letters of its text files."""
     generated: Callable[..., NDArray[np.uint8]]
-    """From the rows of a provider's arrays to boards."""
     measure: Callable[..., Columns]
-    """From levels, the keywords that play them, a bound of states and threads."""
     play_keywords: tuple[str, ...]
-    """Keywords that the play of a level depends on, but not the level."""
 
     def load(self, levels: Any) -> LevelSet:
         """Return levels in any form of the keyword ``levels`` as a set."""
@@ -160,8 +171,8 @@ _LAKES = LevelGame(
 )
 _GAMES = {game.env_id: game for game in (SOKOBAN, _LAKES)}
 _TEXT_SUFFIXES = sorted({name for game in _GAMES.values() for name in game[2]})
+# Of files with levels: that of arrays, then those of text.
 LEVEL_SUFFIXES = (SUFFIX, *_TEXT_SUFFIXES)
-"""Of files with levels: that of arrays, then those of text."""
 
 
 def game_of_id(
@@ -231,16 +242,25 @@ def game_of_file(path: Path) -> LevelGame:
 
 
 class LevelSource(NamedTuple):
-    """Some levels, and the environment that plays them."""
+    """Some levels, and the environment that plays them.
+
+    Attributes
+    ----------
+    title : str
+        The file or the id, as the user named it.
+    game : LevelGame
+    levels : LevelSet
+    numbers : (L,) int64
+        Numbers of the levels in their file, or seeds of the id.
+    options : mapping
+        Keywords for an environment that plays the levels.
+    """
 
     title: str
-    """The file or the id, as the user named it."""
     game: LevelGame
     levels: LevelSet
     numbers: NDArray[np.int64]
-    """(L,): numbers of the levels in their file, or seeds of the id."""
     options: Mapping[str, Any]
-    """Keywords for an environment that plays the levels."""
 
 
 def open_source(

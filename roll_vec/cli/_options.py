@@ -215,11 +215,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         default="fault",
     ),
 }
+# Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
     *("--model", "--temperature", "--max-tokens", "--concurrency"),
     *("--history", "--timeout", "--retries", "--on-error"),
 )
-"""Those of a policy that is a language model behind an HTTP endpoint."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -12,8 +12,8 @@ from typing import Any, TextIO, TypeAlias
 
 from roll_vec.progress import listen
 
+# ``show(unit, count, total, rate="")``; total None: unknown.
 Show: TypeAlias = Callable[..., None]
-"""``show(unit, count, total, rate="")``; total None: unknown."""
 
 # Longest line of text, however wide the screen is.
 _MAX_WIDTH = 88

@@ -58,13 +58,20 @@ _FRAME_BYTES = 1_000
 
 
 class _OutputFormat(NamedTuple):
-    """A form of file: `write` gets the open file, the recording and a listener."""
+    """A form of file: `write` gets the open file, the recording and a listener.
+
+    Attributes
+    ----------
+    write : callable
+    max_fps : float or None
+        None: it is no video.
+    packages : tuple of (str, str, str)
+        Of each package: its name for pip, that for import, and the extra.
+    """
 
     write: Callable[..., None]
     max_fps: float | None = None
-    """None: it is no video."""
     packages: tuple[tuple[str, str, str], ...] = ()
-    """Of each package: its name for pip, that for import, and the extra."""
 
 
 _PILLOW = ("pillow", "PIL", "cli")

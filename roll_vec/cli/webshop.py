@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roll_vec.cli._errors import UsageError, require
+from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._options import integer_from, refuse_arguments
 from roll_vec.cli._tables import print_table, progress
 from roll_vec.progress import Listener
@@ -108,30 +108,26 @@ def _run(arguments: argparse.Namespace) -> int:
     source = Path(files.get("products", "."))
     is_stored = "products" in files and source.is_dir()
     if not (arguments.out or arguments.check):
-        message = "argument --out: expected a folder, or --check, or both"
-        raise UsageError(message)
+        raise argument_error("--out", "expected a folder, or --check, or both")
     if is_stored and arguments.out:
-        message = f"argument --out: {source} is a stored catalogue already"
-        raise UsageError(message)
+        raise argument_error("--out", f"{source} is a stored catalogue already")
     if arguments.out and not arguments.force:
         target = Path(arguments.out)
         if target.is_dir() and any(target.iterdir()):
-            message = f"argument --out: {target} is not empty; --force replaces it"
-            raise UsageError(message)
+            text = f"{target} is not empty; --force replaces it"
+            raise argument_error("--out", text)
     if not arguments.out:
         refuse_arguments(arguments, ["force"], "without --out DIR")
     # A stored catalogue is opened with the options that it was built with.
     if is_stored:
         refuse_arguments(arguments, FIXED_OPTIONS, "with a stored catalogue")
-    options = (
-        stored_options(source)
-        if is_stored
-        else {name: getattr(arguments, name) for name in FIXED_OPTIONS}
-    )
+        options = stored_options(source)
+    else:
+        options = {name: getattr(arguments, name) for name in FIXED_OPTIONS}
     options |= {**files, "num_products": arguments.num_products}
     start = time.perf_counter()
     with progress() as show:
-        tell = show or _tell_nobody
+        tell = show or (lambda *_: None)
         catalogue = Catalogue.load(progress=tell, **options)
         seconds = time.perf_counter() - start
         if arguments.out:
@@ -154,26 +150,21 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_nobody(*_: object) -> None:
-    """Take a report of progress that nobody sees."""
-
-
 def _files_by_keyword(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the files by the keyword of the catalogue that takes each."""
     files: dict[str, str] = {}
-    pairs = [(_guess_keyword(path), path) for path in arguments.files]
-    for keyword in ("attributes", "human_instructions", "title_nouns"):
-        path = getattr(arguments, keyword)
-        if path is not None:
-            pairs.append((keyword, path))
-    for keyword, path in pairs:
+    named = ("attributes", "human_instructions", "title_nouns")
+    for keyword, path in (
+        *((_guess_keyword(path), path) for path in arguments.files),
+        *((name, path) for name in named if (path := getattr(arguments, name))),
+    ):
         if keyword in files:
-            message = (
-                f"argument FILES: {files[keyword]} and {path} would both be {keyword} "
-                "by their names; --attributes, --human-instructions and --title-nouns "
-                "say what a file is"
+            text = (
+                f"{files[keyword]} and {path} would both be {keyword} by their names; "
+                "--attributes, --human-instructions and --title-nouns say what a file "
+                "is"
             )
-            raise UsageError(message)
+            raise argument_error("FILES", text)
         files[keyword] = path
     return files
 

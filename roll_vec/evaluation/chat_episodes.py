@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any, Literal
 
-import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidOptionError
@@ -35,7 +34,7 @@ from roll_vec.options import check_choice, check_int
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
-from roll_vec.trajectories.trajectory import instruction_of
+from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
 from roll_vec.vector.infos import episode_success
 
 OnError = Literal["fault", "raise"]
@@ -292,8 +291,7 @@ class _Conversations:
         env_id = session.env_id
         old_count = fault_counts(self._envs)[env_id]
         observation, info = await session.reset_async(seed=seed)
-        observations, actions, infos = [observation], [], [info]
-        rewards: list[float] = []
+        episode = OpenEpisode(observation, info)
         terminated = truncated = False
         fault = None
         if fault_counts(self._envs)[env_id] > old_count:
@@ -320,24 +318,14 @@ class _Conversations:
             observation, reward, terminated, truncated, info = await session.step_async(
                 action
             )
-            observations.append(observation)
-            actions.append(action)
-            rewards.append(reward)
-            infos.append(info)
-        fault = fault or infos[-1].get("error")
-        success = episode_success(self._envs, env_id, infos[-1])
-        return Trajectory(
-            id=self._id,
-            seed=seed,
-            observations=observations,
-            actions=actions,
-            rewards=np.array(rewards, np.float64),
+            episode.add(action, observation, reward, info)
+        return episode.end(
+            self._id,
+            seed,
             terminated=terminated,
             truncated=truncated,
-            # Whatever its last step was.
-            success=success if fault is None else False,
-            infos=infos,
-            fault=fault,
+            success=episode_success(self._envs, env_id, info),
+            fault=fault or info.get("error"),
         )
 
 

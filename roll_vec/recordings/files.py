@@ -109,14 +109,22 @@ def save_run(
 
 
 class RecordedFrame(NamedTuple):
-    """The results of one step or reset, as they were recorded."""
+    """The results of one step or reset, as they were recorded.
+
+    Attributes
+    ----------
+    is_reset : bool
+    digest : int
+    values : FlatResults
+        All leaves, with the digests of some fields in place of their values.
+    digest_fields : frozenset of str
+        Those fields.
+    """
 
     is_reset: bool
     digest: int
     values: FlatResults
-    """All leaves, with the digests of some fields in place of their values."""
     digest_fields: frozenset[str]
-    """Those fields."""
 
 
 @dataclass(frozen=True)

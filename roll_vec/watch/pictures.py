@@ -25,8 +25,8 @@ from roll_vec.watch.frames import Frame, Recording
 
 Ink: TypeAlias = tuple[int, int, int]
 
+# The largest width and height of a picture, in pixels: the limit of H.264 decoders.
 MAX_SIDE = 4096
-"""The largest width and height of a picture, in pixels: the limit of H.264 decoders."""
 
 BACKGROUND = (24, 26, 34)
 _TEXT, _DIM = (226, 230, 240), (150, 158, 176)
@@ -42,8 +42,8 @@ _END_INKS = {
 # Smooth edges have so many levels that the palette of a GIF has room for all.
 _LEVELS = [round(level / 255 * 4) * 255 // 4 for level in range(256)]
 _FONT_SIZE = 12
+# In pixels.
 LINE_HEIGHT = 16
-"""In pixels."""
 
 _GAP = 10
 _BORDER = 2

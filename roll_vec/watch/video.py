@@ -13,14 +13,14 @@ from roll_vec.options import check_number
 from roll_vec.watch.frames import Recording
 from roll_vec.watch.pictures import PictureMaker
 
+# Ticks a second.
 DEFAULT_FPS = 8
-"""Ticks a second."""
+# Browsers show a GIF with more than 50 pictures a second slowly.
 MAX_GIF_FPS = 50
-"""Browsers show a GIF with more than 50 pictures a second slowly."""
+# No screen shows more.
 MAX_MP4_FPS = 240
-"""No screen shows more."""
+# The longest time of a picture in a GIF is some eleven minutes.
 MIN_FPS = 0.01
-"""The longest time of a picture in a GIF is some eleven minutes."""
 
 # The last picture stays so long, before a GIF begins again.
 _LAST_SECONDS = 2
