@@ -54,8 +54,8 @@ from roll_vec.evaluation import (
     play_episodes,
     splits_of,
 )
-from roll_vec.evaluation.runs import Play
-from roll_vec.evaluation.shop_splits import WEBSHOP, shop_keywords
+from roll_vec.evaluation.results import Play
+from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
 from roll_vec.recordings.environments import find_spec, full_id, is_pooled
 from roll_vec.recordings.setup import current_versions
 

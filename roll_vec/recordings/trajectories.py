@@ -82,10 +82,10 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
                 trajectory = episode.end(
                     spec.id,
                     seed,
-                    terminated=event.terminations[env_id],
-                    truncated=event.truncations[env_id],
-                    success=successes[env_id][number],
-                    fault=episode.infos[-1].get("error"),
+                    bool(event.terminations[env_id]),
+                    bool(event.truncations[env_id]),
+                    successes[env_id][number],
+                    episode.infos[-1].get("error"),
                 )
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)

@@ -205,9 +205,17 @@ def play_seeds(
         beginning = env_ids[step.turn.steps[env_ids] == 0]
         own_infos = _own(split_infos(step.reset_infos, beginning))
         for env_id, info in zip(beginning.tolist(), own_infos, strict=True):
-            observation = first_observations.pop(env_id)
-            open_episodes[env_id] = OpenEpisode(observation, info)
-        _extend(open_episodes, envs, step, env_ids)
+            open_episodes[env_id] = OpenEpisode(first_observations.pop(env_id), info)
+        columns = zip(
+            env_ids.tolist(),
+            _rows(envs.action_space, step.actions, env_ids),
+            _rows(envs.observation_space, step.observations, env_ids),
+            step.rewards[env_ids].tolist(),
+            _own(split_infos(step.infos, env_ids)),
+            strict=True,
+        )
+        for env_id, *values in columns:
+            open_episodes[env_id].add(*values)
         dones = step.terminations | step.truncations
         ended = env_ids[dones[env_ids]]
         for env_id in ended.tolist():
@@ -216,10 +224,10 @@ def play_seeds(
             complete[episode] = record.end(
                 id,
                 seeds[episode],
-                terminated=step.terminations[env_id],
-                truncated=step.truncations[env_id],
-                success=episode_success(envs, env_id, record.infos[-1]),
-                fault=step.fault_of(env_id),
+                bool(step.terminations[env_id]),
+                bool(step.truncations[env_id]),
+                episode_success(envs, env_id, record.infos[-1]),
+                step.fault_of(env_id),
             )
         num_ended += len(ended)
         if on_progress is not None and len(ended):
@@ -227,25 +235,6 @@ def play_seeds(
         while num_yielded in complete:
             yield complete.pop(num_yielded)
             num_yielded += 1
-
-
-def _extend(
-    episodes: dict[int, OpenEpisode],
-    envs: Any,
-    step: BatchStep,
-    env_ids: NDArray[np.int64],
-) -> None:
-    """Add a step to the episodes of the environments that took it."""
-    columns = zip(
-        env_ids.tolist(),
-        _rows(envs.action_space, step.actions, env_ids),
-        _rows(envs.observation_space, step.observations, env_ids),
-        step.rewards[env_ids].tolist(),
-        _own(split_infos(step.infos, env_ids)),
-        strict=True,
-    )
-    for env_id, *row in columns:
-        episodes[env_id].add(*row)
 
 
 def _read_only(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -70,13 +70,12 @@ class Trajectory:
 
 
 class OpenEpisode:
-    """An episode that goes on; attributes as those of `Trajectory`.
+    """An episode that goes on: what a `Trajectory` has of it so far.
 
     Parameters
     ----------
-    observation : any
-        Of the reset, as is the info.
-    info : dict
+    observation, info
+        Of the reset.
     """
 
     def __init__(self, observation: Any, info: dict[str, Any]) -> None:
@@ -97,21 +96,20 @@ class OpenEpisode:
         self,
         id: str,
         seed: int | None,
-        *,
         terminated: bool,
         truncated: bool,
         success: bool | None,
         fault: str | None,
     ) -> Trajectory:
-        """Return the episode; with a fault it is no success, whatever its last step."""
+        """Return the whole episode; one that a fault has ended is no success."""
         return Trajectory(
             id=id,
             seed=seed,
             observations=self.observations,
             actions=self.actions,
             rewards=np.array(self.rewards, np.float64),
-            terminated=bool(terminated),
-            truncated=bool(truncated),
+            terminated=terminated,
+            truncated=truncated,
             success=success if fault is None else False,
             infos=self.infos,
             fault=fault,

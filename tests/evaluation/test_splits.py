@@ -16,7 +16,7 @@ from roll_vec.evaluation import (
     find_split,
     play_episodes,
 )
-from roll_vec.evaluation.split import FREE_KEYWORDS
+from roll_vec.evaluation.splits import FREE_KEYWORDS
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
@@ -52,7 +52,7 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
     split = find_split("roll_vec/Countdown-v0", "test")
     make_vec = roll_vec.make_vec
     monkeypatch.setattr(
-        "roll_vec.evaluation.split.make_vec",
+        "roll_vec.evaluation.splits.make_vec",
         lambda *args, **keywords: make_vec(*args, number_range=(1, 98), **keywords),
     )
     assert split.compute_digest() != split.digest
