@@ -18,7 +18,6 @@ import pytest
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation import (
     EpisodeRecord,
-    EpisodeResults,
     ResultHeader,
     ResultLog,
     UniformPolicy,
@@ -30,7 +29,6 @@ from roll_vec.evaluation import (
     paired_mean_interval,
     paired_rate_interval,
     play_episodes,
-    play_split,
     read_results,
     wilson_interval,
 )
@@ -86,18 +84,6 @@ def run():
     yield run
     for envs in batches.values():
         envs.close()
-
-
-def test_no_result_depends_on_the_batch(run):
-    records = run(64)
-    assert [record.episode for record in records] == list(range(NUM))
-    assert [record.seed for record in records] == list(SPLIT.seeds[:NUM])
-    assert any(record.success for record in records)
-    assert run(1) == run(3) == records
-    envs = SPLIT.make_vec(500)
-    whole, some = play_split(SPLIT, envs, UniformPolicy(envs, 0)), EpisodeResults.of
-    for name, values in vars(some(records)).items():
-        assert values.tolist() == getattr(whole, name)[:NUM].tolist(), name
 
 
 WALKS = [*range(3), *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 30))]

@@ -20,10 +20,20 @@ from roll_vec.evaluation.splits import FREE_KEYWORDS
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
-ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
+# Thousands of pages of a shop take seconds.
+SLOW = [pytest.mark.slow]
+ALL = [
+    pytest.param(
+        split,
+        id=f"{id}-{name}",
+        marks=SLOW if id == SHOP and name != "test" else (),
+    )
+    for id, by_name in SPLITS.items()
+    for name, split in by_name.items()
+]
 
 
-@pytest.mark.parametrize("split", ALL, ids=lambda split: f"{split.id}-{split.name}")
+@pytest.mark.parametrize("split", ALL)
 def test_a_split_has_the_episodes_of_its_digest(split):
     assert split.compute_digest() == split.digest
     assert len(set(split.seeds)) == len(split) >= 500
