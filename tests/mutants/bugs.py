@@ -348,8 +348,8 @@ BUGS = [
     # shards, files
     Bug(
         "a node takes other data files than the head",
-        "roll_vec.distributed.recipe",
-        "EnvRecipe.of",
+        "roll_vec.distributed.batch_spec",
+        "BatchSpec.of",
         change("pin_files(keywords, files)", "dict(keywords)"),
         "tests/envs/countdown/test_tasks.py",
     ),
@@ -365,8 +365,8 @@ BUGS = [
         "roll_vec.distributed.shards",
         "Shards.replace",
         change(
-            "0 <= self.max_restarts <= record.restarts",
-            "0 <= self.max_restarts < record.restarts",
+            "0 <= self._options.max_restarts <= record.restarts",
+            "0 <= self._options.max_restarts < record.restarts",
         ),
         "tests/distributed/test_losses.py",
     ),
