@@ -23,8 +23,8 @@ from roll_vec.seeding import fold_seed
 from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
 from roll_vec.vector.infos import episode_success, split_infos
 
+# The fault of an episode in whose place a pool plays another one.
 SKIPPED = "the reset failed, and the pool played another episode"
-"""The fault of an episode in whose place a pool plays another one."""
 
 # Episodes that may be ahead of the first unfinished one, for each environment.  They
 # wait in the memory until they can be returned in order.
@@ -33,18 +33,23 @@ _EPISODES_AHEAD = 4
 
 @dataclass(frozen=True)
 class Turn:
-    """A batch whose environments wait for an action."""
+    """A batch whose environments wait for an action.
+
+    Attributes
+    ----------
+    observations : any
+        Of the whole batch.
+    episodes : (num_envs,) int64
+        The episode that each environment plays, by its number in the list.  One that
+        waits for a new episode, or has none left, has the number of its last one: its
+        action has no effect.
+    steps : (num_envs,) int64
+        The steps of these episodes so far.
+    """
 
     observations: Any
-    """Of the whole batch."""
     episodes: NDArray[np.int64]
-    """(num_envs,) the episode that each environment plays, by its number in the list.
-
-    An environment that waits for a new episode, or has none left, has the number of its
-    last one.  Its action has no effect.
-    """
     steps: NDArray[np.int64]
-    """(num_envs,) the steps of these episodes so far."""
 
     def random_words(self, seed: int) -> NDArray[np.uint64]:
         """Return (num_envs,) uint64, each a function of seed, episode and step."""
@@ -57,20 +62,35 @@ class Turn:
         return words
 
 
+# From a `Turn` to the actions of the batch.
 Policy: TypeAlias = Callable[[Turn], Any]
-"""From a `Turn` to the actions of the batch."""
 
 
 class BatchStep(NamedTuple):
-    """The arguments and results of one step of the batch."""
+    """The arguments and results of one step of the batch.
+
+    Attributes
+    ----------
+    turn : Turn
+        The observations before the step, and who plays what.
+    playing : (num_envs,) bool
+        True: the environment plays an episode and took this step.
+    reset_infos : dict
+        The infos of the reset before this step; environments that it reset have
+        ``turn.steps == 0``.
+    actions, observations : any
+    rewards : (num_envs,) float64
+    terminations : (num_envs,) bool
+    truncations : (num_envs,) bool
+    infos : dict
+    skipped : (num_envs,) bool
+        True: the reset with the seed failed, and the pool plays another
+        episode in its place.
+    """
 
     turn: Turn
-    """The observations before the step, and who plays what."""
     playing: NDArray[np.bool_]
-    """(num_envs,) True: the environment plays an episode and took this step."""
     reset_infos: dict[str, Any]
-    """The infos of the reset before this step; environments that it reset have
-    ``turn.steps == 0``."""
     actions: Any
     observations: Any
     rewards: NDArray[np.float64]
@@ -78,8 +98,6 @@ class BatchStep(NamedTuple):
     truncations: NDArray[np.bool_]
     infos: dict[str, Any]
     skipped: NDArray[np.bool_]
-    """(num_envs,) True: the reset with the seed failed, and the pool plays another
-    episode in its place."""
 
     def fault_of(self, env_id: int) -> str | None:
         """Return the reason why an episode that has ended does not count, or None."""
