@@ -26,14 +26,6 @@ from roll_vec.seeding import (
 )
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
-__all__ = [
-    "BaseDiscreteActionEnv",
-    "BaseLanguageBasedEnv",
-    "SeededEnv",
-    "check_stream",
-]
-
-
 # Seeds in the position of a stream, and the range of those that are folded.
 _SEEDS = range(1 << 32)
 _STREAM = (("stream", _SEEDS), ("level_seed", _SEEDS), ("np_random_seed", None))

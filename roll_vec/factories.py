@@ -40,15 +40,6 @@ from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, resolve
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
-__all__ = [
-    "POOL_KEYWORDS",
-    "WORK_KEYWORDS",
-    "make_pool_vector",
-    "make_single",
-    "make_vec",
-    "make_vector",
-]
-
 POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
     "max_episode_steps"
 }

@@ -21,30 +21,6 @@ import numpy as np
 
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 
-__all__ = [
-    "check_band",
-    "check_bool",
-    "check_choice",
-    "check_fields",
-    "check_int",
-    "check_level_option_names",
-    "check_levels",
-    "check_lookup",
-    "check_number",
-    "check_optional_text",
-    "check_seconds",
-    "check_unknown",
-    "close_match",
-    "describe_value",
-    "did_you_mean",
-    "keywords_of",
-    "option",
-    "parse_options",
-    "replace_level_options",
-    "take_options",
-    "takes_keywords_of",
-]
-
 Options = TypeVar("Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -19,15 +19,6 @@ from gymnasium.envs import registration
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_int, parse_options
 
-__all__ = [
-    "ENVIRONMENTS",
-    "RegisteredEnv",
-    "find_registered",
-    "register",
-    "register_all",
-    "resolve",
-]
-
 
 @dataclass(frozen=True)
 class RegisteredEnv:

@@ -26,7 +26,7 @@ from roll_vec.errors import (
 )
 from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.infos import split_infos
 
 __all__ = ["BatchVecEnv", "make_vec_env"]
 

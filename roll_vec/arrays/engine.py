@@ -32,7 +32,8 @@ from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, UnrollResult
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.rollout import Rollout, observation_at
+from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.space_batches import item_at
 
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
@@ -633,7 +634,7 @@ class ArrayEngine(EpisodeEngine):
             # Python's own numbers, as a single environment returns them.
             return batch.tolist()  # type: ignore[no-any-return]
         space, rows = self.single_observation_space, range(len(env_ids))
-        return [observation_at(space, batch, row) for row in rows]
+        return [item_at(space, batch, row) for row in rows]
 
     def observe_one(self) -> Any:
         """Return the observation of the one environment of this engine."""

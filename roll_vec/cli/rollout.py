@@ -31,7 +31,7 @@ from roll_vec.recordings import (
 )
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
-from roll_vec.vector.successes import UNKNOWN
+from roll_vec.vector.infos import UNKNOWN
 
 __all__ = ["add_parser"]
 

@@ -7,7 +7,6 @@
     pending_steps.py    steps of some environments, as send and recv need them
     stacked_engine.py   an engine over shards, of stacked arrays; pool_engine.py: pools
     engine.py           what both share
-    merging.py          results of shards, joined
     shards.py           messages to shards; deaths, restarts, replays
     ray_actors.py       Ray: everything that depends on it
     actors.py           the interface of the processes

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 
 from roll_vec.distributed.messages import Message, Reply
 
-__all__ = ["Actors", "CannotStartError", "ShardDiedError"]
-
 
 class ShardDiedError(Exception):
     """Raised by `Actors.result` when the process of a shard is gone."""

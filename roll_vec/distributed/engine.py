@@ -2,9 +2,10 @@
 
 Shard k has the environments ``starts[k]`` to ``starts[k + 1] - 1``.  `Autoreset` and
 `RollVectorEnv` work with this engine as with a local one: a batch over shards returns
-what a local batch returns.  A step is one message to each shard and one reply.  The
-reply has what `Autoreset` will ask for next, such as the first observations of episodes
-that begin.
+what a local batch returns.  Errors of a shard name environments by its own numbers, so
+that actions are checked here, and `translate` numbers faults anew.  A step is one
+message to each shard and one reply.  The reply has what `Autoreset` will ask for next,
+such as the first observations of episodes that begin.
 
 Environments of a shard that is lost, or that had to be renewed, are *stalled* after
 their reset, as those of a pool whose resets fail: the infos of the reset have
@@ -25,13 +26,11 @@ from roll_vec.distributed.messages import Description, ResetResult, Turn
 from roll_vec.distributed.shards import Shards
 from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
+from roll_vec.vector.columns import take_rows
 from roll_vec.vector.composite import CompositeEngine, Ids, Lost, PartCall
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
-from roll_vec.vector.info_forms import AnyInfos, list_infos
-from roll_vec.vector.packed_values import take_rows
+from roll_vec.vector.infos import AnyInfos, list_infos
 from roll_vec.vector.state import VectorState
-
-__all__ = ["ShardsEngine"]
 
 
 class ShardsEngine(CompositeEngine):

@@ -12,17 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.composite import PartCall
 from roll_vec.vector.engine import EngineState
-from roll_vec.vector.info_forms import AnyInfos
-
-__all__ = [
-    "Description",
-    "Message",
-    "Reply",
-    "ResetResult",
-    "Restore",
-    "Turn",
-    "TurnResult",
-]
+from roll_vec.vector.infos import AnyInfos
 
 
 class Restore(NamedTuple):

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["name_node"]
-
 
 @contextmanager
 def name_node() -> Iterator[None]:

@@ -15,8 +15,6 @@ from roll_vec.options import (
     check_seconds,
 )
 
-__all__ = ["RayOptions", "split_sizes"]
-
 RENDER_ON = ("head", "shard")
 
 # Options of `ray.remote` that are keywords of their own; and those that cannot be used:

@@ -15,8 +15,6 @@ from roll_vec.pool.observations import copy_data
 from roll_vec.vector.composite import Lost, PartCall
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
-__all__ = ["ShardsSteps"]
-
 # Seconds that a shard waits for its first result.  Meanwhile it takes no new actions.
 _PATIENCE = 0.02
 

@@ -18,8 +18,6 @@ from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.vector.composite import Ids
 
-__all__ = ["PoolShardsEngine"]
-
 
 class PoolShardsEngine(ShardsEngine):
     """Pools of environment objects in shards.

@@ -20,8 +20,6 @@ from roll_vec.distributed.wire import INLINE_SIZE, INLINE_VARIABLE, pack, unpack
 from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
-__all__ = ["RayActors", "RaySession"]
-
 # Seconds for the shards to end by themselves, and for a cluster to answer.
 _PATIENCE = 5.0
 

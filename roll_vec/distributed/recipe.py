@@ -21,8 +21,6 @@ from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.vector.env import RollVectorEnv
 
-__all__ = ["EnvRecipe"]
-
 # Keywords of stacked environments that can be paths; pooled classes name their own.
 _STACKED_FILES = {"levels": ""}
 

@@ -37,8 +37,6 @@ from roll_vec.vector.engine import Engine, EngineState, UnrollResult
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import ResetCall, Results, Steps
 
-__all__ = ["Shard"]
-
 _ADVANCE_ERRORS = (LevelGenerationError, EnvironmentFaultError)
 
 

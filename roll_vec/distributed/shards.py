@@ -32,8 +32,6 @@ from roll_vec.vector.engine import EngineState
 
 Point = tuple[EngineState | None, list[PartCall], dict[Any, PartCall], float]
 
-__all__ = ["LATE", "ShardRecord", "Shards"]
-
 _LOGGER = logging.getLogger(__name__)
 
 # Operations that move nothing, and need no repetition.

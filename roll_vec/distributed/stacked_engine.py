@@ -6,19 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.distributed.engine import ShardsEngine
-from roll_vec.distributed.merging import merge_observations, merge_unrolls
 from roll_vec.distributed.shards import Shards
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.composite import Ids, Lost, PartCall
 from roll_vec.vector.engine import Engine, EngineState, UnrollResult
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.rollout import Rollout, observation_at
-
-__all__ = ["StackedShardsEngine"]
+from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.space_batches import item_at, join_batches
 
 
 class StackedShardsEngine(ShardsEngine):
@@ -81,7 +80,7 @@ class StackedShardsEngine(ShardsEngine):
                 rows = self.rows(shard)
                 n = rows.stop - rows.start
                 parts[shard] = _blank(present, n)
-        return merge_observations(self.single_observation_space, parts)
+        return join_batches(self.single_observation_space, parts)
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
@@ -93,7 +92,7 @@ class StackedShardsEngine(ShardsEngine):
             return self.template.observer.observe(codes, out)
         if out is None:
             return codes
-        return merge_observations(self.single_observation_space, [codes], out)
+        return join_batches(self.single_observation_space, [codes], out)
 
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return observations of some environments, of an ended episode its last."""
@@ -108,7 +107,7 @@ class StackedShardsEngine(ShardsEngine):
             for local_id in ids.tolist():
                 code = finals.get(local_id)
                 if code is None:
-                    code = observation_at(space, latest, local_id)
+                    code = item_at(space, latest, local_id)
                 # A state is a Python int.
                 result.append(code.item() if isinstance(code, np.generic) else code)
         if not result or not isinstance(result[0], np.ndarray):
@@ -269,3 +268,41 @@ def _blank(present: Any, n: int) -> Any:
     if isinstance(present[0], str):
         return ("",) * n
     return tuple(_blank(each, n) for each in present)
+
+
+def merge_unrolls(
+    space: Space[Any], shards: Sequence[UnrollResult], out: Rollout | None = None
+) -> UnrollResult:
+    """Return the results of `Engine.unroll` of all shards.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of the observations of one environment.
+    shards : sequence of UnrollResult
+        None of them stopped before the last step.
+    out : Rollout or None
+        Its arrays are written to; `check_out` has accepted them.
+    """
+
+    def join(name: str) -> Any:
+        parts = [getattr(shard, name) for shard in shards]
+        return np.concatenate(parts, 1, out=out and getattr(out, name))
+
+    final_obs, finals = None, [shard.final_observations for shard in shards]
+    if finals[0] is not None:
+        final_out = out and out.infos.get("final_obs")
+        final_obs = join_batches(space, finals, final_out, axis=1)
+    observations = [shard.observations for shard in shards]
+    return UnrollResult(
+        join_batches(space, observations, out and out.observations, axis=1),
+        final_obs,
+        join("rewards"),
+        join("terminations"),
+        join("truncations"),
+        {
+            key: np.concatenate([one.infos[key] for one in shards], 1)
+            for key in shards[0].infos
+        },
+        np.concatenate([one.times for one in shards]),
+    )

@@ -24,8 +24,6 @@ from roll_vec.options import (
 )
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
-__all__ = ["RayVectorEnv"]
-
 
 # skrl looks for VectorEnv among the direct bases.
 class RayVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):

@@ -22,14 +22,6 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
-__all__ = [
-    "COMPRESSED_SIZE",
-    "INLINE_SIZE",
-    "INLINE_VARIABLE",
-    "pack",
-    "unpack",
-]
-
 COMPRESSED_SIZE = 1 << 16
 """Bytes from which on a value is compressed, if the caller says so."""
 

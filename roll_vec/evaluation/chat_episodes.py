@@ -36,7 +36,7 @@ from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
 from roll_vec.trajectories.trajectory import instruction_of
-from roll_vec.vector.successes import episode_success
+from roll_vec.vector.infos import episode_success
 
 OnError = Literal["fault", "raise"]
 # Episodes that may be ahead of the first one that the caller has not taken, for each

@@ -14,7 +14,7 @@ from roll_vec.evaluation.split import FREE_KEYWORDS, Split
 from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import Policy, Turn, play_steps
-from roll_vec.vector.successes import episode_successes
+from roll_vec.vector.infos import episode_successes
 
 # Keywords in the spec of a batch that are not of its environments.
 _BATCH_KEYWORDS = frozenset({"autoreset_mode", "num_envs", "vectorization_mode"})

@@ -12,7 +12,7 @@ Files, in reading order:
 - ``pending_steps.py``: steps of some environments, as `send` and `recv` need them
 
 `roll_vec.vector.composite` has what engines over parts share,
-`roll_vec.vector.family_states` their snapshots.
+`roll_vec.vector.columns` their snapshots.
 """
 
 from roll_vec.mixed.engine import Family

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["allocate"]
-
 
 def allocate(
     num_envs: int, weights: Sequence[float], group_sizes: Sequence[int]

@@ -25,19 +25,17 @@ from roll_vec.errors import (
 from roll_vec.mixed.pending_steps import MixedSteps
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
-from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
-from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.family_states import (
+from roll_vec.vector.columns import (
     FAMILIES,
     check_families,
     join_families,
     take_family,
+    take_rows,
 )
-from roll_vec.vector.info_forms import AnyInfos
-from roll_vec.vector.packed_values import take_rows
-
-__all__ = ["Family", "MixedEngine"]
+from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
+from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.infos import AnyInfos
 
 # Attributes of environments that the whole batch knows.
 _STREAMS = ("np_random", "np_random_seed")
@@ -325,7 +323,7 @@ class MixedEngine(CompositeEngine):
         }
 
     def get_state(self) -> EngineState:
-        """Return the state of all environments; see `roll_vec.vector.family_states`."""
+        """Return the state of all environments; see `roll_vec.vector.columns`."""
         states = [engine.get_state() for engine in self.engines]
         return join_families(states, self.starts)
 

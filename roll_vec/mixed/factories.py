@@ -25,8 +25,6 @@ from roll_vec.registration import find_registered
 from roll_vec.spaces import UnicodeText
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
-__all__ = ["make_mixed"]
-
 # The keywords of a family that are not those of its batch.
 _OWN_KEYWORDS = ("id", "weight", "group_size")
 _HINT = "; keywords of environments and of pools stand in the dict of their family"

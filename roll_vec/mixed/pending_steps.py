@@ -13,8 +13,6 @@ from typing import Any
 
 from roll_vec.vector.steps import ResetCall, Results, Steps
 
-__all__ = ["MixedSteps"]
-
 # Threads and processes cannot be awaited together.  While several pools are busy, each
 # has its turn: this share of the time waited so far, so that a result is late by as
 # much and looks get rarer; and so many seconds at least.

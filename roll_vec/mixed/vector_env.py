@@ -10,8 +10,6 @@ from gymnasium.vector import VectorEnv
 from roll_vec.mixed.engine import Family, MixedEngine
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
-__all__ = ["MixedVectorEnv"]
-
 
 # skrl looks for VectorEnv among the direct bases.
 class MixedVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):

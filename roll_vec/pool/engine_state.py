@@ -10,7 +10,7 @@ The arrays, with a row for each environment::
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
-See `roll_vec.vector.packed_values` about the first six.
+See `roll_vec.vector.columns` about the first six.
 """
 
 from __future__ import annotations
@@ -29,21 +29,23 @@ from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
 from roll_vec.storage.plain_data import decode
-from roll_vec.vector.engine import EngineState
-from roll_vec.vector.packed_values import (
+from roll_vec.vector.columns import (
     COPY,
     LOST,
     PICKLED,
     PLAIN,
+    StreamSeeds,
     array_names,
     check_numbers,
     check_packed,
+    decode_seed,
+    encode_seeds,
     from_bytes,
     pack,
     to_bytes,
     unpack,
 )
-from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
+from roll_vec.vector.engine import EngineState
 
 # Dtypes, and the lowest and the highest value.
 _LIMITS = {

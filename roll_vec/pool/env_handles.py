@@ -24,7 +24,7 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
-from roll_vec.vector.packed_values import LOST
+from roll_vec.vector.columns import LOST
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0

@@ -37,7 +37,7 @@ from roll_vec.pool.tasks import (
     exception_fault,
 )
 from roll_vec.seeding import episode_seed
-from roll_vec.vector.packed_values import (
+from roll_vec.vector.columns import (
     COPY,
     LOST,
     PICKLED,

@@ -27,7 +27,7 @@ from typing import Any, Generic, TypeVar
 
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import Fault, ReplayPlan, ResetRequest, Task
-from roll_vec.vector.packed_values import LOST
+from roll_vec.vector.columns import LOST
 
 # Bytes of calls: of a pool, and of one environment at least and at most.
 POOL_BYTES = 64 << 20

@@ -173,11 +173,3 @@ class Observations:
         """Return the latest observation of each environment; arrays are views."""
         batch = self.batch()
         return [_slice_batch(self.space, batch, i) for i in range(len(self.latest))]
-
-
-def batch_observations(space: spaces.Space[Any], observations: Sequence[Any]) -> Any:
-    """Return a new batch of observations of a space."""
-    empty: Any = create_empty_array(space, len(observations))
-    if not observations:
-        return empty
-    return concatenate(space, observations, empty)

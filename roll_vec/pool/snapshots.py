@@ -27,7 +27,7 @@ from gymnasium.utils import EzPickle
 
 from roll_vec.errors import UnsupportedError
 from roll_vec.objects.states import get_env_state, supports_state
-from roll_vec.vector.packed_values import COPY, PICKLED_ENV, to_bytes
+from roll_vec.vector.columns import COPY, PICKLED_ENV, to_bytes
 
 
 class EnvSnapshot(NamedTuple):

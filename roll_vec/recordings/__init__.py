@@ -11,7 +11,7 @@
 `differences`     which environment and field differs, with both values
 `trajectories`    `read_events` and `read_trajectories` of a file
 
-Whether an episode is a success is decided in one place, `roll_vec.vector.successes`.
+Whether an episode is a success is decided in one place, `roll_vec.vector.infos`.
 """
 
 from __future__ import annotations

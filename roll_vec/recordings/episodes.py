@@ -19,7 +19,7 @@ from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
 from roll_vec.recordings.environments import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
-from roll_vec.vector.successes import episode_successes
+from roll_vec.vector.infos import episode_successes
 
 __all__ = ["EpisodeStatistics", "Episodes", "Recorder", "RolloutSummary", "roll_out"]
 

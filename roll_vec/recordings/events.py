@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.infos import split_infos
 
 __all__ = ["BatchEvent", "EventStream"]
 

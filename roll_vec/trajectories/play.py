@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.trajectories.trajectory import Trajectory
 from roll_vec.trajectories.turn import Policy, Turn
-from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.successes import episode_success
+from roll_vec.vector.infos import episode_success, split_infos
 
 SKIPPED = "the reset failed, and the pool played another episode"
 """The fault of an episode in whose place a pool plays another one."""

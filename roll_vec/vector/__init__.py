@@ -21,26 +21,23 @@ Files, in reading order:
 - ``env.py``: `RollVectorEnv`: reset, step, `send` and `recv`; and `BatchOptions`, the
   keywords of every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
-  ``attributes.py``, `call`, `get_attr`, frames, faults; ``levels.py``, `solve` and
-  `set_level_options`; ``action_sampling.py``, `sample_actions`; ``snapshots.py``,
-  `get_state` and `set_state`
+  ``attributes.py``, `call`, `get_attr`, frames, faults, `solve`, `set_level_options`;
+  ``action_sampling.py``, `sample_actions`; ``snapshots.py``, `get_state` and
+  `set_state`
 - ``engine.py``: `Engine`, all that a batch asks of its environments
 - ``composite.py``: an engine over parts, here or elsewhere
-- ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
+- ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``, return and
+  length of episodes
 - ``steps.py``: steps of some environments, begun now and received later
 - ``exchange.py``: `send` and `recv` on top of them
-- ``infos.py``: Gymnasium's layout of infos
-- ``info_lists.py``: from the layout to one dict an environment
-- ``info_forms.py``: infos as layouts or lists: joined, stamped
-- ``successes.py``: whether an episode that has ended was a success
-- ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
+- ``infos.py``: Gymnasium's layout of infos: built, joined, stamped, split, and success
 - ``state.py``: `VectorState`, a snapshot as data
-- ``stream_seeds.py``, ``packed_values.py``, ``shared_tables.py``: parts of it: seeds of
-  any size, states of environments that are objects, values that rows share
+- ``columns.py``: its arrays: seeds of any size, states of environments that are
+  objects, values that rows share, families
 - ``masks.py``: the argument ``mask`` of these and other methods
-- ``idle_actions.py``: actions outside the mask of a step
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
+- ``space_batches.py``: batches of any space: joined, stacked, taken apart
 
 The engines are those of `roll_vec.arrays`, `roll_vec.pool`, `roll_vec.mixed` and
 `roll_vec.distributed`.

@@ -14,22 +14,20 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Discrete, Space, Tuple
 from gymnasium.vector import VectorEnv
-from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import check_seed, draw_entropy, fold_seed
 from roll_vec.spaces import UnicodeText
-from roll_vec.vector.levels import BatchLevels
-
-__all__ = ["ActionStream", "BatchActionSampling", "choose_actions"]
+from roll_vec.vector.attributes import BatchAttributes
+from roll_vec.vector.space_batches import batch_items
 
 # The environments of a batch may have the same seed: this word keeps their levels and
 # these actions apart.
 _SEED_WORD = 0x616374
 
 
-class BatchActionSampling(BatchLevels):
+class BatchActionSampling(BatchAttributes):
     """Base of `roll_vec.vector.env.RollVectorEnv`: `sample_actions`."""
 
     _action_stream: ActionStream | None = None
@@ -185,8 +183,7 @@ def choose_actions(
     for word in words.tolist():
         own_space.seed(word)
         samples.append(own_space.sample())
-    out: Any = create_empty_array(space, len(words))
-    return concatenate(space, samples, out)
+    return batch_items(space, samples)
 
 
 def _remainder(words: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:

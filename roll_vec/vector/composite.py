@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.info_forms import AnyInfos, join_infos
-
-__all__ = ["CompositeEngine", "Ids", "Lost", "PartCall"]
+from roll_vec.vector.infos import AnyInfos, join_infos
 
 Ids = NDArray[np.int64]
 

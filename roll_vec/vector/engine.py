@@ -18,17 +18,9 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import FrozenAttributeError
-from roll_vec.vector.info_forms import AnyInfos
+from roll_vec.vector.infos import AnyInfos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.steps import CalledSteps, Steps
-
-__all__ = [
-    "NO_IDS",
-    "Engine",
-    "EngineState",
-    "StepResult",
-    "UnrollResult",
-]
 
 NO_IDS = np.zeros(0, np.int64)
 """No environments."""

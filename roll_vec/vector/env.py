@@ -33,18 +33,15 @@ from roll_vec.vector.autoreset import (
     parse_autoreset_mode,
     parse_reset_mask,
 )
-from roll_vec.vector.calls import check_caller, one_at_a_time
+from roll_vec.vector.batch import check_caller, one_at_a_time
+from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.exchange import Exchange, StepBatch
-from roll_vec.vector.idle_actions import drop_idle_integers
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.masks import parse_mask
+from roll_vec.vector.masks import drop_idle_integers, parse_mask
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
-from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
-
-__all__ = ["BatchOptions", "RollVectorEnv"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,8 @@ from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_id
 from roll_vec.options import check_seconds
 from roll_vec.vector.autoreset import SAME_STEP, Autoreset
 from roll_vec.vector.infos import Infos, stack_infos
-from roll_vec.vector.rollout import batch_observations
+from roll_vec.vector.space_batches import batch_items
 from roll_vec.vector.steps import EnvResult, Next, Results
-
-__all__ = ["Exchange", "StepBatch"]
 
 StepBatch: TypeAlias = tuple[
     Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
@@ -178,7 +176,7 @@ class Exchange:
         is_reset = [self.busy[env_id] is not False for env_id in env_ids.tolist()]
         infos = self._stack([one.info for one in results], env_ids, is_reset)
         batch: StepBatch = (
-            batch_observations(
+            batch_items(
                 autoreset.engine.single_observation_space,
                 [one.observation for one in results],
             ),

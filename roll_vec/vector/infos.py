@@ -1,4 +1,4 @@
-"""Build the infos of a batch in Gymnasium's layout.
+"""The infos of a batch: Gymnasium's layout, its parts, and what it says of success.
 
 The layout is a dict of arrays with one entry per environment.  Beside each key K there
 is a bool mask ``_K``: the environments that have the key.  The other entries are zero,
@@ -7,12 +7,19 @@ of a key are dicts, its value is a layout, too.  A key need not be a str: the na
 its mask is "_" and its text.  A key that has the name of another key's mask is dropped.
 
 An engine returns infos in this layout, or as a list with one dict per environment
-(`InfoList`), which `stack_infos` turns into the layout.
+(`InfoList`), which `stack_infos` turns into the layout, and `split_infos` back.  Infos
+of resets are of some environments: a layout of these needs no masks, since all have its
+keys.
+
+The info ``success`` of an episode's last step says whether it was one.  Without it
+stacked arrays know (FrozenLake has Gymnasium's infos, which do not have the key), and
+of any other environment nobody does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, TypeAlias
@@ -21,19 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.vector.masks import list_rows
-
-__all__ = [
-    "EXACT",
-    "InfoList",
-    "Infos",
-    "add_infos",
-    "blank_array",
-    "cut_final_infos",
-    "find_unstackable",
-    "masked_infos",
-    "stack_infos",
-    "stack_values",
-]
 
 Infos: TypeAlias = dict[str, Any]
 InfoList: TypeAlias = list[dict[str, Any]]
@@ -304,3 +298,246 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
             if not np.count_nonzero(mask):
                 del infos[key], infos[f"_{key}"]
     return final
+
+
+# Of these dtypes Python's own values become the same array again.
+_PYTHON = (np.bool_, np.int64, np.float64, object)
+
+
+def split_infos(
+    infos: Infos, env_ids: NDArray[np.int64], *, exact: bool = False
+) -> InfoList:
+    """Return the infos of some environments as dicts of their own.
+
+    Parameters
+    ----------
+    infos : dict
+        In Gymnasium's layout, as `roll_vec.vector.infos` describes it.
+    env_ids : (m,) int64
+    exact : bool
+        True: numbers that are not Python's keep their dtypes, so that `stack_infos`
+        makes the same arrays of the dicts; and all environments have a key without a
+        mask.
+
+    Returns
+    -------
+    list of m dicts
+        Numbers are Python's.  The rows of arrays are views.
+    """
+    # Python's time for thousands of dicts is most of a step.  Values that all have in
+    # common, as most have, are copied with the dict: 20 ns in place of 60 ns each.
+    common: dict[str, Any] = {}
+    columns: list[tuple[str, list[Any], list[int] | None]] = []
+    mask_names = {f"_{key}" for key in infos}
+    for key in infos:
+        # The masks of keys are no keys; one without a mask is no info of environments.
+        if key in mask_names or not (exact or f"_{key}" in infos):
+            continue
+        mask = infos.get(f"_{key}")
+        mask = np.ones(len(env_ids), np.bool_) if mask is None else mask[env_ids]
+        count = np.count_nonzero(mask)
+        owners = None if count == len(env_ids) else mask.nonzero()[0].tolist()
+        if not count:
+            continue
+        own_ids = env_ids if owners is None else env_ids[mask]
+        values = _column(infos[key], own_ids, exact)
+        # Only flags: other values can be equal and differ in type, or be changed.
+        first = values[0]
+        is_flag = type(first) is bool and infos[key].dtype == np.bool_
+        if is_flag and owners is None and values.count(first) == count:
+            common[key] = first
+        else:
+            columns.append((key, values, owners))
+    rows: InfoList = [common.copy() for _ in range(len(env_ids))]
+    for key, values, owners in columns:
+        selected = rows if owners is None else map(rows.__getitem__, owners)
+        for row, value in zip(selected, values, strict=True):
+            row[key] = value
+    return rows
+
+
+def _column(value: Any, env_ids: NDArray[np.int64], exact: bool) -> list[Any]:
+    """Return one key's values of some environments."""
+    if isinstance(value, dict):
+        return split_infos(value, env_ids, exact=exact)
+    column = value[env_ids]
+    is_python = column.ndim == 1 and (not exact or column.dtype in _PYTHON)
+    values: list[Any] = column.tolist() if is_python else list(column)
+    return values
+
+
+AnyInfos: TypeAlias = Infos | InfoList
+
+
+def join_infos(parts: Sequence[tuple[AnyInfos, int]]) -> AnyInfos:
+    """Return the infos of consecutive environments as those of all.
+
+    Parameters
+    ----------
+    parts : sequence of (infos, number of environments)
+
+    Returns
+    -------
+    dict or list
+        A list unless layouts of one form become one: all values together then decide
+        the dtypes, as in one engine of all environments.
+    """
+    parts = [(part, size) for part, size in parts if size]
+    layouts = [(part, size) for part, size in parts if isinstance(part, dict)]
+    joined = _join_layouts(layouts) if len(layouts) == len(parts) else None
+    if joined is not None:
+        return joined
+    lists = [list_infos(part, size) for part, size in parts]
+    return list(itertools.chain.from_iterable(lists))
+
+
+def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
+    """Return layouts as one; None if they differ in form."""
+    joined: Infos = {}
+    for key in dict.fromkeys(itertools.chain.from_iterable(part for part, _ in parts)):
+        values = [part[key] for part, _ in parts if key in part]
+        is_dict = {isinstance(value, dict) for value in values}
+        forms = {(one.dtype, one.shape[1:]) for one in values if is_dict == {False}}
+        has_mask = f"_{key}" in joined or any(f"_{key}" in part for part, _ in parts)
+        is_missing = len(values) < len(parts) and not has_mask and key[0] != "_"
+        if len(is_dict) > 1 or len(forms) > 1 or is_missing:
+            return None
+        if is_dict == {True}:
+            joined[key] = _join_layouts([(part.get(key, {}), n) for part, n in parts])
+            if joined[key] is None:
+                return None
+            continue
+        ((dtype, shape),) = forms
+        joined[key] = np.concatenate(
+            [part.get(key, blank_array((n, *shape), dtype)) for part, n in parts]
+        )
+    return joined
+
+
+def add_to_infos(
+    infos: AnyInfos | None,
+    env_ids: NDArray[np.int64],
+    values: AnyInfos,
+    num_envs: int,
+) -> AnyInfos:
+    """Write the infos of some environments into those of a batch, and return these.
+
+    Parameters
+    ----------
+    infos : dict, list or None
+        None: there are none yet.
+    env_ids : (m,) int64
+    values : dict or list
+        Of m environments.
+    num_envs : int
+    """
+    if infos is None:
+        infos = {} if isinstance(values, dict) else [{}] * num_envs
+    elif type(infos) is not type(values):
+        infos, values = list_infos(infos, num_envs), list_infos(values, len(env_ids))
+    return add_infos(infos, env_ids, values, num_envs)
+
+
+def stamp_infos(
+    infos: AnyInfos,
+    columns: Mapping[str, NDArray[Any]],
+    mask: NDArray[np.bool_] | None,
+) -> AnyInfos:
+    """Return infos with further keys, which replace those of the environments.
+
+    Parameters
+    ----------
+    infos : dict or list
+        Of m environments; not changed.
+    columns : mapping from key to (m,) array
+    mask : (m,) bool, or None
+        The environments that get the keys; None: all, in a dict without masks.
+    """
+    if isinstance(infos, list):
+        lists = [values.tolist() for values in columns.values()]
+        has_keys = [True] * len(infos) if mask is None else mask.tolist()
+        return [
+            {**info, **dict(zip(columns, values, strict=True))} if has else info
+            for info, has, *values in zip(infos, has_keys, *lists, strict=True)
+        ]
+    if mask is None:
+        return {**infos, **columns}
+    if not np.count_nonzero(mask):
+        return infos
+    infos = dict(infos)
+    for key, values in columns.items():
+        infos[key] = blank_array(values.shape, values.dtype)
+        infos[key][mask], infos[f"_{key}"] = values[mask], mask.copy()
+    return infos
+
+
+def finish_infos(infos: AnyInfos, num_envs: int) -> Infos:
+    """Return infos of either form as a layout."""
+    return stack_infos(infos, None, num_envs) if isinstance(infos, list) else infos
+
+
+def list_infos(infos: AnyInfos, num_envs: int) -> InfoList:
+    """Return one dict an environment; `stack_infos` makes the same arrays of them.
+
+    Parameters
+    ----------
+    infos : dict of arrays, or list of dicts
+        With masks, or without: all environments have the keys then.
+    num_envs : int
+    """
+    if isinstance(infos, list):
+        return infos
+    return split_infos(infos, np.arange(num_envs), exact=True)
+
+
+UNKNOWN = -1
+"""The environment does not say whether the episode was a success."""
+
+
+def episode_successes(
+    envs: Any, infos: Mapping[str, Any], env_ids: NDArray[np.intp]
+) -> NDArray[np.int8]:
+    """Return (m,) int8 the success of episodes that end: 1, 0 or `UNKNOWN`.
+
+    Parameters
+    ----------
+    envs : VectorEnv
+        Before its next step or reset.
+    infos : mapping
+        Those of the last step of the episodes, in Gymnasium's layout: in SameStep mode
+        ``final_info``.
+    env_ids : (m,) int64
+        The environments of the episodes.
+    """
+    success = _array_successes(envs.unwrapped)[env_ids]
+    if "success" in infos:
+        values = np.asarray(infos["success"])[env_ids]
+        mask = infos.get("_success")
+        is_known = slice(None) if mask is None else np.asarray(mask)[env_ids]
+        success[is_known] = values[is_known].astype(np.bool_)
+    return success
+
+
+def episode_success(envs: Any, env_id: int, info: Mapping[str, Any]) -> bool | None:
+    """Return the success of one environment's episode; None: it does not say.
+
+    Parameters
+    ----------
+    envs, env_id
+        As for `episode_successes`.
+    info : mapping
+        Of the last step of this environment.
+    """
+    if (success := info.get("success")) is not None:
+        return bool(success)
+    value = _array_successes(envs.unwrapped)[env_id]
+    return None if value == UNKNOWN else bool(value)
+
+
+def _array_successes(batch: Any) -> NDArray[np.int8]:
+    """Return (num_envs,) int8 what stacked arrays know; `UNKNOWN` of all others."""
+    # Pools, and mixed batches, whose environments are texts: their infos say it.
+    if hasattr(batch, "faults") or not hasattr(batch, "successes"):
+        return np.full(batch.num_envs, UNKNOWN, np.int8)
+    values: NDArray[np.bool_] = batch.successes
+    return values.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Masks of environments, as arguments of methods of a batch and within it."""
+"""Masks of environments: arguments, lists of rows, and actions outside of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-
-__all__ = ["check_mask", "list_rows", "parse_mask"]
 
 # Masks of so many environments are searched in compiled code: a call of it takes as
 # long as numpy takes for a thousand.
@@ -54,3 +52,31 @@ def parse_mask(mask: Any, num_envs: int) -> NDArray[np.bool_] | None:
         accepted = f"None or an array of bool of shape ({num_envs},)"
         raise InvalidOptionError.expected("mask", accepted, mask)
     return array
+
+
+def drop_idle_integers(actions: Any, mask: NDArray[np.bool_]) -> Any:
+    """Return integer actions with 0 in place of those outside the mask.
+
+    Actions are returned as they are if they are integers anyway, and if those inside
+    the mask are not: the check of actions has the message.
+
+    Parameters
+    ----------
+    actions : batch
+    mask : (n,) bool
+    """
+    is_list = isinstance(actions, (list, tuple)) or (
+        isinstance(actions, np.ndarray) and actions.ndim == 1
+    )
+    if not is_list or len(actions) != len(mask) or _are_integers(actions):
+        return actions
+    pairs = zip(actions, mask.tolist(), strict=True)
+    own_actions = [action if is_inside else 0 for action, is_inside in pairs]
+    return own_actions if _are_integers(own_actions) else actions
+
+
+def _are_integers(actions: Any) -> bool:
+    try:
+        return np.asarray(actions).dtype.kind in "iu"
+    except Exception:
+        return False

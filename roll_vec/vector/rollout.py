@@ -8,21 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector.utils import concatenate, create_empty_array
+from gymnasium.vector.utils import create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.vector.infos import EXACT, Infos, blank_array
-
-__all__ = [
-    "Rollout",
-    "batch_observations",
-    "check_out",
-    "observation_at",
-    "replace_observations",
-    "stack_batches",
-    "stack_infos_in_time",
-]
+from roll_vec.vector.infos import Infos, blank_array, split_infos, stack_infos
 
 
 class Rollout(NamedTuple):
@@ -41,95 +31,6 @@ class Rollout(NamedTuple):
     """(T, N)."""
     infos: Infos
     """The layout of `step` with arrays and masks of (T, N)."""
-
-
-def stack_batches(
-    space: spaces.Space[Any], batches: Sequence[Any], out: Any = None
-) -> Any:
-    """Return T batches of observations, stacked.
-
-    Parameters
-    ----------
-    space : gymnasium.Space
-        Of one environment.
-    batches : sequence of T batches
-    out : result of an earlier call, or None
-        Its arrays are written to; `check_out` has accepted them.
-
-    Returns
-    -------
-    (T, n, ...) array, or a dict or tuple of such arrays for a nested space
-        For a space without arrays, such as texts, a tuple of T batches.
-    """
-    if isinstance(space, spaces.Dict):
-        return {
-            key: stack_batches(part, [b[key] for b in batches], out and out[key])
-            for key, part in space.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            stack_batches(part, [b[i] for b in batches], out and out[i])
-            for i, part in enumerate(space)
-        )
-    if isinstance(batches[0], np.ndarray):
-        return np.stack(batches, out=out)
-    return tuple(batches)
-
-
-def replace_observations(
-    space: spaces.Space[Any],
-    batch: Any,
-    env_ids: Sequence[int],
-    observations: Sequence[Any],
-) -> Any:
-    """Return a new batch of observations, with others for some environments.
-
-    Parameters
-    ----------
-    space : gymnasium.Space
-        Of one environment.
-    batch : a batch of the space, not changed
-    env_ids : sequence of m int
-    observations : sequence of m
-        Each of one environment.
-    """
-    if isinstance(space, spaces.Dict):
-        return {
-            key: replace_observations(
-                part, batch[key], env_ids, [one[key] for one in observations]
-            )
-            for key, part in space.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            replace_observations(
-                part, batch[i], env_ids, [one[i] for one in observations]
-            )
-            for i, part in enumerate(space)
-        )
-    new = batch.copy() if isinstance(batch, np.ndarray) else list(batch)
-    for env_id, observation in zip(env_ids, observations, strict=True):
-        new[env_id] = observation
-    return new if isinstance(new, np.ndarray) else tuple(new)
-
-
-def batch_observations(space: spaces.Space[Any], observations: Sequence[Any]) -> Any:
-    """Return a new batch of observations of a space."""
-    empty: Any = create_empty_array(space, len(observations))
-    if not observations:
-        return empty
-    return concatenate(space, observations, empty)
-
-
-def observation_at(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:
-    """Return the observation of one environment of a batch of the space."""
-    if isinstance(space, spaces.Dict):
-        parts = space.spaces.items()
-        return {key: observation_at(each, batch[key], env_id) for key, each in parts}
-    if isinstance(space, spaces.Tuple):
-        pairs = zip(space.spaces, batch, strict=True)
-        return tuple(observation_at(each, part, env_id) for each, part in pairs)
-    return batch[env_id]
 
 
 def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
@@ -152,58 +53,35 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
     for key in dict.fromkeys(keys):
         values = [step.get(key) for step in steps]
         masks = np.stack([step.get(f"_{key}", no_envs) for step in steps])
-        if all(isinstance(value, (dict, type(None))) for value in values):
-            stacked[key] = stack_infos_in_time([v or {} for v in values], num_envs)
-        else:
-            stacked[key] = _stack_values(values, masks)
+        stacked[key] = _stack_in_time(key, values, masks)
         stacked[f"_{key}"] = masks
     return stacked
 
 
-def _stack_values(values: list[Any], masks: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return one array of a key's values; None are steps without the key."""
-    dtype, shape = _common_form([value for value in values if value is not None])
-    is_object = np.dtype(dtype) == object
-    stacked = blank_array((*masks.shape, *shape), dtype)
-    for t, value in enumerate(values):
-        if value is None:
-            continue
-        if not is_object or getattr(value, "dtype", None) == dtype:
-            stacked[t] = value
-        else:
-            for env_id in np.flatnonzero(masks[t]).tolist():
-                stacked[t, env_id] = _value_of(env_id, value)
-    return stacked
-
-
-def _common_form(values: list[Any]) -> tuple[Any, tuple[int, ...]]:
-    """Return the dtype, and the shape for one environment, that hold all values."""
-    if any(isinstance(value, dict) for value in values):
-        return object, ()
-    forms = {(value.dtype, value.shape[1:]) for value in values}
+def _stack_in_time(key: Any, values: list[Any], masks: NDArray[np.bool_]) -> Any:
+    """Return one key's values of all steps; None are steps without the key."""
+    num_steps, num_envs = masks.shape
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, dict) for value in present):
+        return stack_infos_in_time([value or {} for value in values], num_envs)
+    forms: set[Any] = {
+        None if isinstance(value, dict) else (value.dtype, value.shape[1:])
+        for value in present
+    }
     if len(forms) == 1:
-        return forms.pop()
-    if forms == {(np.dtype(np.int64), ()), (np.dtype(np.float64), ())} and all(
-        value.dtype == np.float64 or -EXACT <= value.min() <= value.max() <= EXACT
-        for value in values
-    ):
-        return np.float64, ()
-    return object, ()
-
-
-def _value_of(env_id: int, values: Any) -> Any:
-    """Return the value of one environment; from a nested layout, a dict."""
-    if isinstance(values, dict):
-        return {
-            key: _value_of(env_id, part)
-            for key, part in values.items()
-            if f"_{key}" in values and values[f"_{key}"][env_id]
-        }
-    # tolist() would lose the unit of times: Python's timedelta has none, and numpy's
-    # finest units become bare integers.
-    if values.ndim > 1 or values.dtype.kind in "mM":
-        return values[env_id]
-    return values[env_id : env_id + 1].tolist()[0]
+        ((dtype, shape),) = forms
+        whole = blank_array((num_steps, num_envs, *shape), dtype)
+        for t, value in enumerate(values):
+            if value is not None:
+                whole[t] = value
+        return whole
+    # As infos of one step of all of them: all values decide the dtype.
+    env_ids, rows = np.arange(num_envs), []
+    for value, mask in zip(values, masks, strict=True):
+        step = {} if value is None else {key: value, f"_{key}": mask}
+        rows += split_infos(step, env_ids, exact=True)
+    stacked = stack_infos(rows, None, len(rows))[key]
+    return stacked.reshape(num_steps, num_envs, *stacked.shape[1:])
 
 
 # ------------------------------------------------------------------------ out

@@ -13,16 +13,14 @@ from roll_vec.errors import (
     InvalidStateError,
 )
 from roll_vec.vector.action_sampling import BatchActionSampling
-from roll_vec.vector.calls import one_at_a_time
+from roll_vec.vector.batch import one_at_a_time
+from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.masks import check_mask
 from roll_vec.vector.state import (
     VectorState,
     check_rows,
     digest_configuration,
 )
-from roll_vec.vector.stream_seeds import StreamSeeds
-
-__all__ = ["BatchSnapshots"]
 
 
 class BatchSnapshots(BatchActionSampling):

@@ -18,31 +18,25 @@ from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateEr
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
-from roll_vec.vector.engine import EngineState
-from roll_vec.vector.family_states import (
+from roll_vec.vector.columns import (
     FAMILIES,
+    StreamSeeds,
     add_family_rows,
-    own_arrays,
-    take_family,
-)
-from roll_vec.vector.packed_values import (
     check_all_packed,
+    check_indices,
     concatenate_rows,
+    decode_seed,
+    encode_seeds,
     has_pickles,
+    join_tables,
+    own_arrays,
     read_value,
     replace_value,
+    sort_tables,
+    take_family,
     take_rows,
 )
-from roll_vec.vector.shared_tables import check_indices, join_tables, sort_tables
-from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
-
-__all__ = [
-    "STATE_VERSION",
-    "VectorState",
-    "check_rows",
-    "digest_configuration",
-    "fit_value",
-]
+from roll_vec.vector.engine import EngineState
 
 STATE_VERSION = 1
 """The format version of snapshots, in memory and in files."""
@@ -240,7 +234,7 @@ class VectorState:
 
     @property
     def _is_packed(self) -> bool:
-        """Whether the environments are objects: see `roll_vec.vector.packed_values`."""
+        """Whether the environments are objects: see `roll_vec.vector.columns`."""
         return "state_kinds" in self.arrays
 
     @property

@@ -12,22 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space, Text
-from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import EnvironmentFaultError, RollVecError
-from roll_vec.vector.info_forms import list_infos
-from roll_vec.vector.infos import InfoList
-
-__all__ = [
-    "CalledSteps",
-    "EnvResult",
-    "Next",
-    "ResetCall",
-    "Results",
-    "Steps",
-    "batch_actions",
-]
+from roll_vec.vector.infos import InfoList, list_infos
+from roll_vec.vector.space_batches import batch_items
 
 
 class Next(Enum):
@@ -233,8 +222,7 @@ def batch_actions(space: Space[Any], actions: list[Any]) -> Any:
     """Return actions of a space as a batch, in the form that engines take."""
     if isinstance(space, (Discrete, Text)):
         return actions
-    empty: Any = create_empty_array(space, len(actions))
-    return concatenate(space, actions, empty)
+    return batch_items(space, actions)
 
 
 def _unbox(value: Any) -> Any:

@@ -27,18 +27,15 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
-from roll_vec.vector.calls import interruptible
+from roll_vec.vector.batch import interruptible
 from roll_vec.vector.engine import UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
-    replace_observations,
-    stack_batches,
     stack_infos_in_time,
 )
-
-__all__ = ["Unroller"]
+from roll_vec.vector.space_batches import replace_items, stack_batches
 
 _STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
@@ -114,7 +111,7 @@ class Unroller(NamedTuple):
                 result = copy.deepcopy(observations)
             elif is_policy:
                 # The function may write into its argument.
-                result = replace_observations(space, observations, [], [])
+                result = replace_items(space, observations, [], [])
             if same_step:
                 infos = dict(infos)
                 finals.append(self._pop_true_next(result, infos))
@@ -143,7 +140,7 @@ class Unroller(NamedTuple):
         env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
         last = [finals[env_id] for env_id in env_ids]
         space = self.autoreset.engine.single_observation_space
-        return replace_observations(space, observations, env_ids, last)
+        return replace_items(space, observations, env_ids, last)
 
     # -------------------------------------------------- in one call of the engine
 

@@ -11,7 +11,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.recordings import BatchEvent, EventStream
-from roll_vec.vector.successes import episode_success
+from roll_vec.vector.infos import episode_success
 from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
 from roll_vec.watch.views import View, Views, row_of
 

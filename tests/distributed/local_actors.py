@@ -106,16 +106,3 @@ def make_pair(id, num_envs, num_shards, *, seed=0, deaths=(), shards=None, **key
 
 def actors_of(env):
     return env.engine.shards.actors
-
-
-def assert_equal_in_order(actual, expected):
-    """Check two results to the bit, and the order of the keys of dicts."""
-    assert_same(actual, expected)
-    pairs = [(actual, expected)]
-    while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, dict):
-            assert list(one) == list(other)
-            pairs += zip(one.values(), other.values(), strict=True)
-        if isinstance(one, tuple):
-            pairs += zip(one, other, strict=True)

@@ -1,4 +1,4 @@
-"""Values change on their way, or merged results differ from those of one engine."""
+"""Values change on their way to a shard and back."""
 
 import sys
 import zlib
@@ -6,16 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from gymnasium import spaces
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from roll_vec.distributed.merging import merge_observations
 from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
 from tests.contract.cases import assert_same
-from tests.distributed.local_actors import assert_equal_in_order
 
 
 class Result(NamedTuple):
@@ -123,85 +119,3 @@ def test_classes_of_the_main_module_travel(monkeypatch):
     data = pack(names["Item"](5))
     monkeypatch.delattr(module, "Item")
     assert unpack(data).value == 5
-
-
-NUM_ENVS, SIZES = 7, (1, 4, 2)
-
-
-SPACES = {
-    "box": spaces.Box(-1, 1, (2, 3), np.float32),
-    "discrete": spaces.Discrete(5),
-    "bits": spaces.MultiBinary(3),
-    "text": spaces.Text(8),
-    "dict": spaces.Dict(
-        {
-            "text": spaces.Text(3),
-            "pair": spaces.Tuple(
-                [spaces.Discrete(3), spaces.Box(0, 9, (2,), np.uint8)]
-            ),
-        }
-    ),
-    "sequence": spaces.Sequence(spaces.Discrete(4)),
-}
-
-
-def make_batch_of(space, count, seed):
-    space.seed(seed)
-    empty = create_empty_array(space, count)
-    return concatenate(space, [space.sample() for _ in range(count)], empty)
-
-
-def arrays_in(batch):
-    if isinstance(batch, np.ndarray):
-        return [batch]
-    values = batch.values() if isinstance(batch, dict) else batch
-    return [a for v in values if not isinstance(v, str) for a in arrays_in(v)]
-
-
-def freeze(batch):
-    """Make the arrays of a batch read-only, as those of Ray's object store are."""
-    for array in arrays_in(batch):
-        array.flags.writeable = False
-
-
-@pytest.mark.parametrize("name", [name for name in SPACES if name != "sequence"])
-def test_observations_of_all_spaces(name):
-    space = SPACES[name]
-    parts = [make_batch_of(space, size, seed) for seed, size in enumerate(SIZES)]
-    items = [
-        item
-        for part, size in zip(parts, SIZES, strict=True)
-        for item in iterate(batch_space(space, size), part)
-    ]
-    expected = concatenate(space, items, create_empty_array(space, NUM_ENVS))
-    freeze(parts)
-    merged = merge_observations(space, parts)
-    assert_equal_in_order(merged, expected)
-    assert all(array.flags.writeable for array in arrays_in(merged))
-    # Without a copy the arrays of the call before are filled.
-    out = create_empty_array(space, NUM_ENVS)
-    again = merge_observations(space, parts, out)
-    assert_equal_in_order(again, expected)
-    for one, other in zip(arrays_in(again), arrays_in(out), strict=True):
-        assert one is other
-
-
-class Bag(spaces.Space):
-    """A space whose batch is a list, as a user can register it."""
-
-
-@concatenate.register(Bag)
-def _concatenate_bags(space, items, out):
-    return list(items)
-
-
-def test_a_batch_of_a_users_own_space():
-    space = Bag()
-    assert merge_observations(space, [[1], [2, 3]]) == [1, 2, 3]
-    texts = (("a", "b"), ("c", "d"))
-    assert merge_observations(SPACES["sequence"], [((1,),), ((2,), (3,))]) == (
-        *((1,),),
-        *((2,), (3,)),
-    )
-    stacked = merge_observations(SPACES["text"], [texts, (("e",), ("f",))], axis=1)
-    assert stacked == (("a", "b", "e"), ("c", "d", "f"))

@@ -355,7 +355,7 @@ BUGS = [
     ),
     Bug(
         "environments of a shard without a key seem to have it",
-        "roll_vec.vector.info_forms",
+        "roll_vec.vector.infos",
         "_join_layouts",
         change("blank_array((n, *shape), dtype)", "np.ones((n, *shape), np.bool_)"),
         "tests/distributed/test_equality.py",

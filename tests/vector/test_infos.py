@@ -17,15 +17,22 @@ from hypothesis import strategies as st
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError, LevelGenerationError
-from roll_vec.vector.info_forms import finish_infos, join_infos, list_infos
-from roll_vec.vector.info_lists import split_infos
-from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos, stack_infos
+from roll_vec.vector.infos import (
+    add_infos,
+    cut_final_infos,
+    finish_infos,
+    join_infos,
+    list_infos,
+    masked_infos,
+    split_infos,
+    stack_infos,
+)
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
-    stack_batches,
     stack_infos_in_time,
 )
+from roll_vec.vector.space_batches import stack_batches
 from tests.contract.cases import assert_same
 from tests.pool.cases import with_arrays
 

@@ -20,7 +20,7 @@ from roll_vec.errors import (
 from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
 from roll_vec.kernels.sokoban.bitboards import fits
 from roll_vec.options import check_choice, check_int
-from roll_vec.vector.levels import OBJECTIVES
+from roll_vec.vector.attributes import OBJECTIVES
 
 __all__ = [
     "GAVE_UP",
