@@ -279,7 +279,7 @@ class ArrayEnv(ArrayOptions):
     def make_infos(
         self,
         shape: tuple[int, ...],
-        num_envs: int,  # noqa: ARG002
+        num_envs: int,
     ) -> dict[str, NDArray[Any]]:
         """Return arrays for the variables that are infos."""
         return {

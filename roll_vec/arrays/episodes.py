@@ -172,7 +172,7 @@ class EpisodeEngine(StackedState, Engine):
         self,
         env_ids: NDArray[np.int64],
         seeds: Sequence[int | None],
-        options: dict[str, Any] | None = None,  # noqa: ARG002
+        options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
         if self.is_stream:
