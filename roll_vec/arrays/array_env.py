@@ -17,7 +17,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import CACHE_BYTES, GeneratedLevels
-from roll_vec.arrays.options import METADATA, ArrayOptions
+from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
 from roll_vec.errors import InvalidOptionError
@@ -276,34 +276,23 @@ class ArrayEnv(ArrayOptions):
         draw = EpisodeGenerator(self, num_threads)
         return GeneratedLevels(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
 
-    def make_infos(
-        self,
-        shape: tuple[int, ...],
-        num_envs: int,
-    ) -> dict[str, NDArray[Any]]:
-        """Return arrays for the variables that are infos."""
-        return {
-            name: np.empty((*shape, *own_shape), dtype)
-            for name in self.infos
-            for dtype, own_shape in [self.variables[name]]
-        }
+    @functools.cached_property
+    def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtype and shape of the infos of a step: numbers have Python's dtypes."""
+        return {name: self._info_array(name) for name in self.infos}
 
-    def visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos as users get them: numbers of Python's dtypes."""
-        own = {name: infos[name] for name in self.infos}
-        return {**infos, **_as_infos(own, ndim)}
+    def _info_array(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        dtype, shape = self.variables[name]
+        return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
-    def add_reset_infos(
-        self, engine: Any, env_ids: NDArray[np.int64], infos: dict[str, Any]
-    ) -> dict[str, Any]:
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with `reset_infos`."""
         variables = engine.named_variables()
-        own = {name: variables[name][env_ids] for name in self.reset_infos}
-        return {**infos, **_as_infos(own, 1)}
+        for name in self.reset_infos:
+            infos[name] = variables[name][env_ids].astype(self._info_array(name)[0])
+        return infos
 
-    def solve_envs(
-        self, engine: Any, env_ids: NDArray[np.int64], objective: str
-    ) -> list[Any]:
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return what a method ``solve`` returns, for each of some environments."""
         solve = getattr(self, "solve", None)
         if solve is not None and objective == "moves":
@@ -351,7 +340,7 @@ class EpisodeGenerator:
         self.options, self.num_threads = options, num_threads
         self._slices = SliceSizer("episodes")
 
-    def __call__(self, seeds: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
+    def __call__(self, seeds: NDArray[np.uint64]) -> Arrays:
         """Return the variables and the generators' states of m seeds, (m, ...) each."""
         options, m, zeros = self.options, len(seeds), np.zeros(len(seeds), np.uint64)
         variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
@@ -375,16 +364,6 @@ class EpisodeGenerator:
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.
 _INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
-
-
-def _as_infos(arrays: Mapping[str, NDArray[Any]], ndim: int) -> dict[str, Any]:
-    """Return variables as infos, of which ``ndim`` axes are of the batch."""
-    return {
-        name: array.astype(_INFO_DTYPES[array.dtype.kind], copy=False)
-        if array.ndim == ndim
-        else array
-        for name, array in arrays.items()
-    }
 
 
 # Its kernels are compiled once for equal rules.

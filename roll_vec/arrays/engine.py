@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
@@ -18,6 +18,7 @@ from roll_vec.arrays.bound_steps import BoundStep, OneStep
 from roll_vec.arrays.episodes import EpisodeEngine, take_infos
 from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.kernel_threads import KernelThreads
+from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.rollout_buffer import RolloutBuffer
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS
@@ -35,6 +36,7 @@ from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.space_batches import item_at
 
+Mask: TypeAlias = NDArray[np.bool_]
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.
@@ -86,10 +88,10 @@ class ArrayEngine(EpisodeEngine):
     # Of the infos of the last step.
     _num_masks: int = 0
     # Of the last step, until something else moves an environment.
-    _observations: tuple[NDArray[Any], ...] | None = None
+    _observations: Arrays | None = None
     # The batch that `observe` writes again, and its arrays.
     _out: Any = None
-    _out_arrays: tuple[NDArray[Any], ...] | None = None
+    _out_arrays: Arrays | None = None
 
     def __init__(
         self,
@@ -140,9 +142,14 @@ class ArrayEngine(EpisodeEngine):
         return self.observer is not None and self.options.obs_mode in OBS_MODES
 
     @cached_property
-    def _marks_starts(self) -> bool:
-        """Whether observations need the cells where players start."""
+    def _writes_coordinates(self) -> bool:
+        """Whether observations are texts with coordinates."""
         return self._observes_codes and self.observer.text_format != "grid"
+
+    @property
+    def _marks_starts(self) -> bool:
+        """Whether these name the cells where players start."""
+        return self._writes_coordinates and self.options.start_marks is not None
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
@@ -163,7 +170,7 @@ class ArrayEngine(EpisodeEngine):
 
     # ---------------------------------------------------------------- one step
 
-    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
+    def check_actions(self, actions: Any, skip_mask: Mask) -> Any:
         """Return the actions as kernels take them; see `Engine.check_actions`."""
         if self.action_parser is not None:
             texts = check_texts(actions, skip_mask)
@@ -180,7 +187,7 @@ class ArrayEngine(EpisodeEngine):
             raise InvalidActionError.expected("actions", accepted, value)
         return np.ascontiguousarray(array, space.dtype)
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
+    def reset_infos(self, env_ids: Ids) -> dict[str, Any]:
         """Return the infos of the last resets of some environments."""
         infos: dict[str, Any] = {}
         options = self.options
@@ -202,7 +209,7 @@ class ArrayEngine(EpisodeEngine):
         """The game, the actions and the form of an answer."""
         return str(self.options.instructions(self.action_parser))
 
-    def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+    def action_masks(self, env_ids: Ids) -> NDArray[np.int8]:
         """Return 1 for the actions that can change something, (m, A), new."""
         masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
         self._run(
@@ -213,9 +220,9 @@ class ArrayEngine(EpisodeEngine):
     def step(
         self,
         actions: Any,
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-        begins: NDArray[np.int64] = NO_IDS,
+        skip_mask: Mask,
+        idle_mask: Mask | None = None,
+        begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         masks: Any = ()
@@ -253,7 +260,8 @@ class ArrayEngine(EpisodeEngine):
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if not skip_mask[0] or not skip_mask.all():
-            values = self.options.visible_infos(values, 1)
+            for name in self.options.hidden_infos:
+                values.pop(name, None)
             # The next step has a mask for each.
             num_masks, self._num_masks = len(masks), len(values)
             for k, name in enumerate(values):
@@ -265,10 +273,10 @@ class ArrayEngine(EpisodeEngine):
     def _step_batch(
         self,
         actions: Any,
-        skip_mask: NDArray[np.bool_],
+        skip_mask: Mask,
         max_steps: int,
-        begins: NDArray[np.int64] = NO_IDS,
-    ) -> tuple[BatchStep, NDArray[np.bool_]]:
+        begins: Ids = NO_IDS,
+    ) -> tuple[BatchStep, Mask]:
         """Take one action in every environment but those to skip, which give zeros.
 
         All environments are observed in the same call of a kernel.
@@ -299,7 +307,7 @@ class ArrayEngine(EpisodeEngine):
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
         flags = np.empty((first_mask + self._num_masks, n), np.bool_)
-        infos = options.make_infos((n,), n)
+        infos = self._make_infos((n,))
         observations = self._out_arrays or options.allocate_observations(n)
         try:
             self.kernel_threads.run(
@@ -345,7 +353,8 @@ class ArrayEngine(EpisodeEngine):
             outcome = self._make_outcome((1,))
             if "success" in outcome[3]:
                 outcome[3]["success"] = self.successes
-            names = self.options.visible_infos({**outcome[3]}, 1)
+            hidden = self.options.hidden_infos
+            names = [name for name in outcome[3] if name not in hidden]
             fixed = self.options.rules_of(0), self._state
             observations = self.options.allocate_observations(1)
             bind = self._kernels.bind_play
@@ -368,15 +377,24 @@ class ArrayEngine(EpisodeEngine):
         names = self.options.FLAG_INFOS
         flags = np.empty((2 + len(names), *shape), np.bool_)
         infos = dict(zip(names, flags[2:], strict=True))
-        infos.update(self.options.make_infos(shape, self.num_envs))
+        infos.update(self._make_infos(shape))
         return np.empty(shape), flags[0], flags[1], infos
+
+    def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
+        # Where it is no info, it is the kernel's own, of one step.
+        own, hidden = (self.num_envs,), self.options.hidden_infos
+        return {
+            name: np.empty((*(own if name in hidden else shape), *inner), dtype)
+            for name, (dtype, inner) in self.options.info_arrays.items()
+        }
 
     # ---------------------------------------------------------------- many steps
 
     def unroll(
         self,
         actions: Any,
-        has_ended: NDArray[np.bool_],
+        has_ended: Mask,
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
@@ -408,6 +426,7 @@ class ArrayEngine(EpisodeEngine):
         self._unroll(buffer)
         self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
         rewards, terminations, truncations, infos = buffer.outcome
+        hidden = self.options.hidden_infos
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -418,12 +437,12 @@ class ArrayEngine(EpisodeEngine):
             rewards,
             terminations,
             truncations,
-            self.options.visible_infos(infos, 2),
+            {name: infos[name] for name in infos if name not in hidden},
             buffer.times,
             self.options.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
         )
 
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
+    def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
         """Return the actions that `unroll` can take for a batch of any size, or None.
 
         Returns
@@ -442,7 +461,7 @@ class ArrayEngine(EpisodeEngine):
         if options.action_mask or options.has_level_infos or self._finish is not None:
             return True
         # The buffer of an unroll has codes alone, without the starts.
-        return self.observes_text or (self._marks_starts and options.HAS_STARTS)
+        return self.observes_text or self._marks_starts
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
@@ -524,14 +543,14 @@ class ArrayEngine(EpisodeEngine):
         self._mark_starts(arrays, env_ids)
         return self._shape_observations(arrays, (self.num_envs,), out)
 
-    def _observe(self, env_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+    def _observe(self, env_ids: Ids) -> Arrays:
         """Return the observations of some environments, as kernels write them."""
         arrays = self.options.allocate_observations(len(env_ids))
         kernel = self._kernels.observe_rows
         self._run(kernel, len(env_ids), env_ids, self._state, arrays)
         return arrays  # type: ignore[no-any-return]
 
-    def _observe_begun(self, env_ids: NDArray[np.int64]) -> None:
+    def _observe_begun(self, env_ids: Ids) -> None:
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations is not None:
@@ -539,33 +558,30 @@ class ArrayEngine(EpisodeEngine):
             for array, own in zip(self._observations, new, strict=True):
                 array[env_ids] = own
 
-    def _mark_starts(
-        self, arrays: tuple[NDArray[Any], ...], env_ids: NDArray[np.int64]
-    ) -> None:
+    def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
         """Add `START_MARK` to the codes of start cells, if texts name them."""
-        if self._marks_starts and self.options.HAS_STARTS:
+        if self._marks_starts:
             codes = arrays[0].reshape(-1, *self.observer.shape)
             codes |= self.options.start_marks(self.variables, env_ids)
 
-    def _arrays_of(self, out: Any, num_rows: int) -> tuple[NDArray[Any], ...] | None:
+    def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
         """Return the arrays of observations of a user, as kernels write them.
 
         None if the observations are made of others.
         """
         if self._observes_codes and self.options.obs_mode != "grid":
             return None
-        parts, own = self.options.parts, self.options.allocate_observations(0)
-        outs = (
-            out
-            if isinstance(out, tuple)
-            else [out[name] if name else out for name in parts]
-        )
-        pairs = zip(outs, own, strict=True)
+        own = self.options.allocate_observations(0)
+        pairs = zip(self._parts_of(out), own, strict=True)
         return tuple(each.reshape(num_rows, *array.shape[1:]) for each, array in pairs)
 
-    def _make_observations(
-        self, shape: tuple[int, int], out: Any
-    ) -> tuple[NDArray[Any], ...]:
+    def _parts_of(self, batch: Any) -> Any:
+        """Return the arrays of observations of a user."""
+        if isinstance(batch, tuple):
+            return batch
+        return [batch[name] if name else batch for name in self.options.parts]
+
+    def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
         """Return the arrays of the observations of T * n steps, as kernels take them.
 
         Parameters
@@ -580,7 +596,7 @@ class ArrayEngine(EpisodeEngine):
         return arrays or self.options.allocate_observations(num_rows)
 
     def _shape_observations(
-        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any = None
+        self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
     ) -> Any:
         """Return arrays of kernels as observations of a user, (*shape, ...)."""
         if self._observes_codes:
@@ -593,16 +609,12 @@ class ArrayEngine(EpisodeEngine):
         ]
         if out is None and "" in parts:
             return shaped[0]
-        is_tuple = isinstance(self.single_observation_space, TupleSpace)
         if out is not None:
-            targets = (
-                out if is_tuple else [out[name] if name else out for name in parts]
-            )
-            for target, array in zip(targets, shaped, strict=True):
+            for target, array in zip(self._parts_of(out), shaped, strict=True):
                 if not np.may_share_memory(target, array):
                     target[...] = array
             return out
-        if is_tuple:
+        if isinstance(self.single_observation_space, TupleSpace):
             return tuple(shaped)
         return dict(zip(parts, shaped, strict=True))
 
@@ -619,15 +631,13 @@ class ArrayEngine(EpisodeEngine):
             )
             raise InvalidStateError(message)
 
-    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
         if self.observes_text:
             return list(self._texts(env_ids))
         return self._list(self._observe(env_ids), env_ids)
 
-    def _list(
-        self, arrays: tuple[NDArray[Any], ...], env_ids: NDArray[np.int64]
-    ) -> list[Any]:
+    def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
         self._mark_starts(arrays, env_ids)
         batch = self._shape_observations(arrays, (len(env_ids),))
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
@@ -662,7 +672,7 @@ class ArrayEngine(EpisodeEngine):
     def are_codes_enough(self) -> bool:
         """Whether boards of cell codes decide the observations."""
         # Not the start cells that texts of coordinates name.
-        is_text = self.observes_text or self._marks_starts
+        is_text = self.observes_text or self._writes_coordinates
         return self._observes_codes and not is_text
 
     def draws_frames(self, mode: str) -> bool:
@@ -670,7 +680,7 @@ class ArrayEngine(EpisodeEngine):
         is_own_text = mode != "rgb_array" and self.options.writes_own_text
         return self.observer is not None and not is_own_text
 
-    def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
         if not self.draws_frames(mode):
             return self._texts(env_ids)
@@ -678,7 +688,7 @@ class ArrayEngine(EpisodeEngine):
         frames: tuple[Any, ...] = self.observer.frames(self.grids(env_ids), mode, scale)
         return frames
 
-    def grids(self, env_ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
         """Return the cell codes of the boards of some environments, (m, H, W)."""
         codes: NDArray[np.uint8] = self.options.allocate_codes(len(env_ids))
         kernel = self._kernels.observe_rows
@@ -686,7 +696,7 @@ class ArrayEngine(EpisodeEngine):
         self._check_codes(codes)
         return codes.reshape(-1, *self.observer.shape)
 
-    def _texts(self, env_ids: NDArray[np.int64]) -> tuple[str, ...]:
+    def _texts(self, env_ids: Ids) -> tuple[str, ...]:
         texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
         if not all(isinstance(text, str) for text in texts):
             owner = f"{self.options.name}.text"
@@ -708,14 +718,12 @@ class ArrayEngine(EpisodeEngine):
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
 
-    def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
-    ) -> None:
+    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
         self._observations = None
         super().set_state(state, rows, env_ids)
 
-    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+    def solve(self, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.
 
         Raises
@@ -786,7 +794,7 @@ class ArrayEngine(EpisodeEngine):
         return (value,) * n
 
     @property
-    def positions(self) -> NDArray[np.int64]:
+    def positions(self) -> Ids:
         """(n,) int64: the players' cells of lakes, row * W + column."""
         return self.named_variables()["positions"]
 

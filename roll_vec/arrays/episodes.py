@@ -18,10 +18,11 @@ from roll_vec.arrays.level_providers import (
     make_provider,
 )
 from roll_vec.arrays.option_sets import OptionSets
+from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
-from roll_vec.arrays.stacked_state import StackedState
-from roll_vec.errors import UnsupportedError
+from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, next_seeds, seed_rows
+from roll_vec.options import MAX_INT
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
@@ -66,9 +67,7 @@ class EpisodeSeeds:
             "episodes_numbers": self.numbers,
         }
 
-    def plan(
-        self, rows: NDArray[np.int64], seeds: Sequence[int | None]
-    ) -> tuple[Seeds, Seeds]:
+    def plan(self, rows: Ids, seeds: Sequence[int | None]) -> tuple[Seeds, Seeds]:
         """Return first seeds and numbers of the next episodes; nothing changes."""
         first_seeds = self.first_seeds[rows]
         numbers = self.numbers[rows] + np.uint64(1)
@@ -78,25 +77,23 @@ class EpisodeSeeds:
                 numbers[j] = 0
         return first_seeds, numbers
 
-    def next_seeds(self, rows: NDArray[np.int64]) -> Seeds:
+    def next_seeds(self, rows: Ids) -> Seeds:
         """Return the seeds of the rows' next episodes; nothing changes."""
         seeds = np.empty(len(rows), np.uint64)
         next_seeds(rows, self.first_seeds, self.numbers, seeds)
         return seeds
 
-    def seeds(self, rows: NDArray[np.int64]) -> Seeds:
+    def seeds(self, rows: Ids) -> Seeds:
         """Return the seeds of the rows' current episodes."""
         return episode_seeds(self.first_seeds[rows], self.numbers[rows])
 
-    def commit(
-        self, rows: NDArray[np.int64], first_seeds: Seeds, numbers: Seeds
-    ) -> None:
+    def commit(self, rows: Ids, first_seeds: Seeds, numbers: Seeds) -> None:
         """Move the rows to the episodes that `plan` returned."""
         self.first_seeds[rows] = first_seeds
         self.numbers[rows] = numbers
 
 
-class EpisodeEngine(StackedState, Engine):
+class EpisodeEngine(Engine):
     """The half of `roll_vec.arrays.engine.ArrayEngine` that begins episodes.
 
     An episode begins in one of three ways, as the kernels of the family say:
@@ -122,9 +119,11 @@ class EpisodeEngine(StackedState, Engine):
     """
 
     options: Any
+    max_steps: int
     num_threads: int
+    elapsed_steps: NDArray[np.int32]
     prefetch: bool | None
-    variables: tuple[NDArray[Any], ...]
+    variables: Arrays
     constants: tuple[Any, ...]
     rng_states: NDArray[np.uint64]
     prefetcher: Prefetcher | None = None
@@ -162,7 +161,7 @@ class EpisodeEngine(StackedState, Engine):
         """Run a kernel on a range of rows, on one thread or several."""
         raise NotImplementedError
 
-    def _observe_begun(self, env_ids: NDArray[np.int64]) -> None:
+    def _observe_begun(self, env_ids: Ids) -> None:
         """Note that episodes have begun since the last step."""
         raise NotImplementedError
 
@@ -170,7 +169,7 @@ class EpisodeEngine(StackedState, Engine):
 
     def reset(
         self,
-        env_ids: NDArray[np.int64],
+        env_ids: Ids,
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
@@ -181,9 +180,7 @@ class EpisodeEngine(StackedState, Engine):
         else:
             self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
 
-    def _seed_streams(
-        self, env_ids: NDArray[np.int64], seeds: Sequence[int | None]
-    ) -> None:
+    def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
         new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
         low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
@@ -195,9 +192,7 @@ class EpisodeEngine(StackedState, Engine):
                 generator = np.random.Generator(np.random.PCG64(seed))
                 self.rng_states[:, env_ids[j]] = generator_words(generator)
 
-    def begin_episodes(
-        self, env_ids: NDArray[np.int64], first_seeds: Seeds, numbers: Seeds
-    ) -> None:
+    def begin_episodes(self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds) -> None:
         """Start certain episodes.
 
         Parameters
@@ -215,7 +210,7 @@ class EpisodeEngine(StackedState, Engine):
             self._begin_inside(begin_rows, env_ids)
         self._order(env_ids)
 
-    def advance(self, env_ids: NDArray[np.int64]) -> None:
+    def advance(self, env_ids: Ids) -> None:
         """Start the next episode in some environments."""
         if self._begins_inside():
             self._begin_inside(self._kernels.advance_rows, env_ids)
@@ -245,13 +240,13 @@ class EpisodeEngine(StackedState, Engine):
             return self.prefetcher is None or not any(self._are_ahead())
         return not self.options.has_measured_infos and self._has_next_levels()
 
-    def _begin_inside(self, kernel: Any, env_ids: NDArray[np.int64]) -> None:
+    def _begin_inside(self, kernel: Any, env_ids: Ids) -> None:
         """Start episodes in compiled code alone."""
         self._run(kernel, len(env_ids), env_ids, self._next_episodes(), self._state)
         self._number_levels(env_ids)
         self._observe_begun(env_ids)
 
-    def _begin(self, env_ids: NDArray[np.int64], seeds: Seeds) -> None:
+    def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
         """Start episodes from levels of the providers."""
         providers, options = self.option_sets.providers, self.options
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
@@ -271,9 +266,9 @@ class EpisodeEngine(StackedState, Engine):
 
     def _place(
         self,
-        rows: NDArray[np.int64],
+        rows: Ids,
         levels: Levels,
-        level_indices: NDArray[np.int64],
+        level_indices: Ids,
         seeds: Seeds,
     ) -> None:
         """Set some environments to levels."""
@@ -288,7 +283,7 @@ class EpisodeEngine(StackedState, Engine):
             array[rows] = level[level_indices]
         self.elapsed_steps[rows] = 0
 
-    def _number_levels(self, env_ids: NDArray[np.int64]) -> None:
+    def _number_levels(self, env_ids: Ids) -> None:
         """Write the level numbers of episodes that a kernel has begun, if any."""
         begins = self._kernels.place_rows is None or self._level_table() is not None
         if begins and self.options.needs_level_numbers:
@@ -329,9 +324,7 @@ class EpisodeEngine(StackedState, Engine):
             for level, array in zip(levels, arrays, strict=False)
         )
 
-    def _by_options(
-        self, rows: NDArray[np.int64], seeds: Seeds
-    ) -> Iterator[tuple[int, NDArray[np.int64], Seeds]]:
+    def _by_options(self, rows: Ids, seeds: Seeds) -> Iterator[tuple[int, Ids, Seeds]]:
         """Yield each set of level options, with the rows that have it."""
         if len(self.option_sets.providers) == 1:
             yield 0, rows, seeds
@@ -346,7 +339,7 @@ class EpisodeEngine(StackedState, Engine):
         sources = [provider.source for provider in self.option_sets.providers]
         return [source is not None and source.is_open for source in sources]
 
-    def _order(self, rows: NDArray[np.int64]) -> None:
+    def _order(self, rows: Ids) -> None:
         """Have the levels of the next episodes of some environments drawn."""
         if self.prefetcher is None:
             return
@@ -364,9 +357,7 @@ class EpisodeEngine(StackedState, Engine):
         """(n,) int32: the set of level options of each environment."""
         return self.option_sets.indices
 
-    def set_level_options(
-        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
-    ) -> None:
+    def set_level_options(self, env_ids: Ids, level_options: Mapping[str, Any]) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`.
 
         Raises
@@ -404,7 +395,11 @@ class EpisodeEngine(StackedState, Engine):
         return self.options.named(self.variables)  # type: ignore[no-any-return]
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = super()._state_arrays()
+        """Return the arrays of the state themselves, by name."""
+        arrays: dict[str, NDArray[Any]] = {
+            "elapsed_steps": self.elapsed_steps,
+            "successes": self.successes,
+        }
         if self.options.DRAWS:
             arrays["generator_states"] = self.rng_states.T
         if not self.is_stream:
@@ -413,47 +408,73 @@ class EpisodeEngine(StackedState, Engine):
             arrays["level_options"] = self.level_options
         return arrays | self.named_variables()
 
-    def _limits(self) -> dict[str, tuple[int, int]]:
-        limits = {**super()._limits(), **self.options.state_limits()}
-        if self.is_stream:
-            return limits
-        return {**limits, **self.episodes.LIMITS}
-
     def get_state(self) -> EngineState:
-        """Return a state with the sets of level options; see `Engine.get_state`."""
-        state = super().get_state()
-        if self.is_stream:
-            return state
-        # No copy, which takes 10 us: `VectorState` makes one.
-        return state._replace(shared={"level_options": self.option_sets.values})
+        """Return copies of the arrays of the state; see `Engine.get_state`."""
+        # In the order of the memory: some are transposed views.
+        arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
+        # No copy of these, which takes 10 us: `VectorState` makes one.
+        shared = {} if self.is_stream else {"level_options": self.option_sets.values}
+        return EngineState(arrays, shared)
+
+    def save_point(self) -> EngineState:
+        """Return the state; see `Engine.save_point`."""
+        return self.get_state()
+
+    def go_back(self, point: EngineState) -> None:
+        """Set all environments to a state of `save_point`."""
+        env_ids = np.arange(self.num_envs)
+        self.set_state(point, env_ids, env_ids)
 
     def check_state(self, state: EngineState) -> None:
-        """Check the state and its level options; see `Engine.check_state`."""
-        super().check_state(state)
+        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+        own, arrays = self._state_arrays(), state.arrays
+        if arrays.keys() != own.keys():
+            raise InvalidStateError.expected(
+                "state", f"the arrays {sorted(own)}", sorted(arrays)
+            )
+        for name, array in own.items():
+            expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
+            values = arrays[name]
+            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
+                value = f"{values.dtype} of shape {values.shape}"
+                raise InvalidStateError.of_array(name, expected, value)
+        limits = {"elapsed_steps": (0, self.max_steps or MAX_INT)}
+        limits |= self.options.state_limits
         if not self.is_stream:
-            values = state.shared.get("level_options")
-            self.option_sets.check(state.arrays["level_options"], values)
-        self.options.check_rows(state.arrays)
+            shared = state.shared.get("level_options")
+            self.option_sets.check(arrays["level_options"], shared)
+            last = self.level_provider.last_number
+            limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
+        for name in [name for name in limits if name in arrays]:
+            (lowest, highest), array = limits[name], arrays[name]
+            if array.size and not lowest <= array.min() <= array.max() <= highest:
+                value = array.min() if array.min() < lowest else array.max()
+                accepted = f"values from {lowest} to {highest}"
+                raise InvalidStateError.of_array(name, accepted, value)
+        self.options.check_rows(arrays)
 
-    def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
-    ) -> None:
+    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
-        if self.is_stream:
-            super().set_state(state, rows, env_ids)
-            return
-        indices = self.level_options.copy()
-        super().set_state(state, rows, env_ids)
+        is_whole, arrays = len(env_ids) == self.num_envs, self._state_arrays()
         # Indices into the sets of the state are none into those of this batch.
-        new = self.level_options[env_ids]
-        self.level_options[:] = indices
-        self.option_sets.load(env_ids, new, state.shared["level_options"])
-        self._note_level_options()
+        if arrays.pop("level_options", None) is not None:
+            indices = state.arrays["level_options"][rows]
+            self.option_sets.load(env_ids, indices, state.shared["level_options"])
+            self._note_level_options()
+        for name, array in arrays.items():
+            values = state.arrays[name]
+            if not is_whole:
+                array[env_ids] = values[rows]
+            # The rows have been checked: with another mode `take` makes a copy first.
+            elif array.flags.c_contiguous:
+                np.take(values, rows, 0, array, mode="clip")
+            else:
+                np.take(values.T, rows, -1, array.T, mode="clip")
         self._order(env_ids)
 
 
 def _write_infos(
-    infos: dict[str, Any], rows: NDArray[np.int64], values: dict[str, Any], n: int
+    infos: dict[str, Any], rows: Ids, values: dict[str, Any], n: int
 ) -> None:
     """Write the infos of some rows into (n,) arrays, which are made if they are new."""
     for key, value in values.items():
@@ -463,7 +484,7 @@ def _write_infos(
             infos.setdefault(key, np.zeros(n, value.dtype))[rows] = value
 
 
-def take_infos(infos: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
+def take_infos(infos: dict[str, Any], rows: Ids) -> dict[str, Any]:
     """Return the infos of some rows."""
     return {
         key: take_infos(value, rows) if isinstance(value, dict) else value[rows]

@@ -32,10 +32,13 @@ class LevelProvider:
         Names of the last arrays of each level, which say how difficult it is.
     source : LevelSource or None
         Draws levels ahead of time.
+    last_number : int
+        The highest number of a level.
     """
 
     measures: tuple[str, ...]
     source: LevelSource | None = None
+    last_number: int = (1 << 32) - 1
 
     def get(
         self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
@@ -113,6 +116,7 @@ class FixedLevels(LevelProvider):
         bands: Mapping[str, Band] | None = None,
     ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+        self.last_number = len(levels) - 1
         self._measure, self.bands = measure, dict(bands or {})
         self.measures = () if measure is None else measure.names
         self._measured: Levels | None = None

@@ -12,7 +12,8 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Space
@@ -39,6 +40,9 @@ from roll_vec.options import (
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
+Ids: TypeAlias = NDArray[np.int64]
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
+Infos: TypeAlias = dict[str, Any]
 _DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
 _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 # Of a generated grid.
@@ -107,10 +111,29 @@ class ArrayOptions(TextOptions):
     """The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none."""
     HAS_RESET_INFOS: ClassVar[bool] = False
     """Whether kernels write the infos of resets beside those of steps."""
-    HAS_STARTS: ClassVar[bool] = False
-    """Whether texts of coordinates name the cells of `start_marks`."""
+    start_marks: ClassVar[Any] = None
+    """A function, where texts of coordinates name the cells where players start.
+
+    ``start_marks(variables, env_ids)`` returns `START_MARK` there, else 0, (m, H, W).
+    """
     HAS_NEW_GENERATORS: ClassVar[bool] = False
     """Whether ``np_random`` is a generator of each episode that no kernel reads."""
+    constants: ClassVar[Any] = MappingProxyType({})
+    """What kernels read beside variables, by name: numbers and arrays."""
+    info_arrays: ClassVar[Any] = MappingProxyType({})
+    """The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name."""
+    hidden_infos: ClassVar[Any] = ()
+    """The infos of kernels that users do not get."""
+    state_limits: ClassVar[Any] = MappingProxyType({})
+    """The lowest and the highest value of variables of a state, by name."""
+    has_level_infos: ClassVar[Any] = False
+    """Whether the infos of resets say something of the level that is played."""
+    has_measured_infos: ClassVar[Any] = False
+    """Whether they have a measure of it."""
+    needs_level_numbers: ClassVar[Any] = False
+    """Whether the number of the level that is played is of use later."""
+    writes_own_text: ClassVar[Any] = False
+    """Whether texts are those of a method ``text`` in every case."""
     DRAWS: ClassVar[bool] = True
     """Whether kernels draw from generators."""
     CHECKS_CODES: ClassVar[bool] = False
@@ -235,21 +258,16 @@ class ArrayOptions(TextOptions):
             lengths.append(value)
         return dtype, tuple(lengths)
 
-    def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+    def allocate(self, num_envs: int) -> Arrays:
         """Return the variables of so many environments, all 0."""
         return tuple(
             np.zeros((num_envs, *shape), dtype)
             for dtype, shape in self.variables.values()
         )
 
-    def named(self, variables: tuple[NDArray[Any], ...]) -> dict[str, NDArray[Any]]:
+    def named(self, variables: Arrays) -> dict[str, NDArray[Any]]:
         """Return the variables that differ between environments, by name."""
         return dict(zip(self.variables, variables, strict=True))
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """What kernels read beside variables: numbers and arrays."""
-        return {}
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
@@ -277,33 +295,9 @@ class ArrayOptions(TextOptions):
         """
         return begins
 
-    def make_infos(
-        self,
-        shape: tuple[int, ...],
-        num_envs: int,
-    ) -> dict[str, NDArray[Any]]:
-        """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
-        return {}
-
-    def visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos that users get; ``ndim`` of their axes are of the batch.
-
-        The dict may be changed and returned.
-        """
-        return infos
-
-    def add_reset_infos(
-        self,
-        engine: Any,
-        env_ids: NDArray[np.int64],
-        infos: dict[str, Any],
-    ) -> dict[str, Any]:
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with those of the family."""
         return infos
-
-    def state_limits(self) -> dict[str, tuple[int, int]]:
-        """Return the lowest and the highest value of variables of a state."""
-        return {}
 
     def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check what `state_limits` does not say of a state.
@@ -313,12 +307,7 @@ class ArrayOptions(TextOptions):
         InvalidStateError
         """
 
-    def solve_envs(
-        self,
-        engine: Any,
-        env_ids: NDArray[np.int64],
-        objective: str,
-    ) -> list[Any]:
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`.
 
         Raises
@@ -348,12 +337,7 @@ class ArrayOptions(TextOptions):
         accepted = "a Box or Discrete, or a Dict or Tuple of these"
         raise InvalidOptionError.expected(name, accepted, None)
 
-    @property
-    def writes_own_text(self) -> bool:
-        """Whether texts are those of a method ``text`` in every case."""
-        return False
-
-    def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+    def allocate_observations(self, num_envs: int) -> Arrays:
         """Return arrays for so many observations, as kernels write them."""
         own = (1,) if "" in self.parts else ()
         return tuple(
@@ -361,29 +345,6 @@ class ArrayOptions(TextOptions):
             np.empty((num_envs, *(space.shape or own)), space.dtype)
             for space in self.parts.values()
         )
-
-    def start_marks(
-        self, variables: tuple[NDArray[Any], ...], env_ids: NDArray[np.int64]
-    ) -> NDArray[np.uint8]:
-        """Return `START_MARK` at start cells, else 0, (m, H, W) or (1, H, W)."""
-        raise NotImplementedError
-
-    # ---------------------------------------------------------------- levels
-
-    @property
-    def has_level_infos(self) -> bool:
-        """Whether the infos of resets say something of the level that is played."""
-        return False
-
-    @property
-    def has_measured_infos(self) -> bool:
-        """Whether they have a measure of it."""
-        return False
-
-    @property
-    def needs_level_numbers(self) -> bool:
-        """Whether the number of the level that is played is of use later."""
-        return False
 
     # ---------------------------------------------------------------- texts
 
@@ -474,7 +435,7 @@ class GridOptions(ArrayOptions):
         """The space of cell codes, which the observations of a grid are made of."""
         return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
 
-    def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+    def allocate_observations(self, num_envs: int) -> Arrays:
         """Return an array for the cell codes of so many grids."""
         return (self.allocate_codes(num_envs),)
 
@@ -631,11 +592,6 @@ class LevelOptions(GridOptions):
     def needs_level_numbers(self) -> bool:
         """Whether the number of the level that is played is of use later."""
         return self.levels is not None or self.level_info
-
-    def state_limits(self) -> dict[str, tuple[int, int]]:
-        """Return the limits of the numbers of levels, and those of variables."""
-        count = 1 << 32 if self.levels is None else len(self.levels)
-        return {**super().state_limits(), "level_numbers": (0, count - 1)}
 
     @property
     def level_count(self) -> int:

@@ -17,7 +17,10 @@ from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     ACTION_FLAGS,
+    Arrays,
     GridOptions,
+    Ids,
+    Infos,
     LevelOptions,
     check_cells,
 )
@@ -66,7 +69,7 @@ class LakeFamily(GridOptions):
     }
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
-    HAS_STARTS: ClassVar[bool] = True
+    info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -78,13 +81,13 @@ class LakeFamily(GridOptions):
             "reward_schedule": np.array(options.reward_schedule, np.float64),
         }
 
+    @property
     def state_limits(self) -> dict[str, tuple[int, int]]:
-        """Return the lowest and the highest value of variables of a state."""
-        return {**super().state_limits(), "positions": (0, self.num_cells - 1)}
+        """The lowest and the highest value of variables of a state."""
+        cells, tiles = (0, self.num_cells - 1), (rules.ICE, rules.GOAL)
+        return {"positions": cells, "starts": cells, "maps": tiles}
 
-    def solve_envs(
-        self, engine: Any, env_ids: NDArray[np.int64], objective: str
-    ) -> list[Any]:
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the best play of some lakes from here; see `LakeEnv.solve`."""
         (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
         return solve_positions(
@@ -185,7 +188,7 @@ class FrozenLakeOptions(LakeFamily):
         is_position = self.obs_mode == "position"
         return Discrete(self.num_cells) if is_position else super().observation_space
 
-    def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+    def allocate_observations(self, num_envs: int) -> Arrays:
         """Return an array for so many positions, or for the cell codes."""
         if self.obs_mode == "position":
             return (np.empty(num_envs, np.int64),)
@@ -195,12 +198,12 @@ class FrozenLakeOptions(LakeFamily):
         """Return the kernels of lakes with one map."""
         return rules.LAKE  # type: ignore[no-any-return]
 
-    def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+    def allocate(self, num_envs: int) -> Arrays:
         """Return the one map, no starts, and the positions of the players."""
         maps = tile_codes(self.map).reshape(1, -1)
         return maps, np.zeros(0, np.int64), np.zeros(num_envs, np.int64)
 
-    def named(self, variables: tuple[NDArray[Any], ...]) -> dict[str, NDArray[Any]]:
+    def named(self, variables: Arrays) -> dict[str, NDArray[Any]]:
         """Return the variables that differ between environments, by name."""
         return {"positions": variables[2]}
 
@@ -208,34 +211,16 @@ class FrozenLakeOptions(LakeFamily):
         """Return the cumulative probabilities of the start cells."""
         return (np.cumsum(start_distribution(self.map)),)
 
-    def start_marks(
-        self,
-        variables: tuple[NDArray[Any], ...],
-        env_ids: NDArray[np.int64],
-    ) -> NDArray[np.uint8]:
+    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (1, H, W)."""
         return np.where(self.map == b"S", np.uint8(START_MARK), np.uint8(0))[np.newaxis]
 
-    def make_infos(
-        self,
-        shape: tuple[int, ...],
-        num_envs: int,
-    ) -> dict[str, NDArray[Any]]:
-        """Return an array for the probability of the slip."""
-        return {"prob": np.empty(shape)}
+    @property
+    def hidden_infos(self) -> tuple[str, ...]:
+        """Those that Gymnasium has not, with integer actions."""
+        return () if self.action_mode == "text" else ACTION_FLAGS
 
-    def visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos; with integer actions those of Gymnasium alone."""
-        if self.action_mode == "text":
-            return infos
-        return {name: infos[name] for name in ("prob", "action_mask") if name in infos}
-
-    def add_reset_infos(
-        self,
-        engine: Any,
-        env_ids: NDArray[np.int64],
-        infos: dict[str, Any],
-    ) -> dict[str, Any]:
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of some resets, with ``prob``, which is 1."""
         probs = np.empty(len(env_ids))
         probs.fill(1.0)  # `np.ones` takes twice as long
@@ -284,6 +269,8 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     """
 
     NUM_LEVEL_ARRAYS: ClassVar[int] = 2
+    # It is the kernel's own: ROLL has none.
+    hidden_infos: ClassVar[tuple[str, ...]] = ("prob",)
     LEVEL_SET: ClassVar[type[LevelSet]] = LakeSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "p",
@@ -340,39 +327,12 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         """Return the kernels of lakes with a map each."""
         return rules.RANDOM_LAKE  # type: ignore[no-any-return]
 
-    def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
-        """Return maps of ice, the start cells and the positions of the players."""
-        variables = super().allocate(num_envs)
-        variables[0].fill(rules.ICE)
-        return variables
-
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the maps of these options."""
         return make_level_provider(self, num_threads)
 
-    def state_limits(self) -> dict[str, tuple[int, int]]:
-        """Return the lowest and the highest value of variables of a state."""
-        limits = super().state_limits()
-        maps, starts = (rules.ICE, rules.GOAL), limits["positions"]
-        return {**limits, "maps": maps, "starts": starts}
-
-    def start_marks(
-        self, variables: tuple[NDArray[Any], ...], env_ids: NDArray[np.int64]
-    ) -> NDArray[np.uint8]:
+    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (m, H, W)."""
         marks = np.zeros((len(env_ids), self.num_cells), np.uint8)
         marks[np.arange(len(env_ids)), variables[1][env_ids]] = START_MARK
         return marks.reshape(-1, *self.grid_shape)
-
-    def make_infos(
-        self,
-        shape: tuple[int, ...],
-        num_envs: int,
-    ) -> dict[str, NDArray[Any]]:
-        """Return an array for the kernel's own use: ROLL has no ``prob``."""
-        return {"prob": np.empty(num_envs)}
-
-    def visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos without ``prob``."""
-        del infos["prob"]
-        return infos

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.arrays.options import MAX_CELLS, LevelOptions, check_cells
+from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
 from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
@@ -24,6 +24,7 @@ from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import MAX_INT, check_int
 
+Mask: TypeAlias = NDArray[np.bool_]
 # The room generator keeps the distance from each target to each cell: this many take
 # 2 GB.
 _MAX_DISTANCES = 1 << 28
@@ -80,6 +81,7 @@ class SokobanOptions(LevelOptions):
         "players": np.int32,
         "boxes_left": np.int32,
     }
+    state_limits: ClassVar[Any] = {"cells": (0, rules.PLAYER_ON_TARGET)}
     DRAWS: ClassVar[bool] = False
     NUM_LEVEL_ARRAYS: ClassVar[int] = 1
     FAMILY: ClassVar[GridFamily] = SOKOBAN
@@ -189,7 +191,7 @@ class SokobanOptions(LevelOptions):
     # ---------------------------------------------------------------- the family
 
     @property
-    def constants(self) -> dict[str, Any]:
+    def constants(self) -> dict[str, int]:
         """What kernels read beside variables."""
         return {"width": self.dim_room[1]}
 
@@ -207,11 +209,7 @@ class SokobanOptions(LevelOptions):
         return self._mark_steps if self.deadlock or self.terminate_on_deadlock else None
 
     def _mark_steps(
-        self,
-        engine: Any,
-        skip_mask: NDArray[np.bool_],
-        terminations: NDArray[np.bool_],
-        infos: dict[str, Any],
+        self, engine: Any, skip_mask: Mask, terminations: Mask, infos: Infos
     ) -> None:
         deadlocks = self._deadlocks(engine, slice(None))
         deadlocks[skip_mask] = False
@@ -220,21 +218,15 @@ class SokobanOptions(LevelOptions):
         if self.deadlock:
             infos["deadlock"] = deadlocks
 
-    def _deadlocks(self, engine: Any, env_ids: Any) -> NDArray[np.bool_]:
+    def _deadlocks(self, engine: Any, env_ids: Any) -> Mask:
         rooms = engine.variables[0][env_ids].reshape(-1, *self.dim_room)
         return mark_deadlocks(rooms, engine.num_threads)
 
-    def add_reset_infos(
-        self, engine: Any, env_ids: NDArray[np.int64], infos: dict[str, Any]
-    ) -> dict[str, Any]:
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with ``deadlock``."""
         if self.deadlock:
             infos["deadlock"] = self._deadlocks(engine, env_ids)
         return infos
-
-    def state_limits(self) -> dict[str, tuple[int, int]]:
-        """Return the lowest and the highest value of variables of a state."""
-        return {**super().state_limits(), "cells": (0, rules.PLAYER_ON_TARGET)}
 
     def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check that every row is a room with one player within walls."""
@@ -253,9 +245,7 @@ class SokobanOptions(LevelOptions):
             message = "state: boxes_left: expected the number of boxes off targets"
             raise InvalidStateError(message)
 
-    def solve_envs(
-        self, engine: Any, env_ids: NDArray[np.int64], objective: str
-    ) -> list[Any]:
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
         solutions = solve_positions(
             engine.grids(env_ids),
