@@ -120,6 +120,10 @@ class ArrayEngine(EpisodeEngine):
         self.unroll_slices = SliceSizer("environments")
         self.kernel_threads = KernelThreads(num_threads)
         self._kernels, self._finish = options.family(), options.finish_step
+        hidden = self._hidden_infos = tuple(options.hidden_infos)
+        # Options look these up, which takes as long as a step of one environment.
+        items = options.info_arrays.items()
+        self._info_arrays = [(name, *each, name in hidden) for name, each in items]
         self._allocate()
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
@@ -260,7 +264,7 @@ class ArrayEngine(EpisodeEngine):
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if not skip_mask[0] or not skip_mask.all():
-            for name in self.options.hidden_infos:
+            for name in self._hidden_infos:
                 values.pop(name, None)
             # The next step has a mask for each.
             num_masks, self._num_masks = len(masks), len(values)
@@ -353,8 +357,7 @@ class ArrayEngine(EpisodeEngine):
             outcome = self._make_outcome((1,))
             if "success" in outcome[3]:
                 outcome[3]["success"] = self.successes
-            hidden = self.options.hidden_infos
-            names = [name for name in outcome[3] if name not in hidden]
+            names = [name for name in outcome[3] if name not in self._hidden_infos]
             fixed = self.options.rules_of(0), self._state
             observations = self.options.allocate_observations(1)
             bind = self._kernels.bind_play
@@ -383,10 +386,10 @@ class ArrayEngine(EpisodeEngine):
     def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
         """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
         # Where it is no info, it is the kernel's own, of one step.
-        own, hidden = (self.num_envs,), self.options.hidden_infos
+        own = (self.num_envs,)
         return {
-            name: np.empty((*(own if name in hidden else shape), *inner), dtype)
-            for name, (dtype, inner) in self.options.info_arrays.items()
+            name: np.empty((own if is_hidden else shape) + inner, dtype)
+            for name, dtype, inner, is_hidden in self._info_arrays
         }
 
     # ---------------------------------------------------------------- many steps
@@ -426,7 +429,6 @@ class ArrayEngine(EpisodeEngine):
         self._unroll(buffer)
         self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
         rewards, terminations, truncations, infos = buffer.outcome
-        hidden = self.options.hidden_infos
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -437,7 +439,7 @@ class ArrayEngine(EpisodeEngine):
             rewards,
             terminations,
             truncations,
-            {name: infos[name] for name in infos if name not in hidden},
+            {name: infos[name] for name in infos if name not in self._hidden_infos},
             buffer.times,
             self.options.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
         )
@@ -531,16 +533,22 @@ class ArrayEngine(EpisodeEngine):
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        env_ids = np.arange(self.num_envs)
-        if self.observes_text:
-            return self._texts(env_ids)
-        if out is not None and out is not self._out:
-            self._out, self._out_arrays = out, self._arrays_of(out, self.num_envs)
         # A step has observed; nobody else has these arrays.
         arrays, self._observations = self._observations, None
+        shape = self._plain_shape
+        if arrays is not None and out is None and shape is not None:
+            array = arrays[0]
+            return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
+        if self.observes_text:
+            return self._texts(np.arange(self.num_envs))
+        if out is not None and out is not self._out:
+            self._out, self._out_arrays = out, self._arrays_of(out, self.num_envs)
+        elif arrays is not None and arrays is self._out_arrays:
+            return out
         if arrays is None:
-            arrays = self._observe(env_ids)
-        self._mark_starts(arrays, env_ids)
+            arrays = self._observe(np.arange(self.num_envs))
+        if self._marks_starts:
+            self._mark_starts(arrays, np.arange(self.num_envs))
         return self._shape_observations(arrays, (self.num_envs,), out)
 
     def _observe(self, env_ids: Ids) -> Arrays:
@@ -653,18 +661,19 @@ class ArrayEngine(EpisodeEngine):
         arrays, self._observations = self._observations, None
         if arrays is None:
             arrays = self._observe(_ONE)
-        shape = self._one_shape
+        shape = self._plain_shape
         if shape is None:
             # The next step writes the arrays again.
             return self._list(tuple(array.copy() for array in arrays), _ONE)[0]
         return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
 
     @cached_property
-    def _one_shape(self) -> tuple[int, ...] | None:
+    def _plain_shape(self) -> tuple[int, ...] | None:
         """The shape of an observation that is an array of a kernel, else None."""
         options, parts = self.options, self.options.parts
         is_other = self._observes_codes and options.obs_mode != "grid"
-        if "" not in parts or is_other or options.CHECKS_CODES:
+        is_other = is_other or self.observes_text or options.CHECKS_CODES
+        if "" not in parts or is_other:
             return None
         return parts[""].shape or ()
 

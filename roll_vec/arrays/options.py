@@ -425,7 +425,7 @@ class GridOptions(ArrayOptions):
         """Height and width of a grid."""
         raise NotImplementedError
 
-    @property
+    @functools.cached_property
     def num_cells(self) -> int:
         """Number of cells of a grid."""
         return math.prod(self.grid_shape)

@@ -121,7 +121,7 @@ class FrozenLake(LakeEnv):
     @SharedProperty
     def desc(self) -> NDArray[np.bytes_]:
         """Return the (H, W) map of bytes."""
-        return self.options.map  # type: ignore[no-any-return]
+        return self.options.map.copy()  # type: ignore[no-any-return]
 
     @property
     def reward_range(self) -> tuple[float, float]:

@@ -169,9 +169,9 @@ class FrozenLakeOptions(LakeFamily):
             )
         self._set(success_rate=chance, reward_schedule=rewards)
 
-    @property
+    @cached_property
     def map(self) -> NDArray[np.bytes_]:
-        """The (H, W) map of bytes, new."""
+        """The (H, W) map of bytes, not to be written."""
         if self.desc is not None:
             return np.asarray(self.desc, dtype="c")
         return np.asarray(MAPS[self.map_name or ""], dtype="c")
@@ -209,7 +209,12 @@ class FrozenLakeOptions(LakeFamily):
 
     def next_episodes(self, begins: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the cumulative probabilities of the start cells."""
-        return (np.cumsum(start_distribution(self.map)),)
+        return (self.start_chances,)
+
+    @cached_property
+    def start_chances(self) -> NDArray[np.float64]:
+        """(H * W,) float64: the cumulative probabilities of the start cells."""
+        return np.cumsum(start_distribution(self.map))
 
     def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (1, H, W)."""
