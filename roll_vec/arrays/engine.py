@@ -609,7 +609,8 @@ class ArrayEngine(EpisodeEngine):
         """Return arrays of kernels as observations of a user, (*shape, ...)."""
         if self._observes_codes:
             self._check_codes(arrays[0])
-            return self.observer.observe_steps(arrays[0], shape, out)
+            observations = self.observer.observe_steps(arrays[0], shape, out)
+            return out if isinstance(out, np.ndarray) else observations
         parts = self.options.parts
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
