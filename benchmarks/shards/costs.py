@@ -14,8 +14,8 @@ from typing import Any
 import roll_vec
 from benchmarks.shards.workloads import Workload, draw_actions
 from roll_vec.distributed import RayVectorEnv
+from roll_vec.distributed.messages import pack, unpack
 from roll_vec.distributed.shard import Shard
-from roll_vec.distributed.wire import pack, unpack
 
 __all__ = ["message_costs", "workload_costs"]
 
@@ -38,7 +38,7 @@ def processor_time(work: Callable[[], Any], seconds: float = 0.3) -> float:
 
 
 class CountingActors:
-    """Shards in this process; see `roll_vec.distributed.actors.Actors`.
+    """Shards in this process; see `roll_vec.distributed.messages.Actors`.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class CountingActors:
     request_bytes, reply_bytes : int
     """
 
-    def __init__(self, recipe: Any, sizes: Sequence[int]) -> None:
-        self.recipe, self.sizes = recipe, sizes
+    def __init__(self, batch_spec: Any, sizes: Sequence[int]) -> None:
+        self.batch_spec, self.sizes = batch_spec, sizes
         self._shards: dict[int, Shard] = {}
         self.clear()
 
@@ -59,7 +59,7 @@ class CountingActors:
     def start(self, shard: int) -> None:
         """Make a shard."""
         first = sum(self.sizes[:shard])
-        self._shards[shard] = Shard(self.recipe, self.sizes[shard], first)
+        self._shards[shard] = Shard(self.batch_spec, self.sizes[shard], first)
 
     def submit(self, shard: int, message: Any) -> bytes:
         """Execute a message; return the reply's bytes."""
@@ -97,8 +97,8 @@ class CountedVectorEnv(RayVectorEnv):
     """A `RayVectorEnv` over `CountingActors`."""
 
     @staticmethod
-    def _make_actors(recipe: Any, sizes: Any, options: Any) -> Any:
-        return CountingActors(recipe, sizes)
+    def _make_actors(batch_spec: Any, sizes: Any, options: Any) -> Any:
+        return CountingActors(batch_spec, sizes)
 
 
 def _steps_of(

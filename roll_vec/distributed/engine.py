@@ -7,8 +7,8 @@ that actions are checked here, and `translate` numbers faults anew.  A step is o
 message to each shard and one reply.  The reply has what `Autoreset` will ask for next,
 such as the first observations of episodes that begin.
 
-Environments of a shard that is lost, or that had to be renewed, are *stalled* after
-their reset, as those of a pool whose resets fail: the infos of the reset have
+Environments of a shard that is lost, or that had to be renewed, have a *lost episode*
+after their reset, as those of a pool whose resets fail: the infos of the reset have
 ``error``, and the next step ends the episode as truncated.
 """
 
@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.distributed.messages import Description, ResetResult, Turn
+from roll_vec.distributed.messages import Description, ResetResult, ShardStep
 from roll_vec.distributed.shards import Shards
 from roll_vec.errors import EnvironmentFaultError, InvalidStateError
 from roll_vec.seeding import episode_seed
@@ -47,7 +47,7 @@ class ShardsEngine(CompositeEngine):
     Attributes
     ----------
     shards : Shards
-    stalled : dict of int to str
+    lost_episodes : dict of int to str
         Environments whose next step ends the episode, and the error.
     """
 
@@ -61,7 +61,7 @@ class ShardsEngine(CompositeEngine):
     ) -> None:
         super().__init__(sizes)
         self.successes = np.zeros(self.num_envs, np.bool_)
-        self.stalled: dict[int, str] = {}
+        self.lost_episodes: dict[int, str] = {}
         # By shard: those of its own environments whose last reset has failed.
         self._failed_resets: dict[int, dict[int, str]] = {}
         self._advances_ended = mode is AutoresetMode.SAME_STEP
@@ -86,7 +86,9 @@ class ShardsEngine(CompositeEngine):
         for shard, value in values.items():
             if isinstance(value, Lost) and not self.shards.records[shard].loss:
                 rows = self.rows(shard)
-                self.stalled |= dict.fromkeys(range(rows.start, rows.stop), value.error)
+                self.lost_episodes |= dict.fromkeys(
+                    range(rows.start, rows.stop), value.error
+                )
         return values
 
     def renew(self, shard: int) -> PartCall | None:
@@ -139,14 +141,14 @@ class ShardsEngine(CompositeEngine):
         """
         self._forget()
         parts = list(self.parts(env_ids))
-        operations = {
+        calls = {
             shard: PartCall("reset", (ids, list(seeds[part]), options))
             for shard, part, ids in parts
         }
         # First: a shard that dies in this reset begins the episodes after these.
         self.count_episodes(dict(zip(env_ids.tolist(), seeds, strict=True)))
-        values = self._ask(operations)
-        self._clear_stalled(env_ids, values)
+        values = self._ask(calls)
+        self._clear_lost_episodes(env_ids, values)
         for shard, _, ids in parts:
             self._take_reset(shard, ids, values[shard])
         self._check_failures()
@@ -169,7 +171,7 @@ class ShardsEngine(CompositeEngine):
             self.successes[self.rows(shard)] = value.successes
             self._failed_resets[shard] = value.failed_resets
         else:
-            self.stalled |= dict.fromkeys((ids + first).tolist(), value.error)
+            self.lost_episodes |= dict.fromkeys((ids + first).tolist(), value.error)
         if shard in self._resets:
             # Others have begun their episodes before.
             first_ids, others = self._resets[shard]
@@ -180,19 +182,19 @@ class ShardsEngine(CompositeEngine):
             infos = [by_id[local_id] for local_id in ids.tolist()]
         self._resets[shard] = ids, infos
 
-    def _clear_stalled(self, env_ids: Ids, values: dict[int, Any]) -> None:
+    def _clear_lost_episodes(self, env_ids: Ids, values: dict[int, Any]) -> None:
         """Note that the resets of some environments went well, where a shard lives."""
-        if not self.stalled:
+        if not self.lost_episodes:
             return
         for shard, _, ids in self.parts(env_ids):
             if not isinstance(values.get(shard), Lost):
                 for env_id in (ids + self.starts[shard]).tolist():
-                    self.stalled.pop(env_id, None)
+                    self.lost_episodes.pop(env_id, None)
 
     @property
     def failed_resets(self) -> dict[int, str]:
         """The environments whose last reset has failed, and the errors."""
-        failures = dict(self.stalled)
+        failures = dict(self.lost_episodes)
         for shard, errors in self._failed_resets.items():
             first = self.starts[shard]
             failures |= {first + local_id: text for local_id, text in errors.items()}
@@ -229,7 +231,7 @@ class ShardsEngine(CompositeEngine):
             values = self._ask(
                 {shard: PartCall("advance", (ids,)) for shard, ids in late.items()}
             )
-            self._clear_stalled(env_ids, values)
+            self._clear_lost_episodes(env_ids, values)
             for shard, ids in late.items():
                 self._take_reset(shard, ids, values[shard])
         # The present observations are those of the episodes that have begun.
@@ -255,28 +257,28 @@ class ShardsEngine(CompositeEngine):
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         self._episodes[begins] += 1
-        stalled = dict(self.stalled)
+        lost_episodes = dict(self.lost_episodes)
         shard_mask = skip_mask
-        if stalled:
+        if lost_episodes:
             shard_mask = skip_mask.copy()
-            shard_mask[list(stalled)] = True
+            shard_mask[list(lost_episodes)] = True
         point = self.shards.save_point() if self._advances_ended else []
         masks = shard_mask, idle_mask
-        values = self._turn(begins, actions, masks, self._advances_ended)
+        values = self._step_shards(begins, actions, masks, self._advances_ended)
         errors = [getattr(value, "advance_error", None) for value in values.values()]
         error = next((one for one in errors if one is not None), None)
         if error is not None:
             # `advance` raises it; until then no next episode has begun.
             self.shards.go_back(point)
-            values = self._turn(begins, actions, masks, False)
+            values = self._step_shards(begins, actions, masks, False)
         self._forget()
         self._advance_error = error
-        result = self._take_turn(values, begins, skip_mask, stalled)
+        result = self._take_step(values, begins, skip_mask, lost_episodes)
         if len(begins):
             self._check_failures()
         return result
 
-    def _turn(
+    def _step_shards(
         self,
         advance_ids: Ids,
         actions: Any,
@@ -285,32 +287,32 @@ class ShardsEngine(CompositeEngine):
     ) -> dict[int, Any]:
         local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
         skip_mask, idle_mask = masks
-        operations = {}
+        calls = {}
         for shard in range(len(self.shards)):
             rows = self.rows(shard)
-            turn = Turn(
+            turn = ShardStep(
                 local_ids.get(shard, NO_IDS),
                 actions[rows],
                 skip_mask[rows],
                 None if idle_mask is None else idle_mask[rows],
                 advances_ended,
             )
-            operations[shard] = PartCall("turn", (turn,))
-        return self._ask(operations)
+            calls[shard] = PartCall("step", (turn,))
+        return self._ask(calls)
 
-    def _take_turn(
+    def _take_step(
         self,
         values: dict[int, Any],
         advance_ids: Ids,
         skip_mask: NDArray[np.bool_],
-        stalled: dict[int, str],
+        lost_episodes: dict[int, str],
     ) -> StepResult:
         """Join the results of a turn, and keep what `Autoreset` will ask for."""
         n = self.num_envs
         rewards = np.zeros(n)
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
-        self._clear_stalled(advance_ids, values)
+        self._clear_lost_episodes(advance_ids, values)
         infos: dict[int, Any] = {}
         for shard, value in sorted(values.items()):
             rows = self.rows(shard)
@@ -335,11 +337,11 @@ class ShardsEngine(CompositeEngine):
             elif shard in local_ids:
                 self._resets[shard] = local_ids[shard], value.reset_infos
             self._set_observations(shard, value.observations)
-        for env_id, text in stalled.items():
+        for env_id, text in lost_episodes.items():
             if skip_mask[env_id]:
                 continue
             truncations[env_id] = True
-            self.stalled.pop(env_id, None)
+            self.lost_episodes.pop(env_id, None)
             ((shard, _, ids),) = self.parts(np.array([env_id]))
             infos[shard] = list_infos(infos[shard], self.sizes[shard])
             infos[shard][ids[0]] = {"error": text}
@@ -409,7 +411,7 @@ class ShardsEngine(CompositeEngine):
         )
         self._check_alive(values)
         self._is_started = True
-        self._clear_stalled(env_ids, values)
+        self._clear_lost_episodes(env_ids, values)
         for shard, result in values.items():
             self._set_observations(shard, result.observations)
             self.successes[self.rows(shard)] = result.successes

@@ -10,17 +10,50 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,
     check_choice,
+    check_fields,
     check_int,
     check_number,
     check_seconds,
+    option,
 )
-
-RENDER_ON = ("head", "shard")
 
 # Options of `ray.remote` that are keywords of their own; and those that cannot be used:
 # the head repeats calls itself, and names of shards have to differ.
 _OWN_KEYWORDS = ("max_restarts", "num_cpus", "scheduling_strategy")
 _UNUSABLE = ("max_task_retries", "name", "get_if_exists")
+
+
+def check_strategy(name: str, value: Any) -> Any:
+    """Return a name of a strategy, or an object of Ray's."""
+    if isinstance(value, str):
+        check_choice(name, value, ("SPREAD", "DEFAULT"))
+    return value
+
+
+def check_actor_options(name: str, value: Any) -> dict[str, Any]:
+    """Return options of `ray.remote` that are no keywords of their own."""
+    if not (value is None or isinstance(value, Mapping)):
+        accepted = "None or a dict of options of ray.remote"
+        raise InvalidOptionError.expected(name, accepted, value)
+    options = dict(value or {})
+    for key in (*_OWN_KEYWORDS, *_UNUSABLE):
+        if key in options:
+            accepted = f"options of ray.remote other than {key}"
+            hint = f"; {key} is a keyword of its own" * (key in _OWN_KEYWORDS)
+            raise InvalidOptionError.expected(name, accepted, options, hint)
+    return options
+
+
+def check_address(name: str, value: Any) -> str | None:
+    """Return the address of a cluster, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidOptionError.expected(name, "None, 'auto' or 'host:port'", value)
+
+
+def check_positive_seconds(name: str, value: Any) -> float | None:
+    """Return a number of seconds above 0; None: no limit."""
+    return check_seconds(name, value, allows_zero=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,59 +92,28 @@ class RayOptions:
     compress : bool
         Whether shards compress replies of 64 KiB and more, such as those with long
         texts.  That pays on connections of less than a gigabit per second; see
-        `roll_vec.distributed.wire`.
+        `roll_vec.distributed.messages`.
 
     Raises
     ------
     InvalidOptionError
     """
 
-    snapshot_interval: int = 100
-    max_restarts: int = 10
-    render_on: str = "head"
-    num_cpus: float = 1
-    scheduling_strategy: Any = "SPREAD"
-    actor_options: Mapping[str, Any] | None = None
-    address: str | None = None
-    shard_timeout: float | None = None
-    start_timeout: float | None = 300.0
-    compress: bool = False
+    snapshot_interval: int = option(100, check_int, 1)
+    max_restarts: int = option(10, check_int, -1)
+    render_on: str = option("head", check_choice, ("head", "shard"))
+    num_cpus: float = option(1, check_number, 0.0, 1e6)
+    scheduling_strategy: Any = option("SPREAD", check_strategy)
+    actor_options: Mapping[str, Any] | None = option(None, check_actor_options)
+    address: str | None = option(None, check_address)
+    shard_timeout: float | None = option(None, check_positive_seconds)
+    start_timeout: float | None = option(300.0, check_positive_seconds)
+    compress: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "snapshot_interval": check_int(
-                "snapshot_interval", self.snapshot_interval, 1
-            ),
-            "max_restarts": check_int("max_restarts", self.max_restarts, -1),
-            "num_cpus": check_number("num_cpus", self.num_cpus, 0.0, 1e6),
-            "compress": check_bool("compress", self.compress),
-        }
-        actor_options: Any = self.actor_options
-        if not (actor_options is None or isinstance(actor_options, Mapping)):
-            accepted = "None or a dict of options of ray.remote"
-            raise InvalidOptionError.expected("actor_options", accepted, actor_options)
-        checked["actor_options"] = dict(actor_options or {})
-        if isinstance(self.scheduling_strategy, str):
-            choices = ("SPREAD", "DEFAULT")
-            check_choice("scheduling_strategy", self.scheduling_strategy, choices)
-        address: Any = self.address
-        if not (address is None or isinstance(address, str)):
-            accepted = "None, 'auto' or 'host:port'"
-            raise InvalidOptionError.expected("address", accepted, address)
-        check_choice("render_on", self.render_on, RENDER_ON)
-        for name in ("shard_timeout", "start_timeout"):
-            value = getattr(self, name)
-            checked[name] = check_seconds(name, value, allows_zero=False)
-        for name in (*_OWN_KEYWORDS, *_UNUSABLE):
-            if name in checked["actor_options"]:
-                accepted = f"options of ray.remote other than {name}"
-                hint = f"; {name} is a keyword of its own" * (name in _OWN_KEYWORDS)
-                raise InvalidOptionError.expected(
-                    "actor_options", accepted, checked["actor_options"], hint
-                )
+        check_fields(self)
         if self.num_cpus == int(self.num_cpus):
-            checked["num_cpus"] = int(self.num_cpus)
-        self.__dict__.update(checked)
+            object.__setattr__(self, "num_cpus", int(self.num_cpus))
 
 
 def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:

@@ -12,8 +12,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.distributed.engine import ShardsEngine
-from roll_vec.distributed.pending_steps import ShardsSteps
 from roll_vec.distributed.shards import Shards
+from roll_vec.distributed.steps import ShardsSteps
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.vector.composite import Ids

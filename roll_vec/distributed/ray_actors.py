@@ -12,11 +12,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from roll_vec.distributed.actors import CannotStartError, ShardDiedError
-from roll_vec.distributed.messages import Message, Reply
-from roll_vec.distributed.recipe import EnvRecipe
+from roll_vec.distributed.batch_spec import BatchSpec
+from roll_vec.distributed.messages import (
+    INLINE_SIZE,
+    INLINE_VARIABLE,
+    CannotStartError,
+    Message,
+    Reply,
+    ShardDiedError,
+    pack,
+    unpack,
+)
 from roll_vec.distributed.shard import Shard
-from roll_vec.distributed.wire import INLINE_SIZE, INLINE_VARIABLE, pack, unpack
 from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
@@ -172,15 +179,15 @@ class NodeShard(Shard):
 
     Parameters
     ----------
-    recipe : bytes
-        An `EnvRecipe`, packed.
+    batch_spec : bytes
+        An `BatchSpec`, packed.
     *arguments
         See `Shard`.
     """
 
-    def __init__(self, recipe: bytes, *arguments: Any) -> None:
+    def __init__(self, batch_spec: bytes, *arguments: Any) -> None:
         share_catalogues()
-        super().__init__(unpack(recipe), *arguments)
+        super().__init__(unpack(batch_spec), *arguments)
 
 
 class RayActors:
@@ -188,7 +195,7 @@ class RayActors:
 
     Parameters
     ----------
-    recipe : EnvRecipe
+    batch_spec : BatchSpec
     sizes : sequence of int
         Environments of each shard.
     address : str or None
@@ -207,7 +214,7 @@ class RayActors:
 
     def __init__(
         self,
-        recipe: EnvRecipe,
+        batch_spec: BatchSpec,
         sizes: Sequence[int],
         address: str | None,
         options: Mapping[str, Any],
@@ -216,7 +223,7 @@ class RayActors:
         # Before anything is started, which takes seconds.  A class of the program
         # itself travels, too.
         try:
-            self._recipe = pack(recipe)
+            self._batch_spec = pack(batch_spec)
         except Exception as error:
             message = f"id: the environments cannot be sent to other processes: {error}"
             raise InvalidOptionError(message) from error
@@ -244,7 +251,7 @@ class RayActors:
         """Start an actor; it is placed while the program goes on."""
         first = sum(self._sizes[:shard])
         self._actors[shard] = self._class.remote(
-            self._recipe, self._sizes[shard], first, self._compress
+            self._batch_spec, self._sizes[shard], first, self._compress
         )
 
     def submit(self, shard: int, message: Message) -> Any:

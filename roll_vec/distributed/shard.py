@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.distributed.batch_spec import BatchSpec
 from roll_vec.distributed.messages import (
     Description,
     Message,
     Reply,
     ResetResult,
     Restore,
-    Turn,
-    TurnResult,
+    ShardStep,
+    ShardStepResult,
+    pack,
+    unpack,
 )
-from roll_vec.distributed.recipe import EnvRecipe
-from roll_vec.distributed.wire import pack, unpack
 from roll_vec.errors import (
     ActionStartWarning,
     EnvironmentFaultError,
@@ -43,26 +44,26 @@ _ADVANCE_ERRORS = (LevelGenerationError, EnvironmentFaultError)
 class Shard:
     """A batch of environments that executes the messages of a head.
 
-    The public methods other than `answer` and `handle` are the operations.
+    Calls are of its public methods, and of those of the engine.
 
     Parameters
     ----------
-    recipe : EnvRecipe
+    batch_spec : BatchSpec
     num_envs : int
     first_env_id : int
         The number of its first environment in the whole batch, for messages.
     compress : bool
-        Whether `answer` compresses long replies; see `roll_vec.distributed.wire`.
+        Whether `answer` compresses long replies; see `roll_vec.distributed.messages`.
     """
 
     def __init__(
         self,
-        recipe: EnvRecipe,
+        batch_spec: BatchSpec,
         num_envs: int,
         first_env_id: int,
         compress: bool = False,
     ) -> None:
-        self._recipe, self._num_envs = recipe, num_envs
+        self._batch_spec, self._num_envs = batch_spec, num_envs
         self._first_env_id, self._compress = first_env_id, compress
         self._env: RollVectorEnv | None = None
         self._steps: Steps | None = None
@@ -95,7 +96,7 @@ class Shard:
             self.close()
             return _failure(error, is_restored=False)
         try:
-            value = self._run(message.operation)
+            value = self._run(message.call)
             self._engine.warn()
         except Exception as error:
             return _failure(error)
@@ -109,24 +110,25 @@ class Shard:
     def _restore(self, restore: Restore) -> None:
         """Bring the batch, or a new one, to a state."""
         # Attributes of its environments are later ones than the snapshot's.
-        has_attributes = any(one.name == "set_attribute" for one in restore.operations)
+        has_attributes = any(one.name == "set_attribute" for one in restore.calls)
         is_fresh = not (self._env is None or self._num_active or has_attributes)
         if not is_fresh or restore.state is None:
             self.close()
-            self._env = self._recipe.make_on_node(self._num_envs)
+            self._env = self._batch_spec.make_on_node(self._num_envs)
             self._steps = self._engine.make_steps()
             # What one environment returns must not keep back the others' results.
             self._engine.become_part(self._first_env_id, _transmit)
-        for operation in restore.settings:
-            self._run(operation)
+        for call in restore.settings:
+            self._run(call)
         if restore.state is not None:
             env_ids = np.arange(self._num_envs)
             self._engine.set_state(restore.state, env_ids, env_ids)
-        for operation in restore.operations:
-            self._run(operation)
+        for call in restore.calls:
+            self._run(call)
 
-    def _run(self, operation: PartCall) -> Any:
-        return getattr(self, operation.name)(*operation.arguments)
+    def _run(self, call: PartCall) -> Any:
+        is_own = call.name in Shard.__dict__
+        return getattr(self if is_own else self._engine, call.name)(*call.arguments)
 
     @property
     def _engine(self) -> Engine:
@@ -171,16 +173,16 @@ class Shard:
             infos, self._observe(), self._engine.successes, self._engine.failed_resets
         )
 
-    def turn(self, turn: Turn) -> TurnResult:
+    def step(self, step: ShardStep) -> ShardStepResult:
         """Step the environments; begin next episodes before, or of those that end."""
         engine = self._engine
-        actions = engine.check_actions(turn.actions, turn.skip_mask)
+        actions = engine.check_actions(step.actions, step.skip_mask)
         rewards, terminations, truncations, infos = engine.step(
-            actions, turn.skip_mask, turn.idle_mask, turn.advance_ids
+            actions, step.skip_mask, step.idle_mask, step.advance_ids
         )
-        env_ids, error, finals = turn.advance_ids, None, []
+        env_ids, error, finals = step.advance_ids, None, []
         successes = engine.successes
-        if turn.advances_ended:
+        if step.advances_ended:
             env_ids = np.flatnonzero(terminations | truncations)
             finals = self._observe_envs(env_ids)
             if isinstance(infos, list):
@@ -193,7 +195,7 @@ class Shard:
                     engine.reset_infos(env_ids)  # waits for the resets
             except _ADVANCE_ERRORS as exception:
                 error, env_ids = exception, env_ids[:0]
-        return TurnResult(
+        return ShardStepResult(
             rewards,
             terminations,
             truncations,
@@ -291,56 +293,21 @@ class Shard:
             raise InvalidStateError(message)
         return state
 
-    def check_state(self, state: EngineState) -> None:
-        """Check a snapshot; see `Engine.check_state`."""
-        self._engine.check_state(state)
-
     def set_state(self, state: EngineState, env_ids: NDArray[np.int64]) -> ResetResult:
         """Set environment ``env_ids[j]`` to row j of a snapshot."""
         self._engine.set_state(state, np.arange(len(env_ids)), env_ids)
         return self._reset_result(env_ids[:0])
 
-    def set_level_options(
-        self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
-    ) -> None:
-        """Change the levels of next episodes; see `Engine.set_level_options`."""
-        self._engine.set_level_options(env_ids, level_options)
-
-    def set_attribute(self, name: str, values: list[Any]) -> None:
-        """Set an attribute of each environment of a pool."""
-        self._engine.set_attribute(name, values)
-
-    # --------------------------------------------------------- questions
+    # --------------------------------------------------------- attributes
 
     def call(self, name: str, arguments: Any, keywords: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be."""
         return self._engine.call(name, arguments, keywords, {})
 
-    def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment; see `Engine.get_attribute`."""
-        return self._engine.get_attribute(name)
-
     def get_array(self, name: str) -> NDArray[Any]:
         """Return an array of a stacked engine, one entry an environment."""
         array: NDArray[Any] = getattr(self._engine, name)
         return array
-
-    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
-        """Return solutions of some environments; see `Engine.solve`."""
-        return self._engine.solve(env_ids, objective)
-
-    def grids(self, env_ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the cell codes of some environments of a stacked engine."""
-        grids: NDArray[np.uint8] = self._engine.grids(env_ids)  # type: ignore[attr-defined]
-        return grids
-
-    def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
-        """Return frames of some environments; see `Engine.frames`."""
-        return self._engine.frames(env_ids, mode)
-
-    def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
-        """Return the faults of a pool by environment, and by kind."""
-        return self._engine.count_faults()
 
     def close(self) -> None:
         """Close the batch."""

@@ -1,8 +1,8 @@
 """The shards as the head sees them: their messages, deaths, restarts and replays.
 
-The head keeps, for each shard, the last snapshot and the operations since.  When a
-shard dies, a new one gets both and repeats the operations, and then the operation whose
-reply was lost.  So the caller only waits longer.  An operation is added to the list
+The head keeps, for each shard, the last snapshot and the calls since.  When a
+shard dies, a new one gets both and repeats the calls, and then the call whose
+reply was lost.  So the caller only waits longer.  A call is added to the list
 when all shards have replied to it: an error or Ctrl-C in between leaves no trace, since
 the shards that have moved are brought back in the same way.
 
@@ -19,8 +19,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from roll_vec.distributed.actors import Actors, CannotStartError, ShardDiedError
-from roll_vec.distributed.messages import Message, Reply, Restore
+from roll_vec.distributed.messages import (
+    Actors,
+    CannotStartError,
+    Message,
+    Reply,
+    Restore,
+    ShardDiedError,
+)
+from roll_vec.distributed.options import RayOptions
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
@@ -34,7 +41,7 @@ Point = tuple[EngineState | None, list[PartCall], dict[Any, PartCall], float]
 
 _LOGGER = logging.getLogger(__name__)
 
-# Operations that move nothing, and need no repetition.
+# Calls that move nothing, and need no repetition.
 _QUESTIONS = frozenset(
     (
         "describe",
@@ -53,9 +60,9 @@ _NOTICE = 15.0
 LATE = "it did not reply within its time limit"
 """The reason why a shard is replaced that does not answer."""
 
-# Operations whose effect a snapshot need not have.
+# Calls whose effect a snapshot need not have.
 _SETTINGS = frozenset(("set_level_options", "set_attribute"))
-# Operations that end no episode if they raise, as in a local pool.
+# Calls that end no episode if they raise, as in a local pool.
 _CALLS = _SETTINGS | {"call"}
 
 
@@ -71,10 +78,10 @@ class ShardRecord:
     """What the head knows of a shard."""
 
     state: EngineState | None = None
-    operations: list[PartCall] = field(default_factory=list)
+    calls: list[PartCall] = field(default_factory=list)
     """Since ``state``."""
     settings: dict[Any, PartCall] = field(default_factory=dict)
-    """The operations before ``state`` that set attributes and level options; later ones
+    """The calls before ``state`` that set attributes and level options; later ones
     replace alike.
     """
     steps: float = 0.0
@@ -82,7 +89,7 @@ class ShardRecord:
     num_failures: int = 0
     """Snapshots that failed since ``state``."""
     has_moved: bool = False
-    """Whether it has done what is not in ``operations``, or is new."""
+    """Whether it has done what is not in ``calls``, or is new."""
     is_restorable: bool = True
     needs_reset: bool = False
     """Whether it was interrupted, and is not restorable."""
@@ -99,17 +106,17 @@ class ShardRecord:
     def restore(self) -> Restore:
         """Return the way to bring a new batch to the present state."""
         settings = tuple(self.settings.values())
-        return Restore(self.state, tuple(self.operations), settings)
+        return Restore(self.state, tuple(self.calls), settings)
 
-    def drop_operations(self, count: int | None = None) -> None:
-        """Drop the first operations, all by default; keep what they have set."""
-        for operation in self.operations[:count]:
-            if operation.name in _SETTINGS:
-                key = pickle.dumps(_subject(operation))
+    def drop_calls(self, count: int | None = None) -> None:
+        """Drop the first calls, all by default; keep what they have set."""
+        for call in self.calls[:count]:
+            if call.name in _SETTINGS:
+                key = pickle.dumps(_subject(call))
                 self.settings.pop(key, None)
-                self.settings[key] = operation
-        del self.operations[:count]
-        self.steps = sum(map(_count_steps, self.operations))
+                self.settings[key] = call
+        del self.calls[:count]
+        self.steps = sum(map(_count_steps, self.calls))
 
 
 class Shards:
@@ -120,16 +127,9 @@ class Shards:
     actors : Actors
         Of as many shards, not started.
     count : int
-    snapshot_interval : int
-        Steps between two snapshots of a shard.
-    max_restarts : int
-        Of each shard; -1: no limit.
-    timeout : float or None
-        Seconds that a reply may take; a shard that takes longer is ended and restarted.
-    start_timeout : float or None
-        The same for the first reply of a new process.
+    options : RayOptions
     renewal : callable
-        Returns for a shard without snapshots the operation that begins new episodes.
+        Returns for a shard without snapshots the call that begins new episodes.
     translate : callable
         Returns the exception for the caller, for a shard and its exception.
     """
@@ -138,16 +138,11 @@ class Shards:
         self,
         actors: Actors,
         count: int,
-        snapshot_interval: int,
-        max_restarts: int,
-        timeout: float | None,
-        start_timeout: float | None,
+        options: RayOptions,
         renewal: Callable[[int], PartCall | None],
         translate: Callable[[int, Exception], Exception],
     ) -> None:
-        self.actors, self.snapshot_interval = actors, snapshot_interval
-        self.max_restarts = max_restarts
-        self.timeout, self.start_timeout = timeout, start_timeout
+        self.actors, self._options = actors, options
         self._renewal, self._translate = renewal, translate
         self.records = [ShardRecord() for _ in range(count)]
         self._warned: set[str] = set()
@@ -163,12 +158,12 @@ class Shards:
         """The shards that are not lost."""
         return [i for i, record in enumerate(self.records) if not record.loss]
 
-    def ask(self, operations: Mapping[int, PartCall]) -> dict[int, Any]:
-        """Let some shards execute one operation each.
+    def ask(self, calls: Mapping[int, PartCall]) -> dict[int, Any]:
+        """Let some shards execute one call each.
 
         Parameters
         ----------
-        operations : mapping from shard to PartCall
+        calls : mapping from shard to PartCall
 
         Returns
         -------
@@ -184,13 +179,13 @@ class Shards:
         """
         values: dict[int, Any] = {
             shard: Lost(self.records[shard].loss)
-            for shard in operations
+            for shard in calls
             if self.records[shard].loss
         }
         replies: dict[int, Reply] = {}
-        moving = [s for s, one in operations.items() if one.name not in _QUESTIONS]
+        moving = [s for s, one in calls.items() if one.name not in _QUESTIONS]
         try:
-            self._gather(operations, values, replies)
+            self._gather(calls, values, replies)
         except BaseException:
             self.mark_moved(moving)
             raise
@@ -200,13 +195,12 @@ class Shards:
                     [
                         s
                         for s in moving
-                        if self.records[s].is_restorable
-                        or operations[s].name not in _CALLS
+                        if self.records[s].is_restorable or calls[s].name not in _CALLS
                     ]
                 )
                 self.raise_error(shard, replies[shard])
         for shard, reply in replies.items():
-            self.commit(shard, operations[shard], reply)
+            self.commit(shard, calls[shard], reply)
             self.keep_warnings(reply)
         if not moving:
             self.warn()
@@ -214,16 +208,16 @@ class Shards:
 
     def _gather(
         self,
-        operations: Mapping[int, PartCall],
+        calls: Mapping[int, PartCall],
         values: dict[int, Any],
         replies: dict[int, Reply],
     ) -> None:
-        """Send operations, and wait until each shard has a reply or a value."""
+        """Send calls, and wait until each shard has a reply or a value."""
         tickets: dict[Any, tuple[int, float]] = {}
-        to_send = [shard for shard in operations if shard not in values]
+        to_send = [shard for shard in calls if shard not in values]
         while to_send or tickets:
             for shard in to_send:
-                ticket = self.submit(shard, operations[shard])
+                ticket = self.submit(shard, calls[shard])
                 tickets[ticket] = shard, time.monotonic()
             to_send = []
             ready = self.actors.wait(list(tickets), self.patience(tickets.values()))
@@ -288,7 +282,8 @@ class Shards:
 
     def _limit(self, shard: int) -> float | None:
         is_starting = self.records[shard].is_starting
-        return self.start_timeout if is_starting else self.timeout
+        options = self._options
+        return options.start_timeout if is_starting else options.shard_timeout
 
     # ------------------------------------------------------------ one message
 
@@ -298,30 +293,30 @@ class Shards:
         error = self._translate(shard, reply.error)
         raise error from ShardTraceback(reply.trace)
 
-    def submit(self, shard: int, operation: PartCall) -> Any:
-        """Send an operation to a shard, restored before if need be; return a ticket."""
+    def submit(self, shard: int, call: PartCall) -> Any:
+        """Send a call to a shard, restored before if need be; return a ticket."""
         record = self.records[shard]
         restore = record.restore() if record.has_moved else None
         ticket = self.actors.submit(
-            shard, Message(operation, restore, self._wants_state(record, operation))
+            shard, Message(call, restore, self._wants_state(record, call))
         )
         # Last: Ctrl-C before it sends the way back once more.
         record.has_moved = False
         return ticket
 
-    def _wants_state(self, record: ShardRecord, operation: PartCall) -> bool:
+    def _wants_state(self, record: ShardRecord, call: PartCall) -> bool:
         # After an exchange some environments are in a step: `ShardsSteps` asks apart.
         without = _QUESTIONS | _SETTINGS | {"exchange"}
-        if not record.is_restorable or operation.name in without:
+        if not record.is_restorable or call.name in without:
             return False
         # What a reset or a set_state has done takes long to repeat.
-        is_start = operation.name in ("reset", "set_state")
+        is_start = call.name in ("reset", "set_state")
         return is_start or self.is_snapshot_due(record)
 
     def is_snapshot_due(self, record: ShardRecord, num_intervals: int = 1) -> bool:
         """Return whether so many intervals have passed since the last snapshot."""
         # After a failure at twice the distance: an attempt is not free.
-        interval = self.snapshot_interval << record.num_failures
+        interval = self._options.snapshot_interval << record.num_failures
         return record.is_restorable and record.steps >= num_intervals * interval
 
     def result(self, shard: int, ticket: Any) -> Reply | Lost | None:
@@ -354,12 +349,12 @@ class Shards:
         record = self.records[shard]
         self.actors.kill(shard)
         record.has_moved = True
-        if 0 <= self.max_restarts <= record.restarts:
+        if 0 <= self._options.max_restarts <= record.restarts:
             record.loss = (
                 f"shard {shard} is lost after {record.restarts} restarts: {error}"
             )
             _LOGGER.error(record.loss)
-            record.state, record.operations = None, []
+            record.state, record.calls = None, []
             record.needs_reset = False
             return Lost(record.loss)
         record.restarts += 1
@@ -371,50 +366,50 @@ class Shards:
         if record.is_restorable:
             return None
         renewal = self._renewal(shard)
-        record.operations = [renewal] if renewal else []
+        record.calls = [renewal] if renewal else []
         record.needs_reset = False
         return Lost(
             f"shard {shard} died: {error}; its environments allow no snapshots, so "
             "that their episodes are over"
         )
 
-    def commit(self, shard: int, operation: PartCall, reply: Reply) -> None:
+    def commit(self, shard: int, call: PartCall, reply: Reply) -> None:
         """Note what a shard has done."""
         record = self.records[shard]
-        if operation.name in _QUESTIONS:
+        if call.name in _QUESTIONS:
             return
-        record.operations.append(operation)
-        record.steps += _count_steps(operation)
-        if operation.name == "reset":
+        record.calls.append(call)
+        record.steps += _count_steps(call)
+        if call.name == "reset":
             record.needs_reset = False
         if reply.state is not None:
             self.set_base(shard, reply.state)
         elif reply.state_error and record.state is None:
-            # It never had a snapshot, and keeps no operations for one.
+            # It never had a snapshot, and keeps no calls for one.
             record.is_restorable = False
         elif reply.state_error:
             record.num_failures += 1
         if not record.is_restorable:
-            record.drop_operations()
+            record.drop_calls()
 
     def set_base(
         self, shard: int, state: EngineState, count: int | None = None
     ) -> None:
-        """Take a snapshot of a shard, and drop the operations that it has.
+        """Take a snapshot of a shard, and drop the calls that it has.
 
         Parameters
         ----------
         shard : int
         state : EngineState
         count : int or None
-            The number of operations that it has; None: all.
+            The number of calls that it has; None: all.
         """
         record = self.records[shard]
         record.state, record.num_failures = state, 0
-        record.drop_operations(count)
+        record.drop_calls(count)
 
     def mark_moved(self, shards: Sequence[int]) -> None:
-        """Note that some shards may have done what is not among their operations."""
+        """Note that some shards may have done what is not among their calls."""
         for record in [self.records[shard] for shard in shards]:
             record.has_moved = True
             record.needs_reset = not record.is_restorable and not record.loss
@@ -424,16 +419,16 @@ class Shards:
     def save_point(self) -> list[Point]:
         """Return a point in time that `go_back` can go back to."""
         return [
-            (one.state, list(one.operations), dict(one.settings), one.steps)
+            (one.state, list(one.calls), dict(one.settings), one.steps)
             for one in self.records
         ]
 
     def go_back(self, point: list[Point]) -> None:
-        """Undo all operations since a point; shards without snapshots stay."""
+        """Undo all calls since a point; shards without snapshots stay."""
         for record, values in zip(self.records, point, strict=True):
             if record.is_restorable and not record.loss:
-                record.state, operations, settings, record.steps = values
-                record.operations, record.settings = list(operations), dict(settings)
+                record.state, calls, settings, record.steps = values
+                record.calls, record.settings = list(calls), dict(settings)
                 record.has_moved = True
 
     @property
@@ -464,19 +459,19 @@ class Shards:
             warn_caller(text, category)
 
 
-def _subject(operation: PartCall) -> Any:
+def _subject(call: PartCall) -> Any:
     """Return what a setting is about; a later one about the same replaces it."""
-    name, arguments = operation
+    name, arguments = call
     if name == "set_attribute":
         return name, arguments[0]
     env_ids, level_options = arguments
     return name, env_ids.tolist(), sorted(level_options)
 
 
-def _count_steps(operation: PartCall) -> float:
-    """Return the steps of a whole shard that an operation has taken."""
-    if operation.name == "unroll":
-        return len(operation.arguments[0])
-    if operation.name == "play":
-        return float(operation.arguments[2])
-    return float(operation.name not in _SETTINGS)
+def _count_steps(call: PartCall) -> float:
+    """Return the steps of a whole shard that a call has taken."""
+    if call.name == "unroll":
+        return len(call.arguments[0])
+    if call.name == "play":
+        return float(call.arguments[2])
+    return float(call.name not in _SETTINGS)

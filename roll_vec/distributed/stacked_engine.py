@@ -135,9 +135,9 @@ class StackedShardsEngine(ShardsEngine):
 
     def go_back(self, point: Any) -> None:
         """Undo what came after a point; see `Engine.go_back`."""
-        operations, self._parts_seen, self.successes = point
+        calls, self._parts_seen, self.successes = point
         self._forget()
-        self.shards.go_back(operations)
+        self.shards.go_back(calls)
 
     def unroll(
         self,
@@ -148,7 +148,11 @@ class StackedShardsEngine(ShardsEngine):
     ) -> UnrollResult | None:
         """Take T steps, in one message; see `Engine.unroll`."""
         codes = self.template.parse_steps(actions, self.num_envs)
-        if codes is None or self.stalled or len(self.shards.live) < len(self.shards):
+        if (
+            codes is None
+            or self.lost_episodes
+            or len(self.shards.live) < len(self.shards)
+        ):
             return None
         point, codes = self.save_point(), _shrink(codes)
         values = self._ask(

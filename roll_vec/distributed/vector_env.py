@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -10,10 +11,10 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.distributed.actors import Actors
+from roll_vec.distributed.batch_spec import BatchSpec
+from roll_vec.distributed.messages import Actors
 from roll_vec.distributed.options import RayOptions, split_sizes
 from roll_vec.distributed.pool_engine import PoolShardsEngine
-from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shards import Shards
 from roll_vec.distributed.stacked_engine import StackedShardsEngine
 from roll_vec.options import (
@@ -92,37 +93,22 @@ class RayVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         batch = take_options(BatchOptions, keywords)
         num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
         sizes = split_sizes(num_envs, num_shards, batch.group_size)
-        recipe, template = EnvRecipe.of(id, keywords), None
-        if recipe.is_stacked:
-            template = recipe.make(1)
-            recipe = _prepare_stacked(recipe, template.engine, ray_options)
-        actors = self._make_actors(recipe, sizes, ray_options)
+        batch_spec, template = BatchSpec.of(id, keywords), None
+        if batch_spec.is_stacked:
+            template = batch_spec.make(1)
+            batch_spec = _prepare_stacked(batch_spec, template.engine, ray_options)
+        actors = self._make_actors(batch_spec, sizes, ray_options)
 
-        def make_shards(renew: Any, translate: Any) -> Shards:
-            return Shards(
-                actors,
-                len(sizes),
-                ray_options.snapshot_interval,
-                ray_options.max_restarts,
-                ray_options.shard_timeout,
-                ray_options.start_timeout,
-                renew,
-                translate,
-            )
-
-        mode = batch.autoreset_mode
+        shards = partial(Shards, actors, len(sizes), ray_options)
         try:
             engine: Any
             if template is not None:
+                sends_grids = batch_spec.keywords.get("obs_mode") == "grid"
                 engine = StackedShardsEngine(
-                    make_shards,
-                    sizes,
-                    mode,
-                    template.engine,
-                    recipe.keywords.get("obs_mode") == "grid",
+                    shards, sizes, batch.autoreset_mode, template.engine, sends_grids
                 )
             else:
-                engine = PoolShardsEngine(make_shards, sizes, mode)
+                engine = PoolShardsEngine(shards, sizes, batch.autoreset_mode)
             spec = engine.spec if template is None else template.spec
             super().__init__(engine, **vars(batch))
         except BaseException:
@@ -132,7 +118,7 @@ class RayVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
 
     @staticmethod
     def _make_actors(
-        recipe: EnvRecipe, sizes: list[int], options: RayOptions
+        batch_spec: BatchSpec, sizes: list[int], options: RayOptions
     ) -> Actors:
         from roll_vec.distributed.ray_actors import RayActors
 
@@ -142,7 +128,7 @@ class RayVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             **(options.actor_options or {}),
         }
         return RayActors(
-            recipe, sizes, options.address, actor_options, options.compress
+            batch_spec, sizes, options.address, actor_options, options.compress
         )
 
     @property
@@ -170,13 +156,15 @@ class RayVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         raise TypeError(message)
 
 
-def _prepare_stacked(recipe: EnvRecipe, engine: Any, options: RayOptions) -> EnvRecipe:
-    """Return the recipe of the shards of stacked environments."""
-    keywords = dict(recipe.keywords)
+def _prepare_stacked(
+    batch_spec: BatchSpec, engine: Any, options: RayOptions
+) -> BatchSpec:
+    """Return the specification of the shards of stacked environments."""
+    keywords = dict(batch_spec.keywords)
     keywords.setdefault("num_threads", max(1, int(options.num_cpus)))
     if "render_mode" in keywords:
         # The head draws all frames.
         keywords["render_mode"] = None
     if engine.are_codes_enough and options.render_on == "head":
         keywords["obs_mode"] = "grid"
-    return EnvRecipe(recipe.source, keywords)
+    return BatchSpec(batch_spec.source, keywords)

@@ -14,11 +14,10 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any, Literal
 
-import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidOptionError
@@ -30,12 +29,12 @@ from roll_vec.evaluation.chat_endpoint import (
     read_key,
 )
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.split import Split
+from roll_vec.evaluation.splits import Split
 from roll_vec.options import check_choice, check_int
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
-from roll_vec.trajectories.trajectory import instruction_of
+from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
 from roll_vec.vector.infos import episode_success
 
 OnError = Literal["fault", "raise"]
@@ -106,7 +105,7 @@ def play_chat(
     import_openai()
     read_key()
     conversations = _Conversations(envs, list(seeds), endpoint, history, on_error)
-    return _take(conversations, in_order)
+    return conversations.episodes(in_order)
 
 
 def play_chat_episodes(
@@ -184,14 +183,7 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Conversations:
-    """The thread of an event loop in which each environment has a conversation.
-
-    Attributes
-    ----------
-    results : queue
-        Pairs of the index of a seed and its trajectory; at the end, None or the error
-        that has ended all.
-    """
+    """The thread of an event loop in which each environment has a conversation."""
 
     def __init__(
         self,
@@ -206,60 +198,58 @@ class _Conversations:
         self._waiting = iter(enumerate(seeds))
         self._num_conversations = min(envs.num_envs, len(seeds))
         self._endpoint, self._history, self._on_error = endpoint, history, on_error
-        self.results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._main: asyncio.Task[None] | None = None
-        self._slots: asyncio.Semaphore | None = None
-        self._thread: threading.Thread | None = None
+        # Pairs of the index of a seed and its trajectory; at the end, None or the error
+        # that has ended all.
+        self._results: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def start(self) -> None:
-        """Begin all conversations."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._run, args=(self._loop,), name="roll_vec-chat", daemon=True
+    def episodes(self, in_order: bool) -> Iterator[Trajectory]:
+        """Hold all conversations; in the end, close the environments."""
+        waiting: dict[int, Trajectory] = {}
+        num_yielded = 0
+        loop = asyncio.new_event_loop()
+        self._slots = asyncio.Semaphore(_EPISODES_AHEAD * self._num_conversations)
+        main = loop.create_task(self._hold_all())
+        thread = threading.Thread(
+            target=self._run, args=(loop, main), name="roll_vec-chat", daemon=True
         )
-        self._thread.start()
-
-    def free_slot(self) -> None:
-        """Note that the caller has taken an episode."""
-        self._call_in_thread(self._release)
-
-    def close(self) -> None:
-        """End all conversations at once, and close the environments."""
-        self._call_in_thread(self._cancel)
-        if self._thread is not None:
-            self._thread.join()
-        self._sessions.close()
-
-    def _call_in_thread(self, function: Callable[[], None]) -> None:
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(function)
-
-    def _release(self) -> None:
-        if self._slots is not None:
-            self._slots.release()
-
-    def _cancel(self) -> None:
-        if self._main is not None:
-            self._main.cancel()
+        try:
+            thread.start()
+            while True:
+                try:
+                    result = self._results.get(timeout=_SECONDS_BETWEEN_SIGNALS)
+                except queue.Empty:
+                    continue
+                if result is None:
+                    return
+                if isinstance(result, BaseException):
+                    raise result
+                index, trajectory = result
+                waiting[index if in_order else num_yielded] = trajectory
+                while num_yielded in waiting:
+                    with suppress(RuntimeError):  # the loop has ended
+                        loop.call_soon_threadsafe(self._slots.release)
+                    num_yielded += 1
+                    yield waiting.pop(num_yielded - 1)
+        finally:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(main.cancel)
+            thread.join()
+            self._sessions.close()
 
     # ---------------------------------------------------------- in the thread
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, main: asyncio.Task[None]) -> None:
         end: BaseException | None = None
         try:
-            self._main = loop.create_task(self._hold_all())
-            loop.run_until_complete(self._main)
+            loop.run_until_complete(main)
         except BaseException as error:
             end = error
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
-            self.results.put(end)
+            self._results.put(end)
 
     async def _hold_all(self) -> None:
-        self._slots = asyncio.Semaphore(_EPISODES_AHEAD * self._num_conversations)
         async with ChatClient.open(self._endpoint) as client:
             tasks = [
                 asyncio.create_task(self._hold(client))
@@ -275,7 +265,6 @@ class _Conversations:
 
     async def _hold(self, client: ChatClient) -> None:
         """Play one episode after the other in one environment."""
-        assert self._slots is not None
         with self._sessions.open(0) as session:
             while True:
                 await self._slots.acquire()
@@ -283,7 +272,7 @@ class _Conversations:
                 if seed is None:
                     return
                 trajectory = await self._play(session, client, seed)
-                self.results.put((index, trajectory))
+                self._results.put((index, trajectory))
 
     async def _play(
         self, session: Session, client: ChatClient, seed: int
@@ -292,8 +281,7 @@ class _Conversations:
         env_id = session.env_id
         old_count = fault_counts(self._envs)[env_id]
         observation, info = await session.reset_async(seed=seed)
-        observations, actions, infos = [observation], [], [info]
-        rewards: list[float] = []
+        episode = OpenEpisode(observation, info)
         terminated = truncated = False
         fault = None
         if fault_counts(self._envs)[env_id] > old_count:
@@ -320,48 +308,7 @@ class _Conversations:
             observation, reward, terminated, truncated, info = await session.step_async(
                 action
             )
-            observations.append(observation)
-            actions.append(action)
-            rewards.append(reward)
-            infos.append(info)
-        fault = fault or infos[-1].get("error")
-        success = episode_success(self._envs, env_id, infos[-1])
-        return Trajectory(
-            id=self._id,
-            seed=seed,
-            observations=observations,
-            actions=actions,
-            rewards=np.array(rewards, np.float64),
-            terminated=terminated,
-            truncated=truncated,
-            # Whatever its last step was.
-            success=success if fault is None else False,
-            infos=infos,
-            fault=fault,
-        )
-
-
-def _take(conversations: _Conversations, in_order: bool) -> Iterator[Trajectory]:
-    """Yield the trajectories of conversations, and close them in the end."""
-    waiting: dict[int, Trajectory] = {}
-    num_yielded = 0
-    try:
-        conversations.start()
-        while True:
-            try:
-                result = conversations.results.get(timeout=_SECONDS_BETWEEN_SIGNALS)
-            except queue.Empty:
-                continue
-            if result is None:
-                return
-            if isinstance(result, BaseException):
-                raise result
-            index, trajectory = result
-            waiting[index if in_order else num_yielded] = trajectory
-            while num_yielded in waiting:
-                conversations.free_slot()
-                episode = waiting.pop(num_yielded)
-                num_yielded += 1
-                yield episode
-    finally:
-        conversations.close()
+            episode.add(action, observation, reward, info)
+        fault = fault or info.get("error")
+        success = episode_success(self._envs, env_id, info)
+        return episode.end(self._id, seed, terminated, truncated, success, fault)

@@ -9,7 +9,7 @@ Files, in reading order:
 - ``allocation.py``: the number of environments of each family
 - ``vector_env.py``: `MixedVectorEnv`
 - ``engine.py``: one engine over the engines of the families
-- ``pending_steps.py``: steps of some environments, as `send` and `recv` need them
+- ``steps.py``: steps of some environments, as `send` and `recv` need them
 
 `roll_vec.vector.composite` has what engines over parts share,
 `roll_vec.vector.columns` their snapshots.

@@ -22,7 +22,7 @@ from roll_vec.errors import (
     InvalidStateError,
     UnsupportedError,
 )
-from roll_vec.mixed.pending_steps import MixedSteps
+from roll_vec.mixed.steps import MixedSteps
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.columns import (

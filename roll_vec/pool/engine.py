@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.env_handles import EnvHandles
-from roll_vec.pool.member import Result
+from roll_vec.pool.member import NO_RESULT
+from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, copy_data
-from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
+from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -38,14 +37,10 @@ class PoolEngine(Engine):
 
     Attributes
     ----------
-    members : list of Member
-        What the pool knows of each environment.
-    handles : EnvHandles
-        Their objects.
-    operations : EnvOperations
-        Their steps and resets.
-    observations : Observations
-    faults : Faults
+    members : Members
+        What the pool knows of its environments, and their workers.
+    step_infos : list of dict
+        Of the last step of each environment; empty where a reset took its place.
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -63,20 +58,17 @@ class PoolEngine(Engine):
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
         self.num_envs = len(env_fns)
-        self.handles = EnvHandles(env_fns, options)
-        self.members, self.faults = self.handles.members, self.handles.faults
+        self.members = Members(env_fns, options)
+        self.faults = self.members.faults
         try:
-            self._set_spaces(self.handles.build(), observation_mode)
+            self._set_spaces(self.members.build(), observation_mode)
         except BaseException:
             self.close()
             raise
         self.observations = Observations(self.single_observation_space, self.num_envs)
+        self.members.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
-        self.operations = EnvOperations(
-            self.handles, self.observations, options.max_episode_steps
-        )
-        # Of the last step.
-        self._step_infos: InfoList = [{}] * self.num_envs
+        self.step_infos: InfoList = [{}] * self.num_envs
 
     def _set_spaces(
         self, descriptions: list[EnvDescription], observation_mode: ObservationMode
@@ -106,20 +98,21 @@ class PoolEngine(Engine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start new episodes in some environments; see `Engine.reset`."""
-        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
-            self.operations.start_reset(env_id, seed, options)
-        self.operations.wait_for_all()
+        arguments = [(seed, options) for seed in seeds]
+        self.members.start_resets(env_ids.tolist(), arguments)
+        self.members.wait_for_all()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments; see `EnvOperations.advance`."""
-        self.operations.advance(env_ids.tolist())
+        """Start the next episode in some environments; see `Members.start_resets`."""
+        self.members.start_resets(env_ids.tolist(), [None] * len(env_ids))
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
-        self.operations.wait_for_all()
-        return [self.members[env_id].reset_info for env_id in env_ids.tolist()]
+        self.members.wait_for_all()
+        records = self.members.records
+        return [records[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
 
@@ -161,37 +154,37 @@ class PoolEngine(Engine):
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        self.operations.start_steps(actions, skip_mask.tolist())
+        skip_list = skip_mask.tolist()
+        pairs = [pair for pair in enumerate(actions) if not skip_list[pair[0]]]
+        self.members.start_steps(pairs)
+        self.members.workers.flush()
 
     def end_step(
         self,
-        actions: list[Any],
+        actions: list[Any],  # noqa: ARG002
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        lists = self.operations.end_steps(actions, skip_mask.tolist())
-        step_infos = list(lists.infos)
+        self.members.end_steps()
+        results = [
+            NO_RESULT if skip else member.result
+            for member, skip in zip(
+                self.members.records, skip_mask.tolist(), strict=True
+            )
+        ]
+        rewards, terminations, truncations, infos = zip(*results, strict=True)
+        step_infos = list(infos)
         if idle_mask is not None:
             for env_id in idle_mask.nonzero()[0].tolist():
-                step_infos[env_id] = self._step_infos[env_id]
-        self._step_infos = step_infos
+                step_infos[env_id] = self.step_infos[env_id]
+        self.step_infos = step_infos
         return (
-            np.array(lists.rewards, np.float64),
-            np.array(lists.terminations, np.bool_),
-            np.array(lists.truncations, np.bool_),
-            lists.infos,
+            np.array(rewards, np.float64),
+            np.array(terminations, np.bool_),
+            np.array(truncations, np.bool_),
+            list(infos),
         )
-
-    def result(self, env_id: int) -> Result:
-        """Return reward, terminated, truncated and info of one environment's step."""
-        result = self.members[env_id].result
-        self._step_infos[env_id] = result[3]
-        return result
-
-    def forget_step(self, env_id: int) -> None:
-        """Note that a reset took the place of an environment's step."""
-        self._step_infos[env_id] = {}
 
     # -------------------------------------------------------- observations
 
@@ -203,19 +196,19 @@ class PoolEngine(Engine):
 
     def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         latest = self.observations.latest
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step had a true ``success``."""
-        values = [info.get("success") for info in self._step_infos]
+        values = [info.get("success") for info in self.step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
     # -------------------------------------------------------------- faults
@@ -238,18 +231,18 @@ class PoolEngine(Engine):
     @property
     def abandoned_threads(self) -> int:  # type: ignore[override]
         """Threads that were left to environments that took too long."""
-        return self.handles.workers.abandoned_threads
+        return self.members.workers.abandoned_threads
 
     def become_part(
         self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
     ) -> None:
         """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
         self.faults.is_part_from(first_env_id)
-        self.operations.transmit = transmit
+        self.members.transmit = transmit
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
-        self.operations.demand_reset()
+        self.members.demand_reset()
 
     def warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
@@ -285,16 +278,16 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If a worker died.
         """
-        self.operations.wait_for_all()
-        arrays, objects = engine_state.get_state(self.handles, self.observations)
+        self.members.wait_for_all()
+        arrays, objects = engine_state.get_state(self.members)
         arrays["successes"] = self.successes
         return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         any_object = len(self._descriptions) == 1
-        engine_state.check_state(state, self.handles, self.observations, any_object)
+        engine_state.check_state(state, self.members, any_object)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -309,7 +302,7 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
         if len(self._descriptions) > 1:
             for row, env_id in pairs:
@@ -319,10 +312,10 @@ class PoolEngine(Engine):
                         f"environment {row}: they are different"
                     )
                     raise InvalidStateError(message)
-        engine_state.set_state(state, pairs, self.handles, self.observations)
+        engine_state.set_state(state, pairs, self.members)
         successes = state.arrays["successes"]
         for row, env_id in pairs:
-            self._step_infos[env_id] = {"success": bool(successes[row])}
+            self.step_infos[env_id] = {"success": bool(successes[row])}
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False
 
@@ -343,14 +336,15 @@ class PoolEngine(Engine):
 
         None for an object that was lost in a fault and is not replaced yet.
         """
-        return tuple(self.handles.run("call", [(name, args, kwargs)] * self.num_envs))
+        return tuple(self.members.run("call", [(name, args, kwargs)] * self.num_envs))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each environment object, now and when it is replaced.
 
         If one raises, the others have it then.
         """
-        self.handles.run("set", [(name, value) for value in values])
+        items = [(name, value) for value in values]
+        self.members.set(items, range(self.num_envs))
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -367,12 +361,9 @@ class PoolEngine(Engine):
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        able_ids = [
-            env_id
-            for env_id in env_ids.tolist()
-            if not self.members[env_id].needs_replacement
-        ]
-        results = self.handles.run("solve", [None] * len(able_ids), able_ids)
+        all_able = set(self.members.able_ids)
+        able_ids = [env_id for env_id in env_ids.tolist() if env_id in all_able]
+        results = self.members.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
 
@@ -386,7 +377,7 @@ class PoolEngine(Engine):
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        self.handles.set_level_options(env_ids.tolist(), level_options)
+        self.members.set_level_options(env_ids.tolist(), level_options)
 
     def frames(
         self,
@@ -394,13 +385,63 @@ class PoolEngine(Engine):
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
-        # Each once: `run` waits for as many results as it has numbers.
-        own_ids = list(dict.fromkeys(env_ids.tolist()))
         call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        frames = self.handles.run("call", [call] * len(own_ids), own_ids)
-        by_id = dict(zip(own_ids, frames, strict=True))
-        return tuple(by_id[env_id] for env_id in env_ids.tolist())
+        return tuple(self.members.run("call", [call] * len(env_ids), env_ids.tolist()))
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
-        self.handles.close()
+        self.members.close()
+
+
+class PoolSteps(Steps):
+    """Steps of some environments of a pool; see `roll_vec.vector.steps.Steps`.
+
+    Parameters
+    ----------
+    engine : PoolEngine
+    """
+
+    def __init__(self, engine: PoolEngine) -> None:
+        self._engine, self._members = engine, engine.members
+        self._resets: dict[int, ResetCall] = {}
+        self.in_workers = engine.members.workers.are_others
+
+    def begin(
+        self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
+    ) -> None:
+        """Begin steps and resets; see `Steps.begin`."""
+        self._resets |= resets
+        calls = [None if isinstance(one, Next) else one for one in resets.values()]
+        self._members.start_resets(list(resets), calls)
+        self._members.start_steps(actions.items())
+        self._members.workers.flush()
+
+    def poll(self, timeout: float | None) -> Results:
+        """Return the results that are there; see `Steps.poll`."""
+        env_ids = self._members.wait_for_some(timeout)
+        return [(env_id, self._take(env_id)) for env_id in env_ids]
+
+    def _take(self, env_id: int) -> EnvResult:
+        # The pool needs its own copy if a later step fails.
+        observation = copy_data(self._members.observations.copy_latest(env_id))
+        member, infos = self._members.records[env_id], self._engine.step_infos
+        call = self._resets.pop(env_id, None)
+        if call is None:
+            reward, terminated, truncated, info = member.result
+            infos[env_id] = info
+            return EnvResult(observation, info, reward, terminated, truncated)
+        if call is Next.IN_PLACE_OF_STEP:
+            infos[env_id] = {}
+        return EnvResult(observation, member.reset_info)
+
+    def clear(self) -> None:
+        """Forget everything that was begun; all environments must be reset."""
+        self._resets.clear()
+
+    def serve_single(self) -> None:
+        """Let `wake` work."""
+        self._members.workers.allow_wake()
+
+    def wake(self) -> None:
+        """Let `poll`, in another thread, return at once."""
+        self._members.workers.wake()

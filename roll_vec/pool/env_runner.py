@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import gymnasium
@@ -17,19 +17,15 @@ import numpy as np
 from roll_vec.errors import InvalidStateError
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
-from roll_vec.objects.states import (
-    check_env_state,
-    get_env_state,
-    set_env_state,
-    supports_state,
-)
+from roll_vec.objects.states import check_env_state, set_env_state
 from roll_vec.pool.env_descriptions import describe_env
 from roll_vec.pool.observations import same_data
-from roll_vec.pool.snapshots import EnvSnapshot, pickle_env, take_snapshot
+from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     Fault,
+    Outcome,
     ReplayPlan,
     ResetRequest,
     StateRequest,
@@ -40,7 +36,6 @@ from roll_vec.seeding import episode_seed
 from roll_vec.vector.columns import (
     COPY,
     LOST,
-    PICKLED,
     PICKLED_ENV,
     from_bytes,
 )
@@ -48,19 +43,8 @@ from roll_vec.vector.columns import (
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
-# Operations whose result is None where the object was lost.
-_ON_OBJECTS = frozenset(
-    (
-        "call",
-        "set",
-        "check_level_options",
-        "check_states",
-        "fetch",
-        "get_state",
-        "solve",
-    )
-)
-LOST_MESSAGE = "the instance was lost"
+# Operations that need no object; the result of others is None where it was lost.
+_WITHOUT_OBJECT = ("build", "reset", "restore", "set_state", "step")
 
 
 def to_float(reward: Any) -> float:
@@ -133,14 +117,38 @@ class EnvRunner:
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
         """Return the result of a task, or its fault."""
-        if task.operation in _ON_OBJECTS and task.env_id not in self.envs:
-            return None, None
-        try:
-            return getattr(self, task.operation)(task.env_id, task.argument), None
-        except self._interrupts:
-            raise
-        except BaseException as error:
-            return None, exception_fault(task.operation, error)
+        ((_, value, fault),) = self.run_all((task,))
+        return value, fault
+
+    def run_all(self, tasks: Iterable[Task]) -> list[Outcome]:
+        """Return the outcomes of tasks, run one after the other."""
+        outcomes: list[Outcome] = []
+        envs, value = self.envs, None
+        for task in tasks:
+            env_id, operation, argument = task
+            try:
+                # A step as most environments answer it needs no call of ours.
+                if operation == "step" and env_id in envs:
+                    value = envs[env_id].step(argument)
+                    if not (
+                        type(value) is tuple
+                        and len(value) == 5
+                        and type(value[1]) is float
+                        and type(value[2]) is type(value[3]) is bool
+                        and type(value[4]) is dict
+                    ):
+                        value = check_step(value)
+                elif env_id in envs or operation in _WITHOUT_OBJECT:
+                    value = getattr(self, operation)(env_id, argument)
+                else:
+                    value = None
+            except self._interrupts:
+                raise
+            except BaseException as error:
+                outcomes.append((task, None, exception_fault(operation, error)))
+            else:
+                outcomes.append((task, value, None))
+        return outcomes
 
     # ------------------------------------------------------ the operations
 
@@ -177,20 +185,16 @@ class EnvRunner:
         return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
 
     def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
-        """Return the state of an environment, or else the whole object, pickled.
+        """Return a snapshot for `roll_vec.pool.journal`.
 
         Raises
         ------
-        TypeError
-            If a pickle of the object would lose its state.
+        UnsupportedError
+            If the environment has no state that can be kept.
         ValueError
             If that takes more than ``limit`` bytes.
         """
-        env = self.envs[env_id]
-        if supports_state(env):
-            snapshot = EnvSnapshot(PICKLED, pickle.dumps(get_env_state(env)))
-        else:
-            snapshot = EnvSnapshot(PICKLED_ENV, pickle_env(env))
+        snapshot = self.get_state(env_id, False)
         if len(snapshot.content) > limit:
             message = f"it takes {len(snapshot.content)} bytes, and {limit} are kept"
             raise ValueError(message)
@@ -252,6 +256,8 @@ class EnvRunner:
             result: Any = env.reset()
         else:
             result = env.reset(seed=request.seed, options=request.options)
+        if type(result) is tuple and len(result) == 2 and type(result[1]) is dict:
+            return result
         return check_reset(result)
 
     def step(self, env_id: int, action: Any) -> StepValues:
@@ -263,7 +269,8 @@ class EnvRunner:
             If the environment object was lost.
         """
         if env_id not in self.envs:
-            raise LookupError(LOST_MESSAGE)
+            message = "the instance was lost"
+            raise LookupError(message)
         return check_step(self.envs[env_id].step(action))
 
     def call(self, env_id: int, name_and_arguments: tuple[str, Any, Any]) -> Any:
@@ -309,9 +316,9 @@ class EnvRunner:
             else:
                 observation = self.reset(env_id, plan.base)[:1]
             for pickled in plan.calls:
-                task: Task = pickle.loads(pickled)
-                result = getattr(self, task.operation)(env_id, task.argument)
-                if task.operation != "set":
+                _, operation, argument = pickle.loads(pickled)
+                result = getattr(self, operation)(env_id, argument)
+                if operation != "set":
                     observation = result[:1]
             if not same_data(observation, plan.observation):
                 message = "the same actions led to another observation"

@@ -16,8 +16,6 @@ from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import EnvResult, batch_actions
 
-__all__ = ["EnvRows"]
-
 
 class EnvRows:
     """The environments of a batch, for callers that do not know each other.
@@ -41,24 +39,6 @@ class EnvRows:
         self._engine.become_part(0)
         self._steps.serve_single()
         self.has_workers = self._steps.in_workers
-
-    def run(self, calls: Sequence[Call]) -> None:
-        """Make each call of a batch, and set its result or its error.
-
-        Parameters
-        ----------
-        calls : sequence of Call
-            Of different environments.
-
-        Raises
-        ------
-        BaseException
-            If the state of the environments is unknown: all must be reset.
-        """
-        self.start([call for call in calls if call.operation != "render"])
-        while self._active:
-            self.collect()
-        self.start([call for call in calls if call.operation == "render"])
 
     def can_start(self, call: Call) -> bool:
         """Return False while the environment is in a step whose caller has gone."""

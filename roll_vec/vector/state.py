@@ -93,15 +93,18 @@ class VectorState:
         *,
         allow_pickle: bool = False,
     ) -> None:
-        own_configuration = copy.deepcopy(dict(configuration))
         copies = {name: np.array(array, order="K") for name, array in arrays.items()}
         if not copies or not all(array.ndim for array in copies.values()):
             accepted = "at least one array, and a row for each environment in all"
             raise InvalidStateError.expected("arrays", accepted, arrays)
-        digest = digest_configuration(id, own_configuration)
-        self._set(
-            id, own_configuration, digest, copies, shared, objects, "", allow_pickle
-        )
+        self._id, self._configuration = id, copy.deepcopy(dict(configuration))
+        self._digest = digest_configuration(id, self._configuration)
+        self._arrays, self._objects = _freeze(copies), objects
+        self._shared = copy.deepcopy(dict(shared or {}))
+        # The digest of a batch that has returned or checked this snapshot.
+        self._valid_for = ""
+        self._is_checked = False
+        self._allow_pickle = allow_pickle
 
     @classmethod
     def of_batch(
@@ -124,57 +127,23 @@ class VectorState:
         shared, objects
             As of the class.
         """
-        state = cls.__new__(cls)
-        values, digest = configuration
-        state._set(id, values, digest, arrays, shared, objects, digest, True)
-        return state
-
-    def _set(
-        self,
-        id: str,
-        configuration: dict[str, Any],
-        digest: str,
-        arrays: Mapping[str, NDArray[Any]],
-        shared: Mapping[str, Any] | None,
-        objects: tuple[Any, ...] | None,
-        valid_for: str,
-        allow_pickle: bool,
-    ) -> None:
-        views = {name: array.view() for name, array in arrays.items()}
-        for array in views.values():
-            array.flags.writeable = False
-        self._id, self._configuration, self._digest = id, configuration, digest
-        self._arrays, self._objects = MappingProxyType(views), objects
-        self._shared = copy.deepcopy(dict(shared or {}))
-        # The digest of a batch that has returned or checked this snapshot.
-        self._valid_for = valid_for
-        self._is_checked = bool(valid_for)
-        self._allow_pickle = allow_pickle
-
-    def _with_rows(
-        self,
-        arrays: Mapping[str, NDArray[Any]],
-        objects: tuple[Any, ...] | None,
-        valid_for: str,
-        shared: Mapping[str, Any] | None = None,
-    ) -> VectorState:
-        """Return a snapshot of the same configuration with other rows.
-
-        ``shared`` is None where the rows refer to the same values.
-        """
-        state = VectorState.__new__(VectorState)
-        configuration, digest = self._configuration, self._digest
-        state._set(
-            self.id,
-            configuration,
-            digest,
-            arrays,
-            self._shared if shared is None else shared,
-            objects,
-            valid_for,
-            self._allow_pickle,
+        state, (values, digest) = cls.__new__(cls), configuration
+        return state._with(
+            _id=id,
+            _configuration=values,
+            _digest=digest,
+            _arrays=_freeze(arrays),
+            _shared=copy.deepcopy(dict(shared)),
+            _objects=objects,
+            _valid_for=digest,
+            _is_checked=bool(digest),
+            _allow_pickle=True,
         )
-        state._is_checked = self._is_checked
+
+    def _with(self, **changes: Any) -> VectorState:
+        """Return a snapshot with other values of some attributes."""
+        state = VectorState.__new__(VectorState)
+        vars(state).update(vars(self), **changes)
         return state
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -287,10 +256,10 @@ class VectorState:
         """
         self._check()
         indices = check_rows(rows, self.num_envs)
-        return self._with_rows(
-            take_rows(self.arrays, indices),
-            self.objects and tuple(self.objects[row] for row in indices.tolist()),
-            self._valid_for,
+        objects = self.objects
+        return self._with(
+            _arrays=_freeze(take_rows(self.arrays, indices)),
+            _objects=objects and tuple(objects[row] for row in indices.tolist()),
         )
 
     def row(self, index: int) -> dict[str, Any]:
@@ -314,7 +283,7 @@ class VectorState:
         index = operator.index(index)
         check_rows([index], self.num_envs)
         if FAMILIES in self.arrays:
-            return self._family_row(index).row(0)
+            return self._of_family(int(self.arrays[FAMILIES][index])).row(index)
         if self._is_packed:
             self._check_pickles()
             value: dict[str, Any] = read_value("state", self.arrays, index)
@@ -350,10 +319,19 @@ class VectorState:
         index = operator.index(index)
         check_rows([index], self.num_envs)
         if FAMILIES in self.arrays:
-            return self._replace_family_row(index, row)
+            family = int(self.arrays[FAMILIES][index])
+            changed = self._of_family(family).replace_row(index, row)
+            arrays = add_family_rows(self.arrays, changed.arrays, family)
+            tables = {f"{family}.{name}": own for name, own in changed._shared.items()}
+            return self._with(
+                _arrays=_freeze(arrays),
+                _shared={**self._shared, **tables},
+                _valid_for="",
+            )
         if self._is_packed:
             new = replace_value("state", self.arrays, index, row)
-            return self._with_rows({**self.arrays, **new}, self.objects, "")
+            arrays = {**self.arrays, **new}
+            return self._with(_arrays=_freeze(arrays), _valid_for="")
         unknown = sorted(row.keys() - self.arrays.keys())
         if unknown:
             accepted = f"some of {sorted(self.arrays)}"
@@ -371,29 +349,13 @@ class VectorState:
                 arrays[name][index] = shared[name].index(value)
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return self._with_rows(arrays, self.objects, "", shared)
+        return self._with(_arrays=_freeze(arrays), _shared=shared, _valid_for="")
 
-    def _family_row(self, index: int) -> VectorState:
-        """Return one row of a batch of families as a snapshot of its family alone."""
-        one = self.take([index])
-        family = int(one.arrays[FAMILIES][0])
-        own = take_family(EngineState(dict(one.arrays), one._shared), family)
-        arrays = {**own_arrays(one.arrays), **own.arrays}
-        return one._with_rows(arrays, one.objects, "", own.shared)
-
-    def _replace_family_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
-        """Return a snapshot of a batch of families with one row in another state."""
-        one = self.take([index])
-        family = int(one.arrays[FAMILIES][0])
-        changed = self._family_row(index).replace_row(0, row)
-        arrays = add_family_rows(one.arrays, changed.arrays, family)
-        tables = {f"{family}.{name}": own for name, own in changed._shared.items()}
-        new = one._with_rows(arrays, one.objects, "", {**self._shared, **tables})
-        before, after = range(index), range(index + 1, self.num_envs)
-        parts = [self.take(before), new, self.take(after)]
-        whole = VectorState.concatenate([part for part in parts if len(part)])
-        whole._valid_for = ""
-        return whole
+    def _of_family(self, family: int) -> VectorState:
+        """Return a snapshot of one family alone; rows of others are zero."""
+        own = take_family(EngineState(dict(self.arrays), self._shared), family)
+        arrays = {**own_arrays(self.arrays), **own.arrays}
+        return self._with(_arrays=_freeze(arrays), _shared=own.shared)
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
@@ -428,14 +390,13 @@ class VectorState:
         shared, arrays = join_tables(
             [state._shared for state in states], [state.arrays for state in states]
         )
-        whole = first._with_rows(
-            concatenate_rows(arrays),
-            tuple(objects) if any(state.objects for state in states) else None,
-            first._valid_for if is_valid else "",
-            shared,
+        return first._with(
+            _arrays=_freeze(concatenate_rows(arrays)),
+            _objects=tuple(objects) if any(state.objects for state in states) else None,
+            _valid_for=first._valid_for if is_valid else "",
+            _shared=shared,
+            _allow_pickle=all(state._allow_pickle for state in states),
         )
-        whole._allow_pickle = all(state._allow_pickle for state in states)
-        return whole
 
     # ----------------------------------------------------------------- files
 
@@ -497,12 +458,8 @@ class VectorState:
             message = f"{os.fspath(path)} cannot be read: its header is no snapshot's"
             raise InvalidFileError(message)
         id, configuration, shared = (header[name] for name in kinds)
-        state = cls.__new__(cls)
         try:
-            digest = digest_configuration(id, configuration)
-            state._set(
-                id, configuration, digest, arrays, shared, None, "", allow_pickle
-            )
+            state = cls(id, configuration, arrays, shared, allow_pickle=allow_pickle)
             state._check()
             state._check_pickles()
         except InvalidStateError as error:
@@ -525,8 +482,7 @@ class VectorState:
             return
         arrays = self.arrays
         shapes = {array.shape[:1] for array in arrays.values()}
-        # A file may have no arrays, or single numbers.
-        if len(shapes) != 1 or () in shapes:
+        if len(shapes) != 1:
             message = f"state: its arrays differ in length: {sorted(shapes)}"
             raise InvalidStateError(message)
         if "seeds" in arrays:
@@ -586,6 +542,14 @@ class VectorState:
             f"and {own!r} in the state"
         )
         raise InvalidStateError(message)
+
+
+def _freeze(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    """Return read-only views of arrays."""
+    views = {name: array.view() for name, array in arrays.items()}
+    for array in views.values():
+        array.flags.writeable = False
+    return MappingProxyType(views)
 
 
 def _find_difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:

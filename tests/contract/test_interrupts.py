@@ -1,4 +1,4 @@
-"""Ctrl-C at the lines of every call of every kind of batch, and calls of two threads.
+"""Ctrl-C anywhere in the calls of every kind of batch, and calls of two threads.
 
 After it a batch is as before the call, or all environments must be reset.  One that
 strikes when the work is done, before the call returns, finds the batch as after it.
@@ -31,6 +31,7 @@ from tests.contract.cases import (
     draw_actions,
     make_batch,
 )
+from tests.contract.rules import Corridor
 from tests.thinning import one_in
 
 PACKAGE = str(Path(roll_vec.__file__).parent)
@@ -39,49 +40,54 @@ MASK = np.arange(N) % 2 == 0
 IDS = [0, 2]
 
 
-def is_remote(frame):
-    """Return whether a frame runs in a shard, to which Ctrl-C does not come."""
+def is_traced(frame):
+    """Return whether a frame is of the package, and not in a shard's process."""
+    if not frame.f_code.co_filename.startswith(PACKAGE):
+        return False
     while frame.f_code.co_filename != __file__:
         if frame.f_code.co_filename.endswith("shard.py"):
-            return True
+            return False
         frame = frame.f_back
-    return False
+    return True
 
 
-def run_lines(call, env, number=0):
-    """Call, and return the package's lines that ran, in order.
+def run_traced(call, env, number=0):
+    """Call; return the places in the package's bytecode that were reached, in order.
 
-    The line ``number``, from 1 on, raises a KeyboardInterrupt.
+    At the place ``number``, from 1 on, Ctrl-C strikes.
     """
-    lines, before = [], sys.gettrace()
+    places, before = [], sys.gettrace()
 
-    def trace(frame, event, _):
-        if not frame.f_code.co_filename.startswith(PACKAGE) or is_remote(frame):
-            return None
-        if event == "line":
-            lines.append((frame.f_code, frame.f_lineno))
-            if len(lines) == number:
+    def strike(frame, event, _):
+        if event == "opcode":
+            places.append((frame.f_code, frame.f_lasti))
+            if len(places) == number:
                 sys.settrace(None)
                 raise KeyboardInterrupt
-        return trace
+        return strike
+
+    def trace(frame, *_):
+        if not is_traced(frame):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return strike
 
     try:
         sys.settrace(trace)
         call(env)
     finally:
         sys.settrace(before)
-    return lines
+    return places
 
 
-def choose_numbers(lines, stride, rng):
-    """Return the numbers of some lines that ran: of every ``stride``-th in the code.
+def choose_numbers(places, count, rng):
+    """Return the numbers of so many places, all different in the code.
 
-    Of a line that ran several times, as in each step of an unroll, any one.
+    Of a place that was reached several times, as in each step of an unroll, any one.
     """
-    order = rng.permutation(len(lines))
-    number_of = {lines[i]: i + 1 for i in order.tolist()}
-    numbers = sorted(number_of.values())
-    return numbers[rng.integers(stride) :: stride]
+    order = rng.permutation(len(places))
+    number_of = {places[i]: i + 1 for i in order.tolist()}
+    return rng.permutation(list(number_of.values()))[:count].tolist()
 
 
 def mixed(num_envs, autoreset_mode, **_):
@@ -92,10 +98,25 @@ def mixed(num_envs, autoreset_mode, **_):
     return roll_vec.make_mixed(families, num_envs, autoreset_mode=autoreset_mode)
 
 
+def rules(num_envs, **keywords):
+    """Return a batch of a user's `ArrayEnv`."""
+    return roll_vec.make_vec("tests_rules/Corridor-v0", num_envs, **keywords)
+
+
 # The same state of lamps has other bytes each time that it is pickled.
 NAMES = [case for case in CASES if "Lamps" not in case]
 NAMES += ["shards of arrays", "shards of pools"]
-MAKERS = {**{name: kinds.KINDS[name].make for name in NAMES}, "mixed": mixed}
+MAKERS = {
+    **{name: kinds.KINDS[name].make for name in NAMES},
+    "processes": kinds.case("roll_vec/Countdown-v0 in processes").make,
+    "mixed": mixed,
+    "rules": rules,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _rules(module_forgets_ids):
+    roll_vec.register("tests_rules/Corridor-v0", Corridor)
 
 
 def make(kind, mode=AutoresetMode.NEXT_STEP):
@@ -157,9 +178,8 @@ def check_that_all_must_be_reset(env, actions):
 )
 @one_in(2, "mode, kind", MODES, [*MAKERS])
 def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
-    stride = 5 if is_dense else 20
-    if kind not in ARRAY_CASES:
-        stride *= 2
+    # Processes start anew after an interrupt, which takes a while.
+    count = 2 if kind == "processes" else 100 if is_dense else 10
     rng = np.random.default_rng([*MAKERS].index(kind) + 100 * MODES.index(mode))
     env, twin = make(kind, mode), make(kind, mode)
     actions = draw_actions(env, 3)
@@ -171,7 +191,7 @@ def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
     for name, call in calls_of(actions, twin.get_state()).items():
         twin.set_state(start)
         try:
-            lines = run_lines(call, twin)
+            places = run_traced(call, twin)
         except (UnsupportedError, UnknownOptionError, ResetNeededError):
             # Some batches have no level options; DISABLED mode minds ends.
             assert name == "level options" or mode is AutoresetMode.DISABLED
@@ -179,11 +199,11 @@ def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
         after = snapshot(twin)
         if after == "pending":
             twin.recv(None)
-        for number in choose_numbers(lines, stride, rng):
+        for number in choose_numbers(places, count, rng):
             env.set_state(start)
-            where = f"{name}: line {number} of {len(lines)}, {lines[number - 1]}"
+            where = f"{name}: place {number} of {len(places)}, {places[number - 1]}"
             try:
-                run_lines(call, env, number)
+                run_traced(call, env, number)
                 is_interrupted = False
             except KeyboardInterrupt:
                 is_interrupted = True

@@ -7,9 +7,8 @@ import cloudpickle
 
 import roll_vec
 from roll_vec.distributed import RayVectorEnv
-from roll_vec.distributed.actors import CannotStartError, ShardDiedError
+from roll_vec.distributed.messages import CannotStartError, ShardDiedError, pack, unpack
 from roll_vec.distributed.shard import Shard
-from roll_vec.distributed.wire import pack, unpack
 from tests.contract.cases import assert_same
 
 
@@ -23,8 +22,8 @@ class LocalActors:
     the replies.
     """
 
-    def __init__(self, recipe, sizes, deaths=(), compress=False):
-        self.recipe, self.sizes = cloudpickle.dumps(recipe), sizes
+    def __init__(self, batch_spec, sizes, deaths=(), compress=False):
+        self.batch_spec, self.sizes = cloudpickle.dumps(batch_spec), sizes
         self.deaths, self.compress, self.num_bytes = dict(deaths), compress, 0
         self.counts, self.starts = Counter(), Counter()
         self.messages = []
@@ -33,13 +32,13 @@ class LocalActors:
 
     def start(self, shard):
         self.starts[shard] += 1
-        recipe = pickle.loads(self.recipe)
+        batch_spec = pickle.loads(self.batch_spec)
         first = sum(self.sizes[:shard])
-        self.shards[shard] = Shard(recipe, self.sizes[shard], first, self.compress)
+        self.shards[shard] = Shard(batch_spec, self.sizes[shard], first, self.compress)
 
     def submit(self, shard, message):
         ticket = len(self.messages)
-        self.messages.append((shard, message.operation.name, message.restore))
+        self.messages.append((shard, message.call.name, message.restore))
         number = self.counts[shard]
         self.counts[shard] += 1
         when = self.deaths.get((shard, number))
@@ -83,8 +82,8 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
 
     class LocalVectorEnv(RayVectorEnv):
         @staticmethod
-        def _make_actors(recipe, sizes, options):
-            return LocalActors(recipe, sizes, deaths, options.compress)
+        def _make_actors(batch_spec, sizes, options):
+            return LocalActors(batch_spec, sizes, deaths, options.compress)
 
     return LocalVectorEnv(id, num_envs, num_shards, **keywords)
 

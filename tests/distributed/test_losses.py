@@ -262,7 +262,7 @@ def test_a_shard_that_is_never_at_rest_has_snapshots(dies):
         # The oldest message has an answer, and the others are under way.
         for env_id, result in split_results(sharded.recv(1, 9.0)).items():
             assert result == expected.pop(env_id)
-        lengths += [len(one.operations) for one in sharded.engine.shards.records]
+        lengths += [len(one.calls) for one in sharded.engine.shards.records]
     assert max(lengths) < 24
     assert sum(sharded.restarts) == len(deaths)
     sharded.close()

@@ -9,11 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.distributed.actors import CannotStartError
-from roll_vec.distributed.node_errors import name_node
+from roll_vec.distributed.batch_spec import BatchSpec
+from roll_vec.distributed.messages import CannotStartError
 from roll_vec.distributed.options import RayOptions
 from roll_vec.distributed.ray_actors import RayActors, RaySession, explain_death
-from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.errors import InvalidOptionError
 from tests.distributed.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
@@ -31,12 +30,12 @@ NODE = re.escape(f"(on the node {socket.gethostname()})")
 def test_a_file_that_is_another_one_on_a_node_is_named_with_the_node(
     change, message, tmp_path
 ):
-    recipe = EnvRecipe.of("roll_vec/WebShop-v0", write(tmp_path))
+    batch_spec = BatchSpec.of("roll_vec/WebShop-v0", write(tmp_path))
     # As on a machine with another file system.
     change(tmp_path / "attributes.json")
     pattern = f"attributes: .*{message}.*{NODE}"
     with pytest.raises(InvalidOptionError, match=pattern):
-        recipe.make_on_node(1)
+        batch_spec.make_on_node(1)
 
 
 def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
@@ -58,35 +57,30 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
         (place / "rooms.txt").write_text("#####\n#@$.#\n#####\n")
     paths = ("rooms.txt", tmp_path / "folder")
     keywords = [{"levels": path, "dim_room": (3, 5)} for path in paths]
-    recipes = [EnvRecipe.of("roll_vec/Sokoban-v0", each) for each in keywords]
+    batch_specs = [BatchSpec.of("roll_vec/Sokoban-v0", each) for each in keywords]
     # The working directory of a worker is another one.
     (tmp_path / "worker").mkdir()
     monkeypatch.chdir(tmp_path / "worker")
-    for recipe in recipes:
-        assert recipe.make_on_node(1).reset(seed=0)[0].shape[0] == 1
+    for batch_spec in batch_specs:
+        assert batch_spec.make_on_node(1).reset(seed=0)[0].shape[0] == 1
     shutil.rmtree(tmp_path / "folder")
     (tmp_path / "rooms.txt").unlink()
-    for recipe in recipes:
+    for batch_spec in batch_specs:
         with pytest.raises(InvalidOptionError, match=rf"levels: .*{NODE}"):
-            recipe.make_on_node(1)
+            batch_spec.make_on_node(1)
 
 
 def test_errors_of_other_keywords_are_those_of_a_local_batch():
-    recipe = EnvRecipe.of("roll_vec/WebShop-v0", {"num_products": 0})
+    batch_spec = BatchSpec.of("roll_vec/WebShop-v0", {"num_products": 0})
     with pytest.raises(InvalidOptionError, match=r"num_products: .*got 0(?m:$)"):
-        recipe.make_on_node(1)
-
-
-def test_other_errors_stay_as_they_are():
-    with pytest.raises(KeyError, match="name"), name_node():
-        raise KeyError("name")
+        batch_spec.make_on_node(1)
 
 
 def test_environments_that_cannot_travel_start_nothing():
     lock = threading.Lock()
-    recipe = EnvRecipe.of(lambda: lock, {})
+    batch_spec = BatchSpec.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(recipe, [1], None, {}, compress=False)
+        RayActors(batch_spec, [1], None, {}, compress=False)
 
 
 class ActorDiedError(Exception):

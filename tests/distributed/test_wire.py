@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from roll_vec.distributed.wire import COMPRESSED_SIZE, pack, unpack
+from roll_vec.distributed.messages import COMPRESSED_SIZE, pack, unpack
 from tests.contract.cases import assert_same
 
 

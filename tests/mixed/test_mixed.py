@@ -23,7 +23,7 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.mixed import make_mixed, pending_steps
+from roll_vec.mixed import make_mixed, steps
 from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
@@ -360,7 +360,7 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
         return [] if now < 100 else [(0, result)]
 
     clock = SimpleNamespace(monotonic=lambda: now)
-    monkeypatch.setattr(pending_steps, "time", clock)
+    monkeypatch.setattr(steps, "time", clock)
     for part in env._exchange.steps.parts:
         monkeypatch.setattr(part, "poll", look)
     env.send(["a", "b"], [0, 1])

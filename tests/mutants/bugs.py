@@ -264,8 +264,8 @@ BUGS = [
     ),
     Bug(
         "an environment whose reset fails is tried once more",
-        "roll_vec.pool.operations",
-        "EnvOperations._end_reset",
+        "roll_vec.pool.members",
+        "Members._end_reset",
         change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
@@ -348,8 +348,8 @@ BUGS = [
     # shards, files
     Bug(
         "a node takes other data files than the head",
-        "roll_vec.distributed.recipe",
-        "EnvRecipe.of",
+        "roll_vec.distributed.batch_spec",
+        "BatchSpec.of",
         change("pin_files(keywords, files)", "dict(keywords)"),
         "tests/envs/countdown/test_tasks.py",
     ),
@@ -365,8 +365,8 @@ BUGS = [
         "roll_vec.distributed.shards",
         "Shards.replace",
         change(
-            "0 <= self.max_restarts <= record.restarts",
-            "0 <= self.max_restarts < record.restarts",
+            "0 <= self._options.max_restarts <= record.restarts",
+            "0 <= self._options.max_restarts < record.restarts",
         ),
         "tests/distributed/test_losses.py",
     ),

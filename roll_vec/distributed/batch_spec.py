@@ -1,8 +1,9 @@
-"""A recipe by which every shard makes its batch of environments."""
+"""The environments of a batch, in a form by which every shard makes its own."""
 
 from __future__ import annotations
 
 import importlib
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,6 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec import factories
-from roll_vec.distributed.node_errors import name_node
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import keywords_of
 from roll_vec.pool.options import PoolOptions
@@ -28,7 +28,7 @@ EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
 
 @dataclass(frozen=True)
-class EnvRecipe:
+class BatchSpec:
     """The environments of a batch, in a form that travels to other machines.
 
     Parameters
@@ -45,8 +45,8 @@ class EnvRecipe:
     keywords: Mapping[str, Any]
 
     @classmethod
-    def of(cls, id: Any, keywords: Mapping[str, Any]) -> EnvRecipe:
-        """Return the recipe for an id or a function.
+    def of(cls, id: Any, keywords: Mapping[str, Any]) -> BatchSpec:
+        """Return that of an id or a function.
 
         Parameters
         ----------
@@ -118,9 +118,12 @@ class EnvRecipe:
         UnknownOptionError, InvalidOptionError
             As `make`; also if this machine does not have the data files of the head.
         """
-        with name_node():
+        try:
             unpin_files(self.keywords)
             if self.is_stacked:
                 # The head has made one with the same keywords.
                 return self.make(num_envs)
+        except InvalidOptionError as error:
+            message = f"{error} (on the node {socket.gethostname()})"
+            raise InvalidOptionError(message) from error
         return self.make(num_envs)

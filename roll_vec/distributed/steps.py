@@ -38,7 +38,7 @@ class ShardsSteps(Steps):
         # Results of environments whose episodes are lost.
         self._losses: Results = []
         # By ticket: the shard, the time of the message, and for a snapshot the number
-        # of operations that it has.
+        # of calls that it has.
         self._tickets: dict[Any, tuple[int, float, int | None]] = {}
         # By shard: environments whose requests wait for a snapshot.
         self._held_back: dict[int, list[int]] = {}
@@ -70,7 +70,7 @@ class ShardsSteps(Steps):
             new_ids = []
             for env_id in (ids + engine.starts[shard]).tolist():
                 is_reset, _ = self._requests[env_id] = requests[env_id]
-                error = engine.stalled.pop(env_id, "")
+                error = engine.lost_episodes.pop(env_id, "")
                 error = record.loss or ("" if is_reset else error)
                 if error:
                     self._lose(env_id, error, is_lost=bool(record.loss))
@@ -110,15 +110,15 @@ class ShardsSteps(Steps):
             parts[is_reset][env_id - self._engine.starts[shard]] = request
         return parts
 
-    def _submit(self, shard: int, operation: PartCall, count: int | None) -> None:
-        ticket = self._engine.shards.submit(shard, operation)
+    def _submit(self, shard: int, call: PartCall, count: int | None) -> None:
+        ticket = self._engine.shards.submit(shard, call)
         self._tickets[ticket] = shard, time.monotonic(), count
 
     def _save_state(self, shard: int) -> None:
         """Ask a shard that is idle for a snapshot, if one is due."""
         record = self._engine.shards.records[shard]
         if self._engine.shards.is_snapshot_due(record):
-            self._submit(shard, PartCall("get_state"), len(record.operations))
+            self._submit(shard, PartCall("get_state"), len(record.calls))
 
     def _lose(self, env_id: int, error: str, *, is_lost: bool) -> None:
         """End the step or reset of an environment whose episode is lost.
@@ -135,7 +135,7 @@ class ShardsSteps(Steps):
         result = EnvResult(observation, {"error": error}, truncated=not is_reset)
         self._losses.append((env_id, result))
         if is_reset and not is_lost:
-            self._engine.stalled[env_id] = error
+            self._engine.lost_episodes[env_id] = error
 
     # ------------------------------------------------------------- results
 
@@ -208,7 +208,7 @@ class ShardsSteps(Steps):
         is_lost = bool(self._engine.shards.records[shard].loss)
         if not is_lost:
             others = set(range(rows.start, rows.stop)) - set(env_ids)
-            self._engine.stalled |= dict.fromkeys(others, error)
+            self._engine.lost_episodes |= dict.fromkeys(others, error)
         for env_id in env_ids:
             self._lose(env_id, error, is_lost=is_lost)
 
