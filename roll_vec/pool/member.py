@@ -94,11 +94,8 @@ class Member:
             seed = self.first_seed
             if self.episode:
                 seed = episode_seed(seed, self.episode)
-        return ResetRequest(
-            seed=seed,
-            options=options,
-            is_autoreset=self.reset_arguments is None,
-            position=position,
-            replace_env=is_new,
-            attributes=dict(self.attributes) if is_new else {},
-        )
+        request = ResetRequest(seed, options, self.reset_arguments is None, position)
+        if is_new:
+            attributes = dict(self.attributes)
+            request = request._replace(replace_env=True, attributes=attributes)
+        return request
