@@ -44,7 +44,7 @@ class Member:
     elapsed_steps: int = 0
     """Of the present episode; 0 if there is no limit, and after a fault."""
     result: Result = NO_RESULT
-    """Of the last step."""
+    """Of the last step; `NO_RESULT` if a reset took its place."""
     reset_info: dict[str, Any] = field(default_factory=dict)
     """Of the last reset."""
 

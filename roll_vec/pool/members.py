@@ -98,21 +98,14 @@ class Members:
         return len(self.records)
 
     def _make_workers(self) -> Workers:
-        options = self._options
-        num_workers = min(options.workers, len(self))
-        if not num_workers:
+        if not self._options.workers:
             return SerialWorkers(self.env_fns)
-        if options.executor == "thread":
-            return ThreadWorkers(self.env_fns, num_workers, options.time_limits)
+        if self._options.executor == "thread":
+            return ThreadWorkers(self.env_fns, self._options)
         from roll_vec.pool.processes import ProcessWorkers
 
-        return ProcessWorkers(
-            self.env_fns,
-            num_workers,
-            options.time_limits,
-            options.context,
-            [member.attributes for member in self.records],
-        )
+        attributes = [member.attributes for member in self.records]
+        return ProcessWorkers(self.env_fns, self._options, attributes)
 
     def build(self) -> list[EnvDescription]:
         """Build the environment objects, and return their descriptions."""
