@@ -320,7 +320,7 @@ def describe_ended(env_ids: NDArray[np.int64]) -> str:
     )
 
 
-def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+def check_autoreset_mode(name: str, mode: AutoresetMode | str) -> AutoresetMode:
     """Return the mode for Gymnasium's enum or its value as a string.
 
     Raises
@@ -329,7 +329,7 @@ def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         If it is neither.
     """
     if not isinstance(mode, AutoresetMode):
-        check_choice("autoreset_mode", mode, [each.value for each in AutoresetMode])
+        check_choice(name, mode, [each.value for each in AutoresetMode])
     return AutoresetMode(mode)
 
 

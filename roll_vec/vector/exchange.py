@@ -17,9 +17,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
+from roll_vec.errors import (
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+    list_env_ids,
+)
 from roll_vec.options import check_seconds
-from roll_vec.vector.autoreset import SAME_STEP, Autoreset
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    Autoreset,
+    describe_ended,
+)
 from roll_vec.vector.infos import Infos, stack_infos
 from roll_vec.vector.space_batches import batch_items
 from roll_vec.vector.steps import EnvResult, Next, Results
@@ -70,22 +80,22 @@ class Exchange:
         """
         return _check_env_ids(env_ids, self._autoreset.engine.num_envs, self.busy)
 
-    def send(
-        self, env_ids: NDArray[np.int64], actions: Any, needs_reset: NDArray[np.bool_]
-    ) -> None:
-        """Begin steps, or the next episodes of those that need them.
+    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
+        """Begin steps, or the next episodes of those that have ended.
 
         Parameters
         ----------
         env_ids : (m,) int64
         actions : batch of m
-        needs_reset : (m,) bool
 
         Raises
         ------
-        InvalidActionError
+        InvalidActionError, ResetNeededError
             Nothing has moved then.
         """
+        needs_reset = self._autoreset.has_ended[env_ids]
+        if self._autoreset.mode is not NEXT_STEP and needs_reset.any():
+            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
         checked = self._autoreset.engine.check_some(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))

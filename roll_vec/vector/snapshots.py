@@ -151,12 +151,12 @@ class BatchSnapshots(BatchActionSampling):
         """Return the configuration and its digest, computed once."""
         if self._cached_configuration is None:
             configuration = {
+                **self._options,
                 "autoreset_mode": self._autoreset.mode.value,
                 "group_size": self.group_size,
-                "group_id_info": self.group_id_info,
-                "episode_info": self.episode_info,
                 **self.engine.configuration(),
             }
+            del configuration["copy"]
             digest = digest_configuration(self._snapshot_id(), configuration)
             self._cached_configuration = configuration, digest
         return self._cached_configuration

@@ -122,14 +122,6 @@ def test_default_limit_is_the_registered_one(case):
         assert flags == [[False, False]] * (registered - 1) + [[True, True]]
 
 
-@pytest.mark.parametrize("case", SINGLES)
-def test_no_limit_truncates_never(case):
-    env = make_batch(case, 2, max_episode_steps=-1)
-    env.reset(seed=0)
-    row = [lowest_action(env)] * 2
-    assert not any(env.step(row)[3].any() for _ in range(150))
-
-
 # -------------------------------------------------- call, get_attr, set_attr
 
 
