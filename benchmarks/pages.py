@@ -7,6 +7,7 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
 
     figures FILE [CASE ...]    the table of the rows, or of those cases
     aims FILE                  the same with the values to reach
+    medians FILE               titles and medians alone
     summary FILE               the rows of `SUMMARY`
     figure FILE TITLE          the median of a row alone, to two digits
     machine FILE               machine, versions, date, command, what is skipped
@@ -22,7 +23,6 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import plot, table
-from benchmarks.baselines import chart
 from benchmarks.baselines import tables as baselines
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
@@ -49,6 +49,13 @@ def _figures(words: str, aims: bool = False) -> str:
     name, *cases = words.split()
     rows = [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
     return table.markdown(rows if aims else [{**x, "target": None} for x in rows])
+
+
+def _medians(words: str) -> str:
+    rows = [table.cells(row)[:2] for row in _read(words)["rows"]]
+    return "\n".join(
+        ["| | median |", "|---|--:|", *(f"| {x} | {y} |" for x, y in rows)]
+    )
 
 
 def _summary(words: str) -> str:
@@ -78,6 +85,7 @@ def _machine(words: str) -> str:
 KINDS: dict[str, Callable[[str], str]] = {
     "figures": _figures,
     "aims": functools.partial(_figures, aims=True),
+    "medians": _medians,
     "summary": _summary,
     "figure": _figure,
     "machine": _machine,
@@ -106,4 +114,4 @@ def fill(text: str) -> str:
 if __name__ == "__main__":
     rewrite(PAGES, fill)
     plot.draw(_read("suite"), ROOT / "docs" / "performance.png")
-    chart.draw(ROOT / "docs" / "baselines.png")
+    baselines.draw(ROOT / "docs" / "baselines.png")

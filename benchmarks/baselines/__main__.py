@@ -1,13 +1,33 @@
-"""The command ``python -m benchmarks.baselines``."""
+"""Measure the baselines on the evaluation splits.
+
+It writes benchmarks/results/baselines.json, which has
+
+``command``
+    The last command that wrote a row.
+``splits``
+    ``id``, ``name``, ``title``, ``keywords``, ``episodes``, ``digest`` of each split.
+``policies``
+    The description of each policy, by name.
+``rows``
+    ``id``, ``split``, ``digest``, ``policy``; ``success`` and ``return``, each an
+    estimate and the ends of its 95 % interval; ``length``, the mean; ``faults``;
+    ``seed`` of the policy and the ``keywords`` that it asks for; ``revision`` and
+    ``versions`` that it was measured with; of PPO ``checkpoint``, the SHA-256 of the
+    file, and ``training``, the command that trains it.
+``absent``
+    ``id``, ``split``, ``policy`` and ``reason`` where a policy has no row.
+"""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.__main__ import progress_bars
 from benchmarks.baselines.policies import (
@@ -18,66 +38,43 @@ from benchmarks.baselines.policies import (
     keywords_of,
     make_policy,
     new_level_facts,
-    packages_of,
-    train,
     training_facts,
 )
-from benchmarks.baselines.results import (
-    GENERATED,
-    RESULTS,
-    is_current,
-    key_of,
-    make_row,
-    read_rows,
-    versions,
-    write_results,
-)
 from benchmarks.baselines.rules import SEED
-from benchmarks.machine import revision
+from benchmarks.baselines.tables import RESULTS, content, key_of
+from benchmarks.machine import revision, version_of
+from benchmarks.result import write_result
 from roll_vec.evaluation import SPLITS, Split, play_split
+
+ALL_SPLITS = [split for by_name in SPLITS.values() for split in by_name.values()]
+# The packages that results can depend on.
+PACKAGES = ("numpy", "numba", "gymnasium")
+# Files that commands write: a change of them is no change of the code.
+GENERATED = ("benchmarks/results", "docs", "README.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure policies on splits; write the file."""
+    """Measure policies on splits; write the file, also when interrupted."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    parser = make_parser()
-    args = parser.parse_args(words)
+    args = make_parser().parse_args(words)
+    rows = {key_of(row): row for row in content(args.out)["rows"]}
     try:
-        rows = read_rows(args.out)
-    except ValueError as error:
-        parser.error(str(error))
-    if args.train and args.checkpoints is None:
-        parser.error("--train needs --checkpoints, the folder to train into")
-    absent = {
-        (split.id, split.name, policy): reason
-        for by_name in SPLITS.values()
-        for split in by_name.values()
-        for policy in POLICIES
-        if (reason := absence(split, policy)) is not None
-    }
-    command = shlex.join(["python", "-m", "benchmarks.baselines", *words])
-    facts = {"revision": revision(GENERATED), "seed": SEED}
-    with progress_bars() as report_progress:
-        for split, policy in select_tasks(args.only):
-            if policy == PPO and args.train:
-                args.checkpoints.mkdir(parents=True, exist_ok=True)
-                train(split, checkpoint_of(split, args.checkpoints))
-            row = measure(split, policy, args, facts, rows, report_progress)
-            if row is not None:
-                rows[key_of(row)] = row
-                # After each row: Ctrl-C loses one row, and the next run goes on.
-                write_results(args.out, rows, command, POLICIES, absent)
-    write_results(args.out, rows, command, POLICIES, absent)
+        with progress_bars() as report_progress:
+            for split in ALL_SPLITS:
+                for policy in POLICIES:
+                    if is_asked(split, policy, args):
+                        row = measure(split, policy, args, report_progress)
+                        rows[key_of(row)] = row
+    finally:
+        command = shlex.join(["python", "-m", "benchmarks.baselines", *words])
+        write_rows(args.out, rows, command)
     print(f"written: {args.out}; `make pages` writes the pages")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.baselines",
-        description="Measure the baselines on the evaluation splits. Rows that this "
-        "commit and these packages have measured already are kept, so an interrupted "
-        "run goes on where it was.",
+        "python -m benchmarks.baselines", description=__doc__.partition("\n")[0]
     )
     add = parser.add_argument
     add(
@@ -92,73 +89,101 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--checkpoints",
         type=Path,
+        default=Path("build/networks"),
         metavar="FOLDER",
-        help="of PPO's networks, as --train writes them; without it, and for networks "
-        "that are not there, PPO's rows stay as they are",
+        help="with PPO's networks, ID-SPLIT.pt; where one is missing, its row stays; "
+        "default: %(default)s",
     )
-    add(
-        "--train",
-        action="store_true",
-        help="train PPO first, or go on with its checkpoints: some minutes for each of "
-        "two ids; needs the extra examples",
-    )
-    add("--fresh", action="store_true", help="measure all rows again")
     add("--num-envs", type=int, default=256, metavar="N", help="default: %(default)s")
     add("--out", type=Path, default=RESULTS, metavar="FILE.json")
     return parser
 
 
-def select_tasks(only: Sequence[str]) -> list[tuple[Split, str]]:
-    """Return the splits and policies to measure."""
-    ids = [word for word in only if word in SPLITS] or list(SPLITS)
-    policies = [word for word in POLICIES if word in only] or list(POLICIES)
-    return [
-        (split, policy)
-        for id in ids
-        for split in SPLITS[id].values()
-        for policy in policies
-        if absence(split, policy) is None
-    ]
+def is_asked(split: Split, policy: str, args: argparse.Namespace) -> bool:
+    """Return whether a row is to be measured."""
+    ids = [word for word in args.only if word in SPLITS] or SPLITS
+    policies = [word for word in args.only if word in POLICIES] or POLICIES
+    can_play = policy != PPO or checkpoint_of(split, args.checkpoints).is_file()
+    is_there = absence(split, policy) is None and can_play
+    return split.id in ids and policy in policies and is_there
 
 
 def measure(
     split: Split,
     policy: str,
     args: argparse.Namespace,
-    facts: dict[str, Any],
-    rows: dict[Any, Any],
     report_progress: Callable[[str, int, int], None],
-) -> dict[str, Any] | None:
-    """Return the row of a policy on a split; None where the old one is to stay."""
-    keywords, checkpoint = keywords_of(split, policy), None
-    facts = {**facts, "digest": split.digest, "keywords": keywords}
-    facts["versions"] = versions(packages_of(policy))
-    if policy == PPO:
-        checkpoint = checkpoint_of(split, args.checkpoints or Path())
-        if args.checkpoints is None or not checkpoint.is_file():
-            return None
-        facts |= training_facts(split, checkpoint)
-    if not args.fresh and is_current(rows.get((split.id, split.name, policy)), facts):
-        return None
+) -> dict[str, Any]:
+    """Return the row of a policy on a split."""
+    keywords = keywords_of(split, policy)
+    checkpoint = checkpoint_of(split, args.checkpoints)
     title = f"{split.id} {split.name} {policy}"
     envs = split.make_vec(args.num_envs, **keywords)
     try:
-        player = make_policy(split, policy, envs, checkpoint)
         results = play_split(
             split,
             envs,
-            player,
+            make_policy(split, policy, envs, checkpoint),
             lambda count: report_progress(title, count, len(split)),
         )
     finally:
         envs.close()
+    packages = (*PACKAGES, "torch") if policy == PPO else PACKAGES
+    row = {
+        "id": split.id,
+        "split": split.name,
+        "policy": policy,
+        "digest": split.digest,
+        "episodes": len(split),
+        "success": _rounded(results.success_rate()),
+        "return": _rounded(results.mean_return()),
+        "length": _rounded([float(np.mean(results.lengths))])[0],
+        "faults": int(results.faults.sum()),
+        "revision": revision(GENERATED),
+        "seed": SEED,
+        "keywords": keywords,
+        "versions": {name: version_of(name) for name in packages},
+    }
     if policy == PPO:
-        facts |= new_level_facts(split, results)
-    return make_row(split, policy, results, facts)
+        row |= training_facts(split, checkpoint) | new_level_facts(split, results)
+    return row
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    # Far below the interval; sums of floats may differ in the last digits elsewhere.
+    return [round(value, 6) for value in values]
+
+
+def write_rows(path: Path, rows: Mapping[Any, Mapping[str, Any]], command: str) -> None:
+    """Write the file, in the order of splits and policies.
+
+    Rows of splits that have changed are left out.
+    """
+    kept, absent = [], []
+    for split in ALL_SPLITS:
+        for policy in POLICIES:
+            row = rows.get((split.id, split.name, policy))
+            reason = absence(split, policy)
+            if row is not None and row["digest"] == split.digest:
+                kept.append(row)
+            elif reason is not None:
+                names = {"id": split.id, "split": split.name, "policy": policy}
+                absent.append({**names, "reason": reason})
+    splits = [
+        {
+            "id": split.id,
+            "name": split.name,
+            "title": split.title,
+            "keywords": dict(split.keywords),
+            "episodes": len(split),
+            "digest": split.digest,
+        }
+        for split in ALL_SPLITS
+    ]
+    lists = {"rows": kept, "absent": absent}
+    descriptions = {"splits": splits, "policies": POLICIES}
+    write_result(path, {"command": command, **descriptions, **lists})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        raise SystemExit("interrupted: the same command goes on from here") from None
+    main()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
@@ -13,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.examples import FOLDER, import_example
 from benchmarks.baselines.rules import RULES, SEED
-from benchmarks.processes import ROOT
+from benchmarks.examples import import_example
 from roll_vec.cli._oracles import make_oracle
 from roll_vec.evaluation import (
     EpisodeResults,
@@ -39,8 +35,6 @@ POLICIES = {
     PPO: "the network that [ppo.py](examples/ppo.py) trains in some minutes, its most "
     "likely action",
 }
-# The packages that results can depend on.
-_PACKAGES = ("numpy", "numba", "gymnasium")
 # The splits that docs/examples/ppo.py has a recipe for.
 TRAINED_SPLITS = {
     "roll_vec/FrozenLake-v1": "test",
@@ -67,11 +61,6 @@ def keywords_of(split: Split, policy: str) -> dict[str, Any]:
     if policy == "rule":
         return dict(RULES[split.id].KEYWORDS)
     return {"obs_mode": "planes"} if policy == PPO else {}
-
-
-def packages_of(policy: str) -> tuple[str, ...]:
-    """Return the packages that the results of a policy can depend on."""
-    return (*_PACKAGES, "torch") if policy == PPO else _PACKAGES
 
 
 def make_policy(
@@ -111,32 +100,11 @@ def checkpoint_of(split: Split, folder: Path) -> Path:
     return folder / f"{split.id.rpartition('/')[2]}-{split.name}.pt"
 
 
-def train(split: Split, checkpoint: Path) -> None:
-    """Train the network of a split; go on from its checkpoint if there is one.
-
-    Raises
-    ------
-    subprocess.CalledProcessError
-    """
-    path = str(checkpoint.resolve())
-    arguments = _training_arguments(split, path)
-    if checkpoint.exists():
-        arguments += ["--resume", path]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, env=environment)
-
-
-def _training_arguments(split: Split, path: str) -> list[str]:
-    """Return program and arguments of the training of a split's network."""
-    program = (FOLDER.relative_to(ROOT) / "ppo.py").as_posix()
-    return [program, "--id", split.id, "--seed", "0", "--checkpoint", path]
-
-
 def training_facts(split: Split, checkpoint: Path) -> dict[str, Any]:
-    """Return the digest of a checkpoint and the command that made it."""
+    """Return the digest of a checkpoint and the command that trains it."""
+    program = f"python docs/examples/ppo.py --id {split.id} --seed 0 --checkpoint FILE"
     digest = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
-    training = " ".join(["python", *_training_arguments(split, "FILE")])
-    return {"checkpoint": digest, "training": training}
+    return {"checkpoint": digest, "training": program}
 
 
 def new_level_facts(split: Split, results: EpisodeResults) -> dict[str, Any]:

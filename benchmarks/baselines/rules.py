@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.examples import import_example
+from benchmarks.examples import import_example
 from roll_vec.evaluation import Turn
 
 # The policy's own seed: no seed of an episode.

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.baselines.examples import import_example
+from benchmarks.examples import import_example
 from benchmarks.result import RESULTS as FOLDER
 
 SHARDS = (1, 2, 4)

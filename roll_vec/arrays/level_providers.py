@@ -229,10 +229,13 @@ class GeneratedLevels(LevelProvider):
         assert self.source is not None
         if self.num_levels and self._uses_cache:
             numbers = seeds % np.uint64(self.num_levels)
+            new = self.uncached(numbers)
+            if not len(new):
+                # Without the search for equal numbers, which costs several steps.
+                return
             # Each level once.
-            _, firsts = np.unique(numbers, return_index=True)
-            new = firsts[self.uncached(numbers[firsts])]
-            seeds, env_ids = seeds[new], env_ids[new]
+            _, firsts = np.unique(numbers[new], return_index=True)
+            seeds, env_ids = seeds[new[firsts]], env_ids[new[firsts]]
         self.source.order(env_ids, self.level_seeds(seeds))
 
     def _draw(

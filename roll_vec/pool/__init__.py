@@ -11,15 +11,14 @@ Each file needs only the files below it; read from top to bottom::
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks
     pending_steps   steps of some environments, begun now and received later
     engine_state    the state of all environments as arrays, and back
-    operations      steps and resets of single environments, and their outcomes
-    env_handles     the environment objects: make workers, call, set, copy, close
+    members         all environments: tasks submitted to workers, outcomes taken
     serial          ╮
     threads         ├ the three kinds of workers, all with the interface `workers`;
     processes       ╯ the last two on `worker_queue`, the last with `worker_process`
     journal         the calls that restore the other environments of a dead process
     faults          counts, warning, error; the picture of a fault's path
     member          Member: what the pool knows of an environment; its episodes
-    env_runner      runs a task on an environment object, wherever the object is
+    env_runner      runs tasks on environment objects, wherever the objects are
     snapshots       the state of one environment object: plain data, a pickle, a copy
     env_descriptions   by which pools know whether they can exchange states
     observations    the latest observations, and their batch
@@ -35,21 +34,21 @@ A step with workers::
       PoolEngine.advance ─ ResetRequest ─╮ autoresets
       PoolEngine.step ──── Task "step" ──┤
                                          ▼
-                          Workers.submit: one WorkerQueue for each worker
+                          Workers.submit: a list, or one WorkerQueue for each worker
                                          │ a queue in memory, or a pipe
                                          ▼
-                          EnvRunner.run: env.step(action) in the worker
+                          EnvRunner.run_all: env.step(action) in the worker
                                          │
                           Workers.collect: Outcome(task, value, fault)
                                          ▼
-      EnvOperations.end_steps            value: observation, reward, ...
+      Members.end_steps                  value: observation, reward, ...
                                          fault: the episode ends, and the next reset
                                          builds a new environment object
       Observations.build_batch             all observations as one array
     infos are stacked as those of every `RollVectorEnv`
 
-Without workers, `SerialWorkers.step_all` takes the place of tasks: one loop over the
-environments.  `roll_vec.pool.faults` draws the path of a fault.
+Without workers, `collect` runs the tasks.  `roll_vec.pool.faults` draws the path of a
+fault.
 """
 
 from __future__ import annotations

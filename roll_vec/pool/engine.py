@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.env_handles import EnvHandles
-from roll_vec.pool.member import Result
+from roll_vec.pool.member import NO_RESULT, Result
+from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, copy_data
-from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
@@ -38,14 +37,8 @@ class PoolEngine(Engine):
 
     Attributes
     ----------
-    members : list of Member
-        What the pool knows of each environment.
-    handles : EnvHandles
-        Their objects.
-    operations : EnvOperations
-        Their steps and resets.
-    observations : Observations
-    faults : Faults
+    members : Members
+        What the pool knows of its environments, and their workers.
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -63,18 +56,16 @@ class PoolEngine(Engine):
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
         self.num_envs = len(env_fns)
-        self.handles = EnvHandles(env_fns, options)
-        self.members, self.faults = self.handles.members, self.handles.faults
+        self.members = Members(env_fns, options)
+        self.faults = self.members.faults
         try:
-            self._set_spaces(self.handles.build(), observation_mode)
+            self._set_spaces(self.members.build(), observation_mode)
         except BaseException:
             self.close()
             raise
         self.observations = Observations(self.single_observation_space, self.num_envs)
+        self.members.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
-        self.operations = EnvOperations(
-            self.handles, self.observations, options.max_episode_steps
-        )
         # Of the last step.
         self._step_infos: InfoList = [{}] * self.num_envs
 
@@ -106,20 +97,21 @@ class PoolEngine(Engine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start new episodes in some environments; see `Engine.reset`."""
-        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
-            self.operations.start_reset(env_id, seed, options)
-        self.operations.wait_for_all()
+        arguments = [(seed, options) for seed in seeds]
+        self.members.start_resets(env_ids.tolist(), arguments)
+        self.members.wait_for_all()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments; see `EnvOperations.advance`."""
-        self.operations.advance(env_ids.tolist())
+        """Start the next episode in some environments; see `Members.start_resets`."""
+        self.members.start_resets(env_ids.tolist(), [None] * len(env_ids))
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
-        self.operations.wait_for_all()
-        return [self.members[env_id].reset_info for env_id in env_ids.tolist()]
+        self.members.wait_for_all()
+        records = self.members.records
+        return [records[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
 
@@ -161,31 +153,41 @@ class PoolEngine(Engine):
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        self.operations.start_steps(actions, skip_mask.tolist())
+        skip_list = skip_mask.tolist()
+        pairs = [pair for pair in enumerate(actions) if not skip_list[pair[0]]]
+        self.members.start_steps(pairs)
+        self.members.workers.flush()
 
     def end_step(
         self,
-        actions: list[Any],
+        actions: list[Any],  # noqa: ARG002
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        lists = self.operations.end_steps(actions, skip_mask.tolist())
-        step_infos = list(lists.infos)
+        self.members.end_steps()
+        results = [
+            NO_RESULT if skip else member.result
+            for member, skip in zip(
+                self.members.records, skip_mask.tolist(), strict=True
+            )
+        ]
+        rewards, terminations, truncations, infos = zip(*results, strict=True)
+        step_infos = list(infos)
         if idle_mask is not None:
             for env_id in idle_mask.nonzero()[0].tolist():
                 step_infos[env_id] = self._step_infos[env_id]
         self._step_infos = step_infos
         return (
-            np.array(lists.rewards, np.float64),
-            np.array(lists.terminations, np.bool_),
-            np.array(lists.truncations, np.bool_),
-            lists.infos,
+            np.array(rewards, np.float64),
+            np.array(terminations, np.bool_),
+            np.array(truncations, np.bool_),
+            list(infos),
         )
 
     def result(self, env_id: int) -> Result:
         """Return reward, terminated, truncated and info of one environment's step."""
-        result = self.members[env_id].result
+        result = self.members.records[env_id].result
         self._step_infos[env_id] = result[3]
         return result
 
@@ -203,12 +205,12 @@ class PoolEngine(Engine):
 
     def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         latest = self.observations.latest
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
@@ -238,18 +240,18 @@ class PoolEngine(Engine):
     @property
     def abandoned_threads(self) -> int:  # type: ignore[override]
         """Threads that were left to environments that took too long."""
-        return self.handles.workers.abandoned_threads
+        return self.members.workers.abandoned_threads
 
     def become_part(
         self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
     ) -> None:
         """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
         self.faults.is_part_from(first_env_id)
-        self.operations.transmit = transmit
+        self.members.transmit = transmit
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
-        self.operations.demand_reset()
+        self.members.demand_reset()
 
     def warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
@@ -285,16 +287,16 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If a worker died.
         """
-        self.operations.wait_for_all()
-        arrays, objects = engine_state.get_state(self.handles, self.observations)
+        self.members.wait_for_all()
+        arrays, objects = engine_state.get_state(self.members)
         arrays["successes"] = self.successes
         return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         any_object = len(self._descriptions) == 1
-        engine_state.check_state(state, self.handles, self.observations, any_object)
+        engine_state.check_state(state, self.members, any_object)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -309,7 +311,7 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
-        self.operations.wait_for_all()
+        self.members.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
         if len(self._descriptions) > 1:
             for row, env_id in pairs:
@@ -319,7 +321,7 @@ class PoolEngine(Engine):
                         f"environment {row}: they are different"
                     )
                     raise InvalidStateError(message)
-        engine_state.set_state(state, pairs, self.handles, self.observations)
+        engine_state.set_state(state, pairs, self.members)
         successes = state.arrays["successes"]
         for row, env_id in pairs:
             self._step_infos[env_id] = {"success": bool(successes[row])}
@@ -343,14 +345,14 @@ class PoolEngine(Engine):
 
         None for an object that was lost in a fault and is not replaced yet.
         """
-        return tuple(self.handles.run("call", [(name, args, kwargs)] * self.num_envs))
+        return tuple(self.members.run("call", [(name, args, kwargs)] * self.num_envs))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each environment object, now and when it is replaced.
 
         If one raises, the others have it then.
         """
-        self.handles.run("set", [(name, value) for value in values])
+        self.members.run("set", [(name, value) for value in values])
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -370,9 +372,9 @@ class PoolEngine(Engine):
         able_ids = [
             env_id
             for env_id in env_ids.tolist()
-            if not self.members[env_id].needs_replacement
+            if not self.members.records[env_id].needs_replacement
         ]
-        results = self.handles.run("solve", [None] * len(able_ids), able_ids)
+        results = self.members.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
 
@@ -386,7 +388,7 @@ class PoolEngine(Engine):
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        self.handles.set_level_options(env_ids.tolist(), level_options)
+        self.members.set_level_options(env_ids.tolist(), level_options)
 
     def frames(
         self,
@@ -397,10 +399,10 @@ class PoolEngine(Engine):
         # Each once: `run` waits for as many results as it has numbers.
         own_ids = list(dict.fromkeys(env_ids.tolist()))
         call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        frames = self.handles.run("call", [call] * len(own_ids), own_ids)
+        frames = self.members.run("call", [call] * len(own_ids), own_ids)
         by_id = dict(zip(own_ids, frames, strict=True))
         return tuple(by_id[env_id] for env_id in env_ids.tolist())
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
-        self.handles.close()
+        self.members.close()

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.faults import raise_faults
+from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, same_data
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
@@ -61,7 +61,7 @@ _NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS
 
 
 def get_state(
-    handles: EnvHandles, observations: Observations
+    members: Members,
 ) -> tuple[dict[str, NDArray[Any]], tuple[Any, ...] | None]:
     """Return the arrays but ``successes``, and the objects that are copies.
 
@@ -74,12 +74,10 @@ def get_state(
     EnvironmentFaultError
         If a worker died.  An exception of an environment is raised as it is.
     """
-    members = handles.members
-    env_ids = [i for i, one in enumerate(members) if not one.needs_replacement]
-    snapshots = [EnvSnapshot(LOST)] * len(members)
-    arguments = [handles.in_caller_process] * len(env_ids)
+    able_ids, snapshots = members.able_ids, [EnvSnapshot(LOST)] * len(members)
+    arguments = [members.in_caller_process] * len(able_ids)
     for env_id, snapshot in zip(
-        env_ids, handles.run("get_state", arguments, env_ids), strict=True
+        able_ids, members.run("get_state", arguments, able_ids), strict=True
     ):
         snapshots[env_id] = snapshot or EnvSnapshot(LOST)
     kinds = [snapshot.kind for snapshot in snapshots]
@@ -87,26 +85,25 @@ def get_state(
     objects = None
     if COPY in kinds:
         objects = tuple(one.content if one.kind == COPY else None for one in snapshots)
+    records = members.records
     arrays = {
         **pack("state", kinds, contents),
-        **_pack_records(handles, observations),
-        "first_seeds": encode_seeds([one.first_seed for one in members]),
-        "episode_numbers": np.array([one.episode for one in members], np.int64),
-        "elapsed_steps": np.array([one.elapsed_steps for one in members], np.int64),
-        "needs_replacement": np.array([one.needs_replacement for one in members]),
+        **_pack_records(members),
+        "first_seeds": encode_seeds([one.first_seed for one in records]),
+        "episode_numbers": np.array([one.episode for one in records], np.int64),
+        "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
+        "needs_replacement": np.array([one.needs_replacement for one in records]),
     }
     return arrays, objects
 
 
-def _pack_records(
-    handles: EnvHandles, observations: Observations
-) -> dict[str, NDArray[Any]]:
+def _pack_records(members: Members) -> dict[str, NDArray[Any]]:
     kinds, contents = [], []
-    for env_id, observation in enumerate(observations.batch_parts()):
+    for env_id, observation in enumerate(members.observations.batch_parts()):
         record = {
             "observation": observation,
-            "error": handles.faults.stalled.get(env_id),
-            "level_options": handles.members[env_id].level_options,
+            "error": members.faults.stalled.get(env_id),
+            "level_options": members.records[env_id].level_options,
         }
         try:
             kind, content = to_bytes(record)
@@ -121,12 +118,7 @@ def _pack_records(
     return pack("record", kinds, contents)
 
 
-def check_state(
-    state: EngineState,
-    handles: EnvHandles,
-    observations: Observations,
-    any_object: bool,
-) -> None:
+def check_state(state: EngineState, members: Members, any_object: bool) -> None:
     """Check a state, by the environments' own `check_state` where they have one.
 
     The content of pickled records and objects is not checked, nor is a state whose
@@ -135,8 +127,7 @@ def check_state(
     Parameters
     ----------
     state : EngineState
-    handles : EnvHandles
-    observations : Observations
+    members : Members
     any_object : bool
         Whether all environments are alike.  If not, row i is for environment i.
 
@@ -162,8 +153,7 @@ def check_state(
         raise InvalidStateError.of_array(
             "needs_replacement", "True only where no object is left", "others"
         )
-    members = handles.members
-    able_ids = [i for i, one in enumerate(members) if not one.needs_replacement]
+    able_ids = members.able_ids
     parts: dict[int, dict[int, EnvSnapshot]] = {env_id: {} for env_id in able_ids}
     rows, objects = np.arange(len(is_lost)), state.objects or ()
     for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
@@ -181,8 +171,8 @@ def check_state(
             raise InvalidStateError(message)
     for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
         if kind == PLAIN:
-            _read_record(observations, row, kind, content)
-    handles.run("check_states", list(parts.values()), able_ids)
+            _read_record(members.observations, row, kind, content)
+    members.run("check_states", list(parts.values()), able_ids)
 
 
 def _read_record(
@@ -208,8 +198,7 @@ def _read_record(
 def set_state(
     state: EngineState,
     pairs: Sequence[tuple[int, int]],
-    handles: EnvHandles,
-    observations: Observations,
+    members: Members,
 ) -> None:
     """Make environments copies of rows of a checked state.
 
@@ -217,8 +206,7 @@ def set_state(
     ----------
     state : EngineState
     pairs : sequence of (row, env_id)
-    handles : EnvHandles
-    observations : Observations
+    members : Members
 
     Raises
     ------
@@ -228,12 +216,12 @@ def set_state(
         If some fail, after all others have ended; every environment must be reset
         then, and those that failed get new objects.
     """
-    arrays, members = state.arrays, handles.members
+    arrays = state.arrays
     rows = np.array([row for row, _ in pairs], np.int64)
     snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
     for j, (row, _) in enumerate(pairs):
         if snapshots[j].kind == COPY and state.objects is not None:
-            if not handles.in_caller_process:
+            if not members.in_caller_process:
                 message = (
                     f"state: environment {row} is a copy of an object, which "
                     "cannot be pickled for the processes of this pool"
@@ -241,27 +229,29 @@ def set_state(
                 raise InvalidStateError(message)
             snapshots[j] = EnvSnapshot(COPY, state.objects[row])
     records = [
-        decode(one) if kind == PLAIN else _read_record(observations, row, kind, one)
+        decode(one)
+        if kind == PLAIN
+        else _read_record(members.observations, row, kind, one)
         for row, (kind, one) in zip(
             rows.tolist(), unpack("record", arrays, rows), strict=True
         )
     ]
-    _set_snapshots(handles, [env_id for _, env_id in pairs], snapshots, records)
+    _set_snapshots(members, [env_id for _, env_id in pairs], snapshots, records)
     for (row, env_id), record in zip(pairs, records, strict=True):
-        member = members[env_id]
+        member = members.records[env_id]
         member.start_episode()
         member.first_seed = decode_seed(arrays["first_seeds"][row])
         member.episode = int(arrays["episode_numbers"][row])
         member.elapsed_steps = int(arrays["elapsed_steps"][row])
         member.needs_replacement = bool(arrays["needs_replacement"][row])
-        observations.set_latest(env_id, record["observation"])
-        handles.faults.stalled.pop(env_id, None)
+        members.observations.set_latest(env_id, record["observation"])
+        members.faults.stalled.pop(env_id, None)
         if record["error"] is not None:
-            handles.faults.stalled[env_id] = record["error"]
+            members.faults.stalled[env_id] = record["error"]
 
 
 def _set_snapshots(
-    handles: EnvHandles,
+    members: Members,
     env_ids: Sequence[int],
     snapshots: Sequence[EnvSnapshot],
     records: Sequence[Mapping[str, Any]],
@@ -273,7 +263,7 @@ def _set_snapshots(
     """
     requests = []
     for env_id, snapshot, record in zip(env_ids, snapshots, records, strict=True):
-        member, options = handles.members[env_id], record["level_options"]
+        member, options = members.records[env_id], record["level_options"]
         replace_env = member.needs_replacement
         if not same_data(member.level_options, options):
             replace_env = True
@@ -281,9 +271,9 @@ def _set_snapshots(
             if options is not None:
                 member.attributes[LEVEL_OPTIONS] = options
         requests.append(StateRequest(snapshot, dict(member.attributes), replace_env))
-    faults = handles.run_each("set_state", requests, env_ids)[1]
+    faults = members.run_each("set_state", requests, env_ids)[1]
     if faults:
         for env_id in faults:
-            handles.members[env_id].needs_replacement = True
-        handles.demand_reset()
+            members.records[env_id].needs_replacement = True
+        members.demand_reset()
         raise_faults(faults)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import gymnasium
@@ -30,6 +30,7 @@ from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     Fault,
+    Outcome,
     ReplayPlan,
     ResetRequest,
     StateRequest,
@@ -60,7 +61,6 @@ _ON_OBJECTS = frozenset(
         "solve",
     )
 )
-LOST_MESSAGE = "the instance was lost"
 
 
 def to_float(reward: Any) -> float:
@@ -133,14 +133,38 @@ class EnvRunner:
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
         """Return the result of a task, or its fault."""
-        if task.operation in _ON_OBJECTS and task.env_id not in self.envs:
-            return None, None
-        try:
-            return getattr(self, task.operation)(task.env_id, task.argument), None
-        except self._interrupts:
-            raise
-        except BaseException as error:
-            return None, exception_fault(task.operation, error)
+        ((_, value, fault),) = self.run_all((task,))
+        return value, fault
+
+    def run_all(self, tasks: Iterable[Task]) -> list[Outcome]:
+        """Return the outcomes of tasks, run one after the other."""
+        outcomes: list[Outcome] = []
+        envs, value = self.envs, None
+        for task in tasks:
+            env_id, operation, argument = task
+            try:
+                # A step as most environments answer it needs no call of ours.
+                if operation == "step" and env_id in envs:
+                    value = envs[env_id].step(argument)
+                    if not (
+                        type(value) is tuple
+                        and len(value) == 5
+                        and type(value[1]) is float
+                        and type(value[2]) is type(value[3]) is bool
+                        and type(value[4]) is dict
+                    ):
+                        value = check_step(value)
+                elif env_id in envs or operation not in _ON_OBJECTS:
+                    value = getattr(self, operation)(env_id, argument)
+                else:
+                    value = None
+            except self._interrupts:
+                raise
+            except BaseException as error:
+                outcomes.append((task, None, exception_fault(operation, error)))
+            else:
+                outcomes.append((task, value, None))
+        return outcomes
 
     # ------------------------------------------------------ the operations
 
@@ -252,6 +276,8 @@ class EnvRunner:
             result: Any = env.reset()
         else:
             result = env.reset(seed=request.seed, options=request.options)
+        if type(result) is tuple and len(result) == 2 and type(result[1]) is dict:
+            return result
         return check_reset(result)
 
     def step(self, env_id: int, action: Any) -> StepValues:
@@ -263,7 +289,8 @@ class EnvRunner:
             If the environment object was lost.
         """
         if env_id not in self.envs:
-            raise LookupError(LOST_MESSAGE)
+            message = "the instance was lost"
+            raise LookupError(message)
         return check_step(self.envs[env_id].step(action))
 
     def call(self, env_id: int, name_and_arguments: tuple[str, Any, Any]) -> Any:
@@ -309,9 +336,9 @@ class EnvRunner:
             else:
                 observation = self.reset(env_id, plan.base)[:1]
             for pickled in plan.calls:
-                task: Task = pickle.loads(pickled)
-                result = getattr(self, task.operation)(env_id, task.argument)
-                if task.operation != "set":
+                _, operation, argument = pickle.loads(pickled)
+                result = getattr(self, operation)(env_id, argument)
+                if operation != "set":
                     observation = result[:1]
             if not same_data(observation, plan.observation):
                 message = "the same actions led to another observation"

@@ -4,7 +4,7 @@ The path of a fault through the pool::
 
     environment raises     hangs                      its process dies
           │                  │                              │
-      EnvRunner.run    QueuedWorkers._stop_late_tasks       │
+      EnvRunner.run_all  QueuedWorkers._stop_late_tasks     │
           │               ├─ threads: abandon it            │
           │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
           │                  │                     ProcessRecovery: which are lost,

@@ -22,8 +22,8 @@ the worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import Fault, ReplayPlan, ResetRequest, Task
@@ -36,54 +36,14 @@ SNAPSHOT_FACTOR = 16
 # Tasks that worker processes get from the pool itself; nobody waits for the outcomes.
 INTERNAL_TASKS = ("restore", "snapshot")
 
-Call = TypeVar("Call")
-
 
 def calls_limit(num_envs: int) -> int:
     """Return the bytes of pickled calls that a pool keeps of each environment."""
     return min(max(POOL_BYTES // num_envs, MIN_BYTES), MAX_BYTES)
 
 
-class Journal(Generic[Call]):
-    """A snapshot and the calls since, from which what has died can be restored.
-
-    Parameters
-    ----------
-    size_of : callable
-        Returns the size of a call: its bytes, its steps.
-
-    Attributes
-    ----------
-    base : object
-        The snapshot, or another beginning; None: a new object.
-    calls : list
-        All calls since, in order.
-    size : float
-        Of the calls.
-    """
-
-    def __init__(self, size_of: Callable[[Call], float]) -> None:
-        self._size_of = size_of
-        self.base: Any = None
-        self.calls: list[Call] = []
-        self.size: float = 0
-
-    def add(self, call: Call) -> None:
-        """Add a call that has succeeded."""
-        self.calls.append(call)
-        self.size += self._size_of(call)
-
-    def rebase(self, base: Any, count: int | None = None) -> None:
-        """Begin at another base, which has the first ``count`` calls; None: all."""
-        self.base = base
-        del self.calls[:count]
-        self.size = sum(map(self._size_of, self.calls))
-
-
-class EnvJournal(Journal[bytes]):
+class EnvJournal:
     """The calls and the snapshot from which one environment can be restored.
-
-    Its base is a snapshot or a seeded reset.
 
     Parameters
     ----------
@@ -95,12 +55,17 @@ class EnvJournal(Journal[bytes]):
 
     Attributes
     ----------
+    base : ResetRequest, EnvSnapshot or None
+        The seeded reset or the snapshot that the calls follow; None: a new object.
+    calls : list of bytes
+        All calls since, pickled, in order.
+    size : int
+        Their bytes.
     obstacle : str
         The reason why the environment cannot be restored; empty if it can.
     """
 
     def __init__(self, attributes: Mapping[str, Any], limit: int) -> None:
-        super().__init__(len)
         self.attributes = attributes
         self._limit = limit
         self._begin(None)
@@ -109,13 +74,15 @@ class EnvJournal(Journal[bytes]):
         """Begin anew: what was before is not needed any longer."""
         self.obstacle = ""
         self._next_snapshot: EnvSnapshot | None = None
-        self._no_snapshots_because = ""
+        self.no_snapshots_because = ""
         self._deaths_in_snapshots = 0
-        self.rebase(base)
+        self._rebase(base)
 
-    def rebase(self, base: Any, count: int | None = None) -> None:
-        """Begin at another base; see `Journal.rebase`."""
-        super().rebase(base, count)
+    def _rebase(self, base: ResetRequest | EnvSnapshot | None) -> None:
+        """Begin at another base, with no calls."""
+        self.base = base
+        self.calls: list[bytes] = []
+        self.size = 0
         self._first_attributes = dict(self.attributes)
         self._observation: tuple[Any, ...] = ()
 
@@ -130,16 +97,16 @@ class EnvJournal(Journal[bytes]):
         value : object
             Its result.
         """
-        operation = task.operation
-        if operation == "reset" and is_seeded(task.argument):
-            self._begin(task.argument)
+        _, operation, argument = task
+        if operation == "reset" and is_seeded(argument):
+            self._begin(argument)
         elif operation in ("step", "reset", "set"):
             self._add(pickled)
         elif operation == "build":
             self._begin(None)
         elif operation == "set_state":
-            self._begin(task.argument.snapshot)
-            if self.base.kind == LOST:
+            self._begin(argument.snapshot)
+            if argument.snapshot.kind == LOST:
                 self.obstacle = "it was lost before"
         elif operation == "snapshot":
             # Used from the next call on.  A restoration then compares the result of
@@ -153,35 +120,33 @@ class EnvJournal(Journal[bytes]):
         if self.obstacle:
             return
         if self._next_snapshot is not None:
-            self.rebase(self._next_snapshot)
+            self._rebase(self._next_snapshot)
             self._next_snapshot = None
-        self.add(pickled)
-        if self._no_snapshots_because and self.size > SNAPSHOT_FACTOR * self._limit:
+        self.calls.append(pickled)
+        self.size += len(pickled)
+        if self.no_snapshots_because and self.size > SNAPSHOT_FACTOR * self._limit:
             self.obstacle = (
                 "its history is too long, and there is no snapshot: "
-                f"{self._no_snapshots_because}"
+                f"{self.no_snapshots_because}"
             )
-            self.rebase(None)
+            self._rebase(None)
 
     def needs_snapshot(self, task: Task) -> bool:
         """Return whether a snapshot is due before a task."""
         if self.size <= self._limit:
             return False
-        if self._no_snapshots_because or self._next_snapshot is not None:
+        if self.no_snapshots_because or self._next_snapshot is not None:
             return False
-        if task.operation == "reset":
-            return not is_seeded(task.argument) and not task.argument.replace_env
-        return task.operation in ("step", "set")
-
-    def stop_snapshots(self, reason: str) -> None:
-        """Take no more snapshots."""
-        self._no_snapshots_because = reason
+        _, operation, argument = task
+        if operation == "reset":
+            return not is_seeded(argument) and not argument.replace_env
+        return operation in ("step", "set")
 
     def record_death_in_snapshot(self, reason: str) -> None:
         """Note that the worker died in a snapshot; the second time is the last one."""
         self._deaths_in_snapshots += 1
         if self._deaths_in_snapshots > 1:
-            self.stop_snapshots(reason)
+            self.no_snapshots_because = reason
 
     def make_plan(self) -> ReplayPlan:
         """Return how to restore the environment; there must be no obstacle."""
@@ -234,8 +199,9 @@ class ProcessRecovery:
 
     def needs_snapshot(self, task: Task) -> bool:
         """Return whether a snapshot is due before a task."""
-        journal = self.journals[task.env_id]
-        return task.env_id not in self._losses and journal.needs_snapshot(task)
+        env_id = task[0]
+        is_lost = env_id in self._losses
+        return not is_lost and self.journals[env_id].needs_snapshot(task)
 
     def record(
         self, task: Task, pickled: bytes, value: Any, fault: Fault | None
@@ -244,7 +210,7 @@ class ProcessRecovery:
 
         The step of a lost environment has the fault that lost it.
         """
-        env_id, operation = task.env_id, task.operation
+        env_id, operation, _ = task
         if fault is None:
             self.journals[env_id].record(task, pickled, value)
             if operation in ("build", "reset", "set_state"):
@@ -252,19 +218,20 @@ class ProcessRecovery:
         elif operation == "restore":
             self._lose(env_id, fault.message)
         elif operation == "snapshot":
-            self.journals[env_id].stop_snapshots(fault.message)
+            self.journals[env_id].no_snapshots_because = fault.message
         elif operation == "step" and env_id in self._losses:
             return Fault("worker_death", self._losses[env_id])
         return fault
 
     def record_death(self, task: Task, fault: Fault) -> None:
         """Note the task in which a worker died or was killed."""
-        if task.operation == "snapshot":
-            self.journals[task.env_id].record_death_in_snapshot(fault.message)
-        elif task.operation == "restore":
-            self._lose(task.env_id, fault.message)
+        env_id, operation, _ = task
+        if operation == "snapshot":
+            self.journals[env_id].record_death_in_snapshot(fault.message)
+        elif operation == "restore":
+            self._lose(env_id, fault.message)
         else:
-            self._losses[task.env_id] = fault.message
+            self._losses[env_id] = fault.message
 
     def record_interrupt(self, env_ids: Sequence[int]) -> None:
         """Note that a worker was killed because the caller was interrupted."""
@@ -291,23 +258,21 @@ class ProcessRecovery:
             The tasks that restore environments, then the outstanding ones.  A seeded
             reset builds its environment itself, so that nothing has to be restored.
         """
-        outstanding = []
+        outstanding: list[Task] = []
         unneeded = set(self._losses)
-        for task in tasks:
-            if task.operation in INTERNAL_TASKS:
+        for env_id, operation, argument in tasks:
+            if operation in INTERNAL_TASKS:
                 continue
-            if task.operation in ("build", "set_state"):
-                unneeded.add(task.env_id)
-            elif task.operation == "reset" and task.env_id not in self._losses:
-                request = task.argument
-                if is_seeded(request):
-                    attributes = self.journals[task.env_id].attributes
-                    request = self_contained(request, attributes)
-                    task = task._replace(argument=request)
-                if request.replace_env:
-                    unneeded.add(task.env_id)
-            outstanding.append(task)
-        restoring = []
+            if operation in ("build", "set_state"):
+                unneeded.add(env_id)
+            elif operation == "reset" and env_id not in self._losses:
+                if is_seeded(argument):
+                    attributes = self.journals[env_id].attributes
+                    argument = self_contained(argument, attributes)
+                if argument.replace_env:
+                    unneeded.add(env_id)
+            outstanding.append((env_id, operation, argument))
+        restoring: list[Task] = []
         for env_id in env_ids:
             if env_id in unneeded:
                 continue
@@ -315,5 +280,5 @@ class ProcessRecovery:
             if journal.obstacle:
                 self._lose(env_id, journal.obstacle)
             else:
-                restoring.append(Task(env_id, "restore", journal.make_plan()))
+                restoring.append((env_id, "restore", journal.make_plan()))
         return restoring + outstanding

@@ -15,6 +15,8 @@ from typing import Any
 from roll_vec.pool.tasks import LEVEL_OPTIONS, ResetRequest
 from roll_vec.seeding import draw_entropy, episode_seed
 
+ResetArguments = tuple[int | None, dict[str, Any] | None]
+"""Seed and options of a reset."""
 Result = tuple[float, bool, bool, dict[str, Any]]
 """Reward, terminated, truncated, info."""
 NO_RESULT: Result = (0.0, False, False, {})
@@ -33,7 +35,7 @@ class Member:
     """Of the present stream of episodes; None: the environment drew it itself."""
     episode: int = -1
     """Its number in this stream; -1 before the first reset."""
-    reset_arguments: tuple[int | None, dict[str, Any] | None] | None = None
+    reset_arguments: ResetArguments | None = None
     """Seed and options of the reset to this episode; None: it was an autoreset."""
     num_retries: int = 0
     """Of the present reset."""
@@ -42,7 +44,7 @@ class Member:
     elapsed_steps: int = 0
     """Of the present episode; 0 if there is no limit, and after a fault."""
     result: Result = NO_RESULT
-    """Of the last step that workers, or `send` and `recv`, have taken."""
+    """Of the last step."""
     reset_info: dict[str, Any] = field(default_factory=dict)
     """Of the last reset."""
 
@@ -58,14 +60,12 @@ class Member:
             value = {**self.attributes.get(name, {}), **value}
         self.attributes[name] = value
 
-    def start_episode(
-        self, arguments: tuple[int | None, dict[str, Any] | None] | None = None
-    ) -> None:
+    def start_episode(self, arguments: ResetArguments | None = None) -> None:
         """Move to the next episode, or with a seed to episode 0 of it.
 
         Parameters
         ----------
-        arguments : tuple of seed and options, or None
+        arguments : ResetArguments or None
             Those of the user's reset; None: an autoreset.
         """
         self.episode += 1

@@ -10,6 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from roll_vec.vector.space_batches import map_leaves
+
 _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
 
@@ -44,20 +46,6 @@ def same_data(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _slice_batch(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:
-    """Return the observation of one environment in a batch; arrays are views."""
-    if isinstance(space, spaces.Dict):
-        return {
-            key: _slice_batch(part, batch[key], env_id) for key, part in space.items()
-        }
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            _slice_batch(part, batch[i], env_id) for i, part in enumerate(space)
-        )
-    # Gymnasium's empty batch of a custom space is None.
-    return None if batch is None else batch[env_id]
-
-
 class Observations:
     """The latest observation of each environment, and all of them as a batch.
 
@@ -72,6 +60,10 @@ class Observations:
     latest : list of num_envs
         The objects that the environments returned: an environment may later write into
         an array that it has returned.
+    is_stale : bool
+        Whether ``latest`` was written into: the batch must be built again.
+    copied_ids : set of int
+        Environments with a copy in ``latest`` that the batch does not have yet.
     """
 
     def __init__(self, space: spaces.Space[Any], num_envs: int) -> None:
@@ -80,34 +72,28 @@ class Observations:
         self._is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
         self._batch: Any = create_empty_array(space, num_envs)
         self._probe: Any = create_empty_array(space, 1)
-        self.latest = [_slice_batch(space, self._batch, i) for i in range(num_envs)]
-        self._is_stale = False
-        # Environments with a copy in `latest` that the batch does not have yet.
-        self._copied_ids: set[int] = set()
+        self.latest = list(map(self._part, range(num_envs)))
+        self.is_stale = False
+        self.copied_ids: set[int] = set()
 
     def set_latest(self, env_id: int, observation: Any) -> None:
         """Take the observation of one environment, without a copy."""
         self.latest[env_id] = observation
-        self._is_stale = True
-        self._copied_ids.discard(env_id)
-
-    def mark_stale(self) -> None:
-        """Note that ``latest`` was written into: the batch must be built again."""
-        self._is_stale = True
-        self._copied_ids.clear()
+        self.is_stale = True
+        self.copied_ids.discard(env_id)
 
     def copy_latest(self, env_id: int) -> Any:
         """Replace the latest observation of an environment by a copy, and return it."""
-        if env_id not in self._copied_ids:
+        if env_id not in self.copied_ids:
             self.latest[env_id] = copy_data(self.latest[env_id])
-            self._copied_ids.add(env_id)
+            self.copied_ids.add(env_id)
         return self.latest[env_id]
 
     def go_back(self, env_id: int) -> None:
         """Give an environment the observation that it had before the current call."""
         observation = self.latest[env_id]
-        if env_id not in self._copied_ids:
-            observation = copy_data(_slice_batch(self.space, self._batch, env_id))
+        if env_id not in self.copied_ids:
+            observation = copy_data(self._part(env_id))
         self.set_latest(env_id, observation)
 
     def fits(self, observation: Any) -> bool:
@@ -131,7 +117,7 @@ class Observations:
             The environments whose observations do not fit; the batch stays as it was
             if there are any.
         """
-        if not self._is_stale:
+        if not self.is_stale:
             return ()
         # Gymnasium batches texts without a check.
         if self.is_text and (misfits := self.find_misfits(self.latest)):
@@ -149,8 +135,8 @@ class Observations:
             if not misfits:
                 raise
             return misfits
-        self._is_stale = False
-        self._copied_ids.clear()
+        self.is_stale = False
+        self.copied_ids.clear()
         return ()
 
     def find_misfits(self, observations: Sequence[Any]) -> list[int]:
@@ -161,7 +147,7 @@ class Observations:
 
     def batch_copies(self) -> None:
         """Build the batch if there are copies, before ``latest`` is written into."""
-        if self._copied_ids:
+        if self.copied_ids:
             self.build_batch()
 
     def batch(self) -> Any:
@@ -171,5 +157,14 @@ class Observations:
 
     def batch_parts(self) -> list[Any]:
         """Return the latest observation of each environment; arrays are views."""
-        batch = self.batch()
-        return [_slice_batch(self.space, batch, i) for i in range(len(self.latest))]
+        self.build_batch()
+        return list(map(self._part, range(len(self.latest))))
+
+    def _part(self, env_id: int) -> Any:
+        """Return the observation of one environment in the batch; arrays are views."""
+
+        def take(_: Any, part: Any) -> Any:
+            # Gymnasium's empty batch of a custom space is None.
+            return None if part is None else part[env_id]
+
+        return map_leaves(take, self.space, self._batch)

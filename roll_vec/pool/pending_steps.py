@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from roll_vec.pool.observations import copy_data
-from roll_vec.pool.serial import SerialWorkers
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 __all__ = ["PoolSteps"]
@@ -25,28 +24,27 @@ class PoolSteps(Steps):
         self._resets: dict[int, ResetCall] = {}
 
     @property
+    def _workers(self) -> Any:
+        return self._engine.members.workers
+
+    @property
     def in_workers(self) -> bool:  # type: ignore[override]
         """Whether threads or processes run the environments."""
-        return not isinstance(self._engine.handles.workers, SerialWorkers)
+        return bool(self._workers.are_others)
 
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
-        operations = self._engine.operations
         self._resets |= resets
-        for env_id, call in resets.items():
-            if isinstance(call, Next):
-                operations.start_autoreset(env_id)
-            else:
-                operations.start_reset(env_id, *call)
-        for env_id, action in actions.items():
-            operations.start_step(env_id, action)
-        self._engine.handles.workers.flush()
+        calls = [None if isinstance(one, Next) else one for one in resets.values()]
+        self._engine.members.start_resets(list(resets), calls)
+        self._engine.members.start_steps(actions.items())
+        self._workers.flush()
 
     def poll(self, timeout: float | None) -> Results:
         """Return the results that are there; see `Steps.poll`."""
-        env_ids = self._engine.operations.wait_for_some(timeout)
+        env_ids = self._engine.members.wait_for_some(timeout)
         return [(env_id, self._take(env_id)) for env_id in env_ids]
 
     def _take(self, env_id: int) -> EnvResult:
@@ -59,7 +57,7 @@ class PoolSteps(Steps):
             return EnvResult(observation, info, reward, terminated, truncated)
         if call is Next.IN_PLACE_OF_STEP:
             engine.forget_step(env_id)
-        return EnvResult(observation, engine.members[env_id].reset_info)
+        return EnvResult(observation, engine.members.records[env_id].reset_info)
 
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""
@@ -67,8 +65,8 @@ class PoolSteps(Steps):
 
     def serve_single(self) -> None:
         """Let `wake` work."""
-        self._engine.handles.workers.allow_wake()
+        self._workers.allow_wake()
 
     def wake(self) -> None:
         """Let `poll`, in another thread, return at once."""
-        self._engine.handles.workers.wake()
+        self._workers.wake()

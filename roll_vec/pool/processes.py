@@ -27,9 +27,6 @@ from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, unsendable_fault
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
-# A busy worker reads nothing, and a pipe holds 64 KiB: with no more bytes than this in
-# it, sending tasks never waits for an environment.
-MAX_BYTES_IN_PIPE = 1 << 15
 BEFORE_READY = (
     "before it was ready (where processes are spawned, the program's main module must "
     "be importable without effect: if __name__ == '__main__')"
@@ -47,9 +44,10 @@ class ProcessQueue(WorkerQueue):
     process : Process or None
     task_pipe, result_pipe : Connection
     pickled_tasks : deque of bytes
-        The tasks of the queue; those from ``num_sent`` on were not sent yet.
-    bytes_in_pipe : int
-        Size of the tasks that were sent and have not ended.
+        The tasks of the queue.
+    num_sent : int
+        The first so many were sent, in one message.  The next message waits until they
+        have ended: a busy worker reads nothing, and a pipe holds 64 KiB.
     """
 
     process: Any = None
@@ -65,7 +63,6 @@ class ProcessQueue(WorkerQueue):
         self.tasks.clear()
         self.pickled_tasks: deque[bytes] = deque()
         self.num_sent = 0
-        self.bytes_in_pipe = 0
         self.start_time = None
 
     def kill(self) -> int | None:
@@ -190,12 +187,12 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
 
     # --------------------------------------------------------------- tasks
 
-    def submit(self, task: Task) -> None:
+    def _enqueue(self, queue: ProcessQueue, task: Task) -> None:
         """Take a task, and before it a snapshot of its environment if one is due."""
         if self._recovery.needs_snapshot(task):
-            limit = self._recovery.snapshot_limit
-            super().submit(Task(task.env_id, "snapshot", limit))
-        super().submit(task)
+            snapshot = (task[0], "snapshot", self._recovery.snapshot_limit)
+            super()._enqueue(queue, snapshot)
+        super()._enqueue(queue, task)
 
     def _send(self, queue: ProcessQueue, task: Task) -> None:
         if queue.process is None:
@@ -204,37 +201,26 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             pickled = pickle.dumps(task)
         except Exception as error:
             queue.tasks.pop()
-            fault = unsendable_fault(task.operation, error)
-            self._unsendable.append(Outcome(task, None, fault))
+            fault = unsendable_fault(task[1], error)
+            self._unsendable.append((task, None, fault))
             return
         queue.pickled_tasks.append(pickled)
 
     @property
-    def num_outstanding(self) -> int:
-        """Number of tasks whose outcomes `collect` has not returned."""
-        return super().num_outstanding + len(self._unsendable)
+    def _has_tasks(self) -> bool:
+        return bool(self._unsendable) or super()._has_tasks
 
     def flush(self) -> None:
-        """Send all tasks that can be sent without waiting."""
+        """Send all tasks of idle workers."""
         for queue in self._queues:
             self._flush(queue)
 
     def _flush(self, queue: ProcessQueue) -> None:
-        batch: list[bytes] = []
-        num_bytes = queue.bytes_in_pipe
-        while queue.num_sent + len(batch) < len(queue.pickled_tasks):
-            pickled = queue.pickled_tasks[queue.num_sent + len(batch)]
-            # An idle worker reads any amount.
-            if queue.bytes_in_pipe and num_bytes + len(pickled) > MAX_BYTES_IN_PIPE:
-                break
-            batch.append(pickled)
-            num_bytes += len(pickled)
-        if not batch:
+        if queue.num_sent or not queue.pickled_tasks:
             return
         with suppress(OSError):  # the worker is dead: `_read_results` will notice it
-            queue.task_pipe.send_bytes(pickle.dumps(batch))
-        queue.num_sent += len(batch)
-        queue.bytes_in_pipe = num_bytes
+            queue.task_pipe.send_bytes(pickle.dumps(list(queue.pickled_tasks)))
+        queue.num_sent = len(queue.pickled_tasks)
 
     # ------------------------------------------------------------- results
 
@@ -292,7 +278,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            value, fault = None, unsendable_fault(queue.tasks[0].operation, error)
+            value, fault = None, unsendable_fault(queue.tasks[0][1], error)
         task, pickled = queue.tasks[0], queue.pickled_tasks[0]
         fault = self._recovery.record(task, pickled, value, fault)
         return self._finish(queue, value, fault)
@@ -300,11 +286,9 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def _finish(
         self, queue: ProcessQueue, value: Any, fault: Fault | None
     ) -> list[Outcome]:
-        pickled = queue.pickled_tasks.popleft()
-        if queue.num_sent:
-            queue.num_sent -= 1
-            queue.bytes_in_pipe -= len(pickled)
-        is_internal = queue.tasks[0].operation in INTERNAL_TASKS
+        queue.pickled_tasks.popleft()
+        queue.num_sent = max(queue.num_sent - 1, 0)
+        is_internal = queue.tasks[0][1] in INTERNAL_TASKS
         outcomes = super()._finish(queue, value, fault)
         return [] if is_internal else outcomes
 
@@ -334,8 +318,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         if queue.tasks and (timeout is None or queue.tasks[0] is late_task):
             fault = timeout
             if fault is None:
-                task = queue.tasks[0]
-                where = f"during {task.operation}" if was_ready else BEFORE_READY
+                where = f"during {queue.tasks[0][1]}" if was_ready else BEFORE_READY
                 message = (
                     "worker death: its process ended with exit code "
                     f"{exit_code} {where}"
@@ -347,19 +330,20 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         queue.clear()
         self._start_process(queue)
         for task in tasks:
-            self._enqueue(queue, task)
+            super()._enqueue(queue, task)
         self._flush(queue)
         return outcomes
 
     def _time_limit(self, task: Task) -> float | None:
-        if task.operation == "snapshot":
+        _, operation, argument = task
+        if operation == "snapshot":
             return self._time_limits.get("reset")
-        if task.operation != "restore":
+        if operation != "restore":
             return super()._time_limit(task)
         step, reset = self._time_limits.get("step"), self._time_limits.get("reset")
         if step is None or reset is None:
             return None
-        return reset + step * len(task.argument.calls)
+        return reset + step * len(argument.calls)
 
     def drop(self) -> list[int]:
         """Kill the workers that have outstanding tasks; their environments are lost.

@@ -20,72 +20,68 @@ from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
+# None ends a wait for results.
+Outbox = SimpleQueue[tuple["ThreadQueue", Task, Any, "Fault | None"] | None]
+
 
 class ThreadQueue(WorkerQueue):
     """The queue of one worker thread, and its environment objects.
 
+    Parameters
+    ----------
+    index : int
+    env_ids : range
+    runner : EnvRunner
+    outbox : SimpleQueue
+        The thread puts its results there.
+
     Attributes
     ----------
-    num_posted, num_received : int
-        Results that the thread has put into the outbox, and those taken out of it.
-    last_posted, last_sent : Task or None
-        The last task with such a result, and the last task that the thread got.
     is_abandoned : bool
-        The result of the current task is not wanted; the thread shall end after it.
-        Changes under ``lock``, as do ``num_posted`` and ``last_posted``.
-    is_stopping : bool
-        The thread shall close its environments and end.
+        The result of the current task is not wanted; the thread shall close its
+        environments after it, and end.  While results are wanted, it changes under
+        ``lock``, and so does the outbox.
     """
 
-    def __init__(self, index: int, env_ids: range, runner: EnvRunner) -> None:
+    def __init__(
+        self, index: int, env_ids: range, runner: EnvRunner, outbox: Outbox
+    ) -> None:
         super().__init__(index, env_ids)
         self.start_time = time.monotonic()
         self.runner = runner
         self.inbox: SimpleQueue[Task | None] = SimpleQueue()
         self.lock = threading.Lock()
-        self.num_posted = 0
-        self.num_received = 0
-        self.last_posted: Task | None = None
-        self.last_sent: Task | None = None
+        self.outbox = outbox
         self.is_abandoned = False
-        self.is_stopping = False
-        self.thread: threading.Thread | None = None
+        name = f"roll_vec-pool-{index}"
+        self.thread = threading.Thread(
+            target=_run_worker, args=(self,), name=name, daemon=True
+        )
+        self.thread.start()
+
+    def post(self, task: Task, value: Any, fault: Fault | None) -> bool:
+        """Put a result into the outbox; return False if it is not wanted."""
+        with self.lock:
+            if self.is_abandoned:
+                return False
+            self.outbox.put((self, task, value, fault))
+            return True
+
+    def abandon(self) -> None:
+        """Let the thread end after its current task."""
+        self.is_abandoned = True
+        self.inbox.put(None)
 
 
-# None ends a wait for results.
-Outbox = SimpleQueue[tuple[ThreadQueue, Task, Any, "Fault | None"] | None]
-
-
-def _run_worker(queue: ThreadQueue, outbox: Outbox) -> None:
+def _run_worker(queue: ThreadQueue) -> None:
     """Run the tasks of a queue; the thread's main function."""
-    runner = queue.runner
     while True:
         task = queue.inbox.get()
-        if task is None or queue.is_stopping:
-            runner.close_all()
-            return
-        value, fault = runner.run(task)
-        with queue.lock:
-            if not queue.is_abandoned:
-                queue.num_posted += 1
-                queue.last_posted = task
-                outbox.put((queue, task, value, fault))
-                # Otherwise the result and its arrays would live until the next task.
-                del value, fault
-                continue
-        # The successor of this thread has the other environments.
-        runner.close(task.env_id)
-        return
-
-
-def _start_thread(queue: ThreadQueue, outbox: Outbox) -> None:
-    queue.thread = threading.Thread(
-        target=_run_worker,
-        args=(queue, outbox),
-        name=f"roll_vec-pool-{queue.index}",
-        daemon=True,
-    )
-    queue.thread.start()
+        if task is None or queue.is_abandoned:
+            break
+        if not queue.post(task, *queue.runner.run(task)):
+            break
+    queue.runner.close_all()
 
 
 def _stop_threads(
@@ -95,18 +91,15 @@ def _stop_threads(
     if os.getpid() != process_id:
         return 0  # a fork has none of the threads
     for queue in queues:
-        queue.is_stopping = True
-        queue.inbox.put(None)
+        queue.abandon()
     end = time.monotonic() + patience
     num_alive = 0
     for queue in queues:
-        thread = queue.thread
-        if thread is None or thread is threading.current_thread():
+        if queue.thread is threading.current_thread():
             continue
         if patience:
-            thread.join(max(end - time.monotonic(), 0.0))
-        if thread.is_alive():
-            num_alive += 1
+            queue.thread.join(max(end - time.monotonic(), 0.0))
+        num_alive += queue.thread.is_alive()
     return num_alive
 
 
@@ -126,17 +119,15 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
         super().__init__(time_limits)
         self._outbox: Outbox = SimpleQueue()
         self._queues = []
-        for index in range(num_workers):
-            env_ids = range(index, len(env_fns), num_workers)
-            runner = EnvRunner({env_id: env_fns[env_id] for env_id in env_ids})
-            self._queues.append(ThreadQueue(index, env_ids, runner))
         # Neither this callback nor the threads refer to the pool: that would keep the
         # pool alive.
         self._finalizer = weakref.finalize(
             self, _stop_threads, self._queues, 0.0, self._process_id
         )
-        for queue in self._queues:
-            _start_thread(queue, self._outbox)
+        for index in range(num_workers):
+            env_ids = range(index, len(env_fns), num_workers)
+            runner = EnvRunner({env_id: env_fns[env_id] for env_id in env_ids})
+            self._queues.append(ThreadQueue(index, env_ids, runner, self._outbox))
 
     def runner_of(self, env_id: int) -> EnvRunner:
         """Return the runner of an environment."""
@@ -144,22 +135,16 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
 
     def _send(self, queue: ThreadQueue, task: Task) -> None:
         queue.inbox.put(task)
-        queue.last_sent = task
 
     def _poll(self, seconds: float | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
         try:
-            if seconds == 0:
-                message = self._outbox.get_nowait()
-            else:
-                message = self._outbox.get(timeout=seconds)
+            message = self._outbox.get(seconds != 0, seconds)
             while True:
-                if message is not None:
-                    queue, task, value, fault = message
-                    queue.num_received += 1
-                    # Otherwise `drop` has removed the task.
-                    if queue.tasks and queue.tasks[0] is task:
-                        outcomes += self._finish(queue, value, fault)
+                # What an abandoned thread did is not wanted.
+                if message is not None and not message[0].is_abandoned:
+                    queue, _, value, fault = message
+                    outcomes += self._finish(queue, value, fault)
                 message = self._outbox.get_nowait()
         except Empty:
             return outcomes
@@ -167,48 +152,44 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
     def _end_poll(self) -> None:
         self._outbox.put(None)
 
-    def _stop_task(self, queue: ThreadQueue, fault: Fault) -> list[Outcome]:
-        """Abandon a thread, and start another one for its other environments."""
-        with queue.lock:
-            if queue.num_posted != queue.num_received:
-                return []  # the result has just been posted
-            queue.is_abandoned = True
-        self.abandoned_threads += 1
-        env_id = queue.tasks[0].env_id
-        outcomes = self._finish(queue, None, fault)
+    def _abandon(self, queue: ThreadQueue) -> ThreadQueue:
+        """Abandon a thread, and start another one, without environment objects."""
+        queue.abandon()
         runner = EnvRunner(queue.runner.env_fns)
-        runner.envs = dict(queue.runner.envs)
-        runner.envs.pop(env_id, None)
-        successor = ThreadQueue(queue.index, queue.env_ids, runner)
-        successor.num_dropped = queue.num_dropped
+        successor = ThreadQueue(queue.index, queue.env_ids, runner, self._outbox)
         self._queues[queue.index] = successor
+        return successor
+
+    def _stop_task(self, queue: ThreadQueue, fault: Fault) -> list[Outcome]:
+        """Abandon a thread; another one goes on with its other environments."""
+        with queue.lock:
+            if not self._outbox.empty():
+                return []  # perhaps its result has just been posted
+            successor = self._abandon(queue)
+        self.abandoned_threads += 1
+        env_id = queue.tasks[0][0]
+        outcomes = self._finish(queue, None, fault)
+        envs = queue.runner.envs
+        for other in [each for each in queue.env_ids if each != env_id]:
+            if other in envs:
+                successor.runner.envs[other] = envs.pop(other)
         for task in queue.tasks:
             self._enqueue(successor, task)
-        _start_thread(successor, self._outbox)
         return outcomes
 
     def drop(self) -> list[int]:
-        """Drop all outstanding tasks; the threads run them all the same."""
-        for queue in self._queues:
-            with queue.lock:
-                self._poll(0)
-                self._drop_half_handled(queue)
-            queue.num_dropped = len(queue.tasks)
-        return []
-
-    def _drop_half_handled(self, queue: ThreadQueue) -> None:
-        """Remove the tasks that an interrupt left half handled: no result will come.
-
-        An interrupt can come between the entry of a task and its sending, or between
-        the arrival of a result and the removal of its task.
-        """
-        queue.num_received = queue.num_posted
-        if any(task is queue.last_posted for task in queue.tasks):
-            while queue.tasks.popleft() is not queue.last_posted:
-                pass
-            queue.start_time = time.monotonic()
-        if queue.tasks and queue.tasks[-1] is not queue.last_sent:
-            queue.tasks.pop()
+        """Abandon the threads that have outstanding tasks, with their environments."""
+        for queue in list(self._queues):
+            if queue.tasks:
+                with queue.lock:
+                    self._abandon(queue)
+        # Also those of an earlier call that was interrupted.
+        return [
+            env_id
+            for queue in self._queues
+            for env_id in queue.env_ids
+            if env_id not in queue.runner.envs
+        ]
 
     def close(self, patience: float) -> None:
         """Close the environments in their threads, and end the threads."""

@@ -112,9 +112,9 @@ context
         AttributeError
             If they are in worker processes.
         """
-        return self.engine.handles.envs
+        return self.engine.members.envs
 
     @property
     def env_fns(self) -> Sequence[Callable[[], gymnasium.Env[Any, Any]]]:
         """The constructors of the environments."""
-        return self.engine.handles.env_fns
+        return self.engine.members.env_fns

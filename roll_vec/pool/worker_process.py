@@ -75,7 +75,7 @@ def _run_task(runner: EnvRunner, pickled: bytes) -> bytes:
     operation = "task"
     try:
         task: Task = pickle.loads(pickled)
-        operation = task.operation
+        operation = task[1]
         value, fault = runner.run(task)
         if fault is not None:
             fault = _make_picklable(fault, operation)

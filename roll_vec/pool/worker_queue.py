@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from roll_vec.errors import RollVecError
@@ -27,8 +27,6 @@ class WorkerQueue:
         The environments of the worker.
     tasks : deque of Task
         In order; the worker is running the first one.
-    num_dropped : int
-        The outcomes of the first so many tasks are thrown away.
     start_time : float or None
         The first task started at this time or before, by `time.monotonic`; None while
         the worker is starting.
@@ -38,7 +36,6 @@ class WorkerQueue:
         self.index = index
         self.env_ids = env_ids
         self.tasks: deque[Task] = deque()
-        self.num_dropped = 0
         self.start_time: float | None = None
 
 
@@ -58,6 +55,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
         Seconds by operation.
     """
 
+    are_others = True
     _queues: list[Queue]
 
     def __init__(self, time_limits: Mapping[str, float]) -> None:
@@ -88,20 +86,16 @@ class QueuedWorkers(Workers, Generic[Queue]):
         self._is_woken = True
         self._end_poll()
 
-    @property
-    def num_outstanding(self) -> int:
-        """Number of tasks whose outcomes `collect` has not returned."""
-        return sum(len(queue.tasks) - queue.num_dropped for queue in self._queues)
-
-    def submit(self, task: Task) -> None:
-        """Take a task."""
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """Take tasks."""
         if os.getpid() != self._process_id:
             message = (
                 "a pool with workers cannot be used in a fork of the process that "
                 "made it: make the pool in the process that steps it"
             )
             raise RollVecError(message)
-        self._enqueue(self._queues[task.env_id % len(self._queues)], task)
+        for task in tasks:
+            self._enqueue(self._queues[task[0] % len(self._queues)], task)
 
     def _enqueue(self, queue: Queue, task: Task) -> None:
         if not queue.tasks and queue.start_time is not None:
@@ -110,41 +104,44 @@ class QueuedWorkers(Workers, Generic[Queue]):
         self._send(queue, task)
 
     def _finish(self, queue: Queue, value: Any, fault: Fault | None) -> list[Outcome]:
-        """Remove the first task; return its outcome unless it was dropped."""
+        """Remove the first task, and return its outcome."""
         task = queue.tasks.popleft()
         queue.start_time = time.monotonic()
-        if queue.num_dropped:
-            queue.num_dropped -= 1
-            return []
-        return [Outcome(task, value, fault)]
+        return [(task, value, fault)]
 
-    def collect(self, timeout: float | None = None) -> list[Outcome]:
+    @property
+    def _has_tasks(self) -> bool:
+        """Whether there are tasks whose outcomes `collect` has not returned."""
+        return any(queue.tasks for queue in self._queues)
+
+    def collect(
+        self,
+        timeout: float | None = None,
+        *,
+        some: bool = False,  # noqa: ARG002
+    ) -> list[Outcome]:
         """Return the outcomes that are ready; see `Workers.collect`."""
         self.flush()
         end = None if timeout is None else time.monotonic() + timeout
-        while self.num_outstanding:
+        seconds: float | None = 0.0
+        while self._has_tasks:
             # Results that have arrived are in time, however late the caller looks.
-            outcomes = self._poll(0) or self._stop_late_tasks()
+            outcomes = self._poll(seconds) or self._stop_late_tasks()
             if outcomes or self._is_woken:
                 self._is_woken = False
                 return outcomes
-            deadlines = [self._deadline(queue) for queue in self._queues] + [end]
-            soonest = min(
-                (moment for moment in deadlines if moment is not None), default=None
-            )
-            seconds = None
-            if soonest is not None:
-                seconds = max(soonest - time.monotonic(), 0.0)
-            outcomes = self._poll(seconds)
-            if outcomes:
-                return outcomes
             if end is not None and time.monotonic() >= end:
                 break
+            deadlines = [*map(self._deadline, self._queues), end]
+            moments = [moment for moment in deadlines if moment is not None]
+            seconds = None
+            if moments:
+                seconds = max(min(moments) - time.monotonic(), 0.0)
         return []
 
     def _time_limit(self, task: Task) -> float | None:
         """Return the seconds that a task may run."""
-        return self._time_limits.get(task.operation)
+        return self._time_limits.get(task[1])
 
     def _deadline(self, queue: Queue) -> float | None:
         """Return the time until which the first task of a queue may run."""
@@ -162,8 +159,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
             if deadline is not None and deadline <= now:
                 task = queue.tasks[0]
                 message = (
-                    f"timeout: {task.operation} took longer than "
-                    f"{self._time_limit(task):g} s"
+                    f"timeout: {task[1]} took longer than {self._time_limit(task):g} s"
                 )
                 outcomes += self._stop_task(queue, Fault("timeout", message))
         return outcomes

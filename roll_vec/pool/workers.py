@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import Outcome, Task
 
@@ -11,25 +14,25 @@ class Workers:
 
     Attributes
     ----------
+    are_others : bool
+        Whether tasks run while the calling thread does something else.
     abandoned_threads : int
         Number of threads that were left behind in tasks that took too long.
     """
 
+    are_others: ClassVar[bool] = False
     abandoned_threads = 0
 
-    @property
-    def num_outstanding(self) -> int:
-        """Number of tasks whose outcomes `collect` has not returned."""
-        raise NotImplementedError
-
-    def submit(self, task: Task) -> None:
-        """Take a task; it may start at once or when `flush` or `collect` is called."""
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """Take tasks; they may start at once or when `flush` or `collect` is called."""
         raise NotImplementedError
 
     def flush(self) -> None:
         """Let everything submitted start as soon as its worker is free."""
 
-    def collect(self, timeout: float | None = None) -> list[Outcome]:
+    def collect(
+        self, timeout: float | None = None, *, some: bool = False
+    ) -> list[Outcome]:
         """Return the outcomes that are ready; wait until there is one.
 
         Parameters
@@ -37,6 +40,8 @@ class Workers:
         timeout : float or None
             Seconds after which an empty list is returned; None: no limit.  Without
             outstanding tasks the list is empty at once.
+        some : bool
+            False: the caller needs all outcomes, so that it may get them at once.
         """
         raise NotImplementedError
 

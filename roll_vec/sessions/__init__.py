@@ -26,9 +26,8 @@ The files, in reading order:
 
 - ``sessions.py``: `Sessions` and `Session`, the public classes
 - ``calls.py``: one call of a session, and how its caller waits
-- ``micro_batches.py``: who runs which calls, and when
-- ``env_rows.py``: runs the calls on the engine of a batch
-- ``worker_calls.py``: calls of pools with workers
+- ``call_queue.py``: who makes which calls, and when
+- ``env_rows.py``: makes the calls on the engine of a batch
 """
 
 from __future__ import annotations

@@ -42,24 +42,6 @@ class EnvRows:
         self._steps.serve_single()
         self.has_workers = self._steps.in_workers
 
-    def run(self, calls: Sequence[Call]) -> None:
-        """Make each call of a batch, and set its result or its error.
-
-        Parameters
-        ----------
-        calls : sequence of Call
-            Of different environments.
-
-        Raises
-        ------
-        BaseException
-            If the state of the environments is unknown: all must be reset.
-        """
-        self.start([call for call in calls if call.operation != "render"])
-        while self._active:
-            self.collect()
-        self.start([call for call in calls if call.operation == "render"])
-
     def can_start(self, call: Call) -> bool:
         """Return False while the environment is in a step whose caller has gone."""
         return call.row not in self._active

@@ -7,7 +7,6 @@ import operator
 import os
 import queue
 import threading
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from gymnasium.spaces import Discrete, Text
@@ -24,10 +23,9 @@ from roll_vec.errors import (
 )
 from roll_vec.options import check_seconds
 from roll_vec.seeding import check_seed
+from roll_vec.sessions.call_queue import CallQueue, closed_error
 from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
 from roll_vec.sessions.env_rows import EnvRows
-from roll_vec.sessions.micro_batches import MicroBatches, closed_error
-from roll_vec.sessions.worker_calls import WorkerCalls
 from roll_vec.vector.env import RollVectorEnv
 
 __all__ = ["Session", "Sessions"]
@@ -86,11 +84,7 @@ class Sessions:
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
-        self._calls: MicroBatches | WorkerCalls
-        if self._rows.has_workers:
-            self._calls = WorkerCalls(self._rows, self._demand_reset)
-        else:
-            self._calls = MicroBatches(self._run)
+        self._calls = CallQueue(self._rows, self._demand_reset)
         # A garbage collector may put a row back at any time: SimpleQueue allows it.
         self._free_rows: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         for row in range(self.num_envs):
@@ -175,14 +169,6 @@ class Sessions:
                 "forked from it: make new ones here"
             )
             raise UnsupportedError(message)
-
-    def _run(self, calls: Sequence[Call]) -> None:
-        """Run a batch of calls; if it fails as a whole, all must be reset."""
-        try:
-            self._rows.run(calls)
-        except BaseException:
-            self._demand_reset()
-            raise
 
     def _demand_reset(self) -> None:
         """Note that all environments must be reset, after an interrupt or an error."""

@@ -17,11 +17,12 @@ The contract is that of `gymnasium.vector.VectorEnv` in Gymnasium 1.4, as its ow
 changed, the dtype of an info does not depend on the first environment that has it, and
 invalid input is refused before any environment moves.
 
-To add a check: write a function ``check_name(ctx, mode)`` in the ``checks_*.py`` of its
-subject, which yields a `Problem` for each deviation; its docstring begins with "Check
-that".  Decorate it with ``@check("its-code")``, add it to `registry.GROUPS` and
+To add a check: write a function ``name(ctx, mode)`` in the ``checks_*.py`` of its
+subject; its docstring begins with "Check that".  It yields what was done and what was
+found for each deviation.  Decorate it with ``@GROUP.check("its-code", "the rule")``,
+or, where two runs have to be equal, with ``same_calls`` or ``same_episodes``, and
 explain its code below.  `context.Context` makes instances and records runs.  In
-``tests/testing/bugs_of_*.py`` add an environment with the bug that the check finds.
+``tests/testing/bugs_of_walks.py`` add an environment with the bug that the check finds.
 
 Every finding has a code, which never changes its meaning.
 

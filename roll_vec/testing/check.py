@@ -1,22 +1,32 @@
-"""One check: a function from the context to problems, with its code and title."""
+"""Groups of checks: functions from the context to what is wrong, with codes and titles.
+
+A check yields what was done, what was found and what is expected.  Where it yields no
+expectation, the rule of its decorator stands for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import show
 from roll_vec.testing.context import Context
-from roll_vec.testing.recorder import Call, Recorder, first_difference
+from roll_vec.testing.recorder import Call, Recorder, Transition, first_difference
 from roll_vec.testing.report import Problem
-from roll_vec.testing.trajectories import Transition
 
-Problems: TypeAlias = Iterator[Problem]
-CheckFunction: TypeAlias = Callable[[Context, AutoresetMode], Problems]
+# Problems to report of one check in one mode; the others are mostly more of the same.
+_MOST = 3
+
+Found: TypeAlias = Iterator[tuple[Any, ...]]
+"""The arguments of a `Problem`; the rule of the decorator may be left out."""
 Modes: TypeAlias = Literal["once", "each"] | AutoresetMode
+Pair: TypeAlias = tuple[Sequence[Call], Recorder]
+Pairs: TypeAlias = Iterator[
+    tuple[Sequence[Transition], Sequence[Transition], dict[str, Any]]
+]
 
 
 @dataclass(frozen=True)
@@ -37,148 +47,133 @@ class Check:
 
     slug: str
     title: str
-    run: CheckFunction
+    run: Callable[[Context, AutoresetMode], Iterator[Problem]]
     modes: Modes
     vital: bool
 
 
-def check(
-    slug: str, *, modes: Modes = "once", vital: bool = False
-) -> Callable[[CheckFunction], Check]:
-    """Turn a function that yields problems into a `Check`.
+class Group:
+    """The checks of one subject, in the order of their definitions.
 
-    Its docstring begins with "Check that"; the rest of that line becomes the title.
+    The methods are decorators.  The docstring of a check begins with "Check that"; the
+    rest of that line becomes its title.
     """
 
-    def decorate(run: CheckFunction) -> Check:
-        line = (run.__doc__ or slug).partition("\n")[0]
-        title = line.removeprefix("Check that ").rstrip(".")
-        return Check(slug, title, run, modes, vital)
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.checks: list[Check] = []
 
-    return decorate
+    def check(
+        self,
+        slug: str,
+        rule: str = "",
+        *,
+        modes: Modes = "once",
+        vital: bool = False,
+        most: int = _MOST,
+        of_things: bool = False,
+    ) -> Callable[[Callable[[Context, AutoresetMode], Found]], None]:
+        """Make a check of a function that yields what is wrong.
+
+        Parameters
+        ----------
+        slug, modes, vital : see `Check`
+        rule : str
+            What is expected, unless the function yields it.
+        most : int
+            Problems to report in one mode.
+        of_things : bool
+            True: the function yields a thing in front of each problem, and only the
+            first problem of each thing is reported.
+        """
+
+        def decorate(find: Callable[[Context, AutoresetMode], Found]) -> None:
+            def run(ctx: Context, mode: AutoresetMode) -> Iterator[Problem]:
+                found = find(ctx, mode)
+                for each in islice(_once_each(found) if of_things else found, most):
+                    did, actual, *others = each
+                    yield Problem(did, actual, *(others or [rule]))
+
+            line = (find.__doc__ or slug).partition("\n")[0]
+            title = line.removeprefix("Check that ").rstrip(".")
+            self.checks.append(Check(slug, title, run, modes, vital))
+
+        return decorate
+
+    def same_calls(
+        self, slug: str, did: str, rule: str, note: str = "", *, modes: Modes = "each"
+    ) -> Callable[[Callable[[Context, AutoresetMode], Pair]], None]:
+        """Make a check of a function that makes two runs: they have to be equal.
+
+        Parameters
+        ----------
+        slug, modes : see `Check`
+        did, rule : str
+            Of the problem.  ``{origin}``, ``{seed}`` and ``{at}`` in the first are the
+            call that made the second environment, the first seed, and its calls up to
+            the difference.
+        note : str
+            Which run is on the left of the difference.
+        """
+
+        def decorate(make_runs: Callable[[Context, AutoresetMode], Pair]) -> None:
+            def find(ctx: Context, mode: AutoresetMode) -> Found:
+                left, right = make_runs(ctx, mode)
+                diff = first_difference(left, right.calls)
+                if diff is not None:
+                    at = diff[0].did
+                    words = {"origin": right.probe.origin, "seed": ctx.seed, "at": at}
+                    yield did.format(**words), f"after {at}: {diff[1]}{note}"
+
+            find.__doc__ = make_runs.__doc__
+            self.check(slug, rule, modes=modes)(find)
+
+        return decorate
+
+    def same_episodes(
+        self,
+        slug: str,
+        did: str,
+        rule: str,
+        note: str = "",
+        *,
+        modes: Modes = "each",
+        most: int = 1,
+    ) -> Callable[[Callable[[Context, AutoresetMode], Pairs]], None]:
+        """Make a check of a function that yields pairs of episodes: they are equal.
+
+        Parameters
+        ----------
+        slug, did, rule, note, modes
+            As for `same_calls`.  The function yields the words in braces with each
+            pair; ``{at}`` are the calls up to the difference.
+        most : int
+            Pairs to report.
+        """
+
+        def decorate(make_pairs: Callable[[Context, AutoresetMode], Pairs]) -> None:
+            def find(ctx: Context, mode: AutoresetMode) -> Found:
+                for left, right, words in make_pairs(ctx, mode):
+                    diff = ctx.trajectory_difference(left, right)
+                    if diff is None:
+                        continue
+                    at = right[diff[0]].did
+                    words |= {"at": at, "seed": ctx.seed}
+                    found = f"they part at transition {diff[0]} ({at}): {diff[1]}"
+                    texts = (text.format(**words) for text in (did, note, rule))
+                    made, left_is, expected = texts
+                    yield made, found + left_is, expected
+
+            find.__doc__ = make_pairs.__doc__
+            self.check(slug, rule, modes=modes, most=most)(find)
+
+        return decorate
 
 
-def once_each(problems: Iterable[tuple[Hashable, Problem]]) -> Problems:
+def _once_each(found: Found) -> Found:
     """Yield the first problem of each thing."""
     reported = set()
-    for thing, problem in problems:
+    for thing, *problem in found:
         if thing not in reported:
             reported.add(thing)
-            yield problem
-
-
-def must_refuse(
-    ctx: Context,
-    mode: AutoresetMode,
-    rule: str,
-    *,
-    after: int | None = None,
-    **arguments: Any,
-) -> Problems:
-    """Yield a problem if a reset with these arguments raises no error.
-
-    Parameters
-    ----------
-    after : int or None
-        The seed of a reset before; None: it is the first one.
-    """
-    with ctx.open(mode) as probe:
-        if after is not None:
-            probe.reset(seed=after)
-        call = ", ".join(f"{name}={show(each)}" for name, each in arguments.items())
-        did = probe.describe(f"reset({call})")
-        try:
-            probe.env.reset(**arguments)
-        except Exception:
-            return
-    yield Problem(did, "no error", rule)
-
-
-# ------------------------------------------------------------------- run A equals run B
-
-Pair: TypeAlias = tuple[Sequence[Call], Recorder]
-Runs: TypeAlias = Callable[[Context, AutoresetMode], Pair]
-Pairs: TypeAlias = Iterator[
-    tuple[Sequence[Transition], Sequence[Transition], dict[str, Any]]
-]
-Episodes: TypeAlias = Callable[[Context, AutoresetMode], Pairs]
-
-
-def same_calls(
-    slug: str, did: str, rule: str, note: str = "", *, modes: Modes = "each"
-) -> Callable[[Runs], Check]:
-    """Turn a function that makes two runs into a check that they are equal.
-
-    Parameters
-    ----------
-    slug : str
-    did, rule : str
-        Of the problem.  ``{origin}``, ``{seed}`` and ``{at}`` in the first are the call
-        that made the second environment, the first seed, and its calls up to the
-        difference.
-    note : str
-        Which run is on the left of the difference.
-    modes : see `Check`
-    """
-
-    def decorate(make_runs: Runs) -> Check:
-        def run(ctx: Context, mode: AutoresetMode) -> Problems:
-            left, right = make_runs(ctx, mode)
-            diff = first_difference(left, right.calls)
-            if diff is not None:
-                at, text = diff[0].did, diff[1]
-                words = {"origin": right.probe.origin, "seed": ctx.seed, "at": at}
-                found = f"after {at}: {text}{note}"
-                yield Problem(did.format(**words), found, rule)
-
-        run.__doc__ = make_runs.__doc__
-        return check(slug, modes=modes)(run)
-
-    return decorate
-
-
-def same_episodes(
-    slug: str,
-    did: str,
-    rule: str,
-    note: str = "",
-    *,
-    modes: Modes = "each",
-    all_problems: bool = False,
-) -> Callable[[Episodes], Check]:
-    """Turn a function that yields pairs of episodes into a check that they are equal.
-
-    Parameters
-    ----------
-    slug : str
-    did, rule, note : str
-        As for `same_calls`.  The function yields the words in braces with each pair;
-        ``{at}`` and ``{position}`` are the calls up to the difference, and its
-        transition.
-    modes : see `Check`
-    all_problems : bool
-        False: only the first pair that differs is reported.
-    """
-
-    def decorate(make_pairs: Episodes) -> Check:
-        def run(ctx: Context, mode: AutoresetMode) -> Problems:
-            for left, right, words in make_pairs(ctx, mode):
-                diff = ctx.trajectory_difference(left, right)
-                if diff is None:
-                    continue
-                position, text = diff
-                words |= {"position": position, "at": right[position].did}
-                words["seed"] = ctx.seed
-                found = f"they part at transition {position} ({words['at']}): {text}"
-                yield Problem(
-                    did.format(**words),
-                    found + note.format(**words),
-                    rule.format(**words),
-                )
-                if not all_problems:
-                    return
-
-        run.__doc__ = make_pairs.__doc__
-        return check(slug, modes=modes)(run)
-
-    return decorate
+            yield tuple(problem)

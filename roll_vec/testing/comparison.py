@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
-_ARRAY_SPACES = (
-    spaces.Box,
-    spaces.Discrete,
-    spaces.MultiDiscrete,
-    spaces.MultiBinary,
-)
 _MAX_CHARACTERS = 160
 _MAX_ENTRIES = 12
 _BY_IDENTITY: Any = object.__eq__
@@ -52,19 +47,19 @@ def observation_of(single_space: spaces.Space[Any], observations: Any, env: int)
 
 def batch(single_space: spaces.Space[Any], items: list[Any]) -> Any:
     """Return samples of a single space as one sample of the batched space."""
-    if isinstance(single_space, spaces.Dict):
-        return {
-            key: batch(subspace, [item[key] for item in items])
-            for key, subspace in single_space.spaces.items()
-        }
-    if isinstance(single_space, spaces.Tuple):
-        return tuple(
-            batch(subspace, [item[position] for item in items])
-            for position, subspace in enumerate(single_space.spaces)
-        )
-    if isinstance(single_space, _ARRAY_SPACES):
-        return np.stack([np.asarray(item, dtype=single_space.dtype) for item in items])
-    return tuple(items)
+    empty: Any = create_empty_array(single_space, len(items))
+    return concatenate(single_space, items, empty)
+
+
+def _parts_of(value: Any) -> dict[str, Any]:
+    """Return the direct parts of a container by their places; none of other values."""
+    if isinstance(value, dict):
+        return {f"[{key!r}]": part for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return {f"[{position}]": part for position, part in enumerate(value)}
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return {f"{[*index]}": value[index] for index in np.ndindex(value.shape)}
+    return {}
 
 
 def layout_mismatches(
@@ -79,18 +74,18 @@ def layout_mismatches(
     tuple of str
         The place, the value there, and the value that should be there.
     """
-    if isinstance(space, spaces.Dict):
-        if not isinstance(value, dict) or value.keys() != space.spaces.keys():
-            yield at, show(value), f"a dict with the keys {list(space.spaces)}"
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        is_dict = isinstance(space, spaces.Dict)
+        rule = f"a tuple of {len(space.spaces)}"
+        if is_dict:
+            rule = f"a dict with the keys {list(space.spaces)}"
+        subspaces, parts = _parts_of(space.spaces), _parts_of(value)
+        is_kind = isinstance(value, dict if is_dict else tuple)
+        if not is_kind or parts.keys() != subspaces.keys():
+            yield at, show(value), rule
             return
-        for key, subspace in space.spaces.items():
-            yield from layout_mismatches(subspace, value[key], f"{at}[{key!r}]")
-    elif isinstance(space, spaces.Tuple):
-        if not isinstance(value, tuple) or len(value) != len(space.spaces):
-            yield at, show(value), f"a tuple of {len(space.spaces)}"
-            return
-        for position, subspace in enumerate(space.spaces):
-            yield from layout_mismatches(subspace, value[position], f"{at}[{position}]")
+        for place, subspace in subspaces.items():
+            yield from layout_mismatches(subspace, parts[place], at + place)
     elif isinstance(space, spaces.Text):
         if not isinstance(value, str):
             yield at, show(value), "a str"
@@ -163,33 +158,41 @@ def difference(left: Any, right: Any, at: str = "") -> str | None:
     """
     if left is UNKNOWN or right is UNKNOWN:
         return None
+    prefix = f"{at}: " if at else ""
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return _array_difference(left, right, at)
-    if isinstance(left, dict) and isinstance(right, dict):
-        return _dict_difference(left, right, at)
-    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-        return _sequence_difference(left, right, at)
-    if _scalars_equal(left, right):
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return (
+                f"{prefix}{left.dtype} of shape {left.shape} against "
+                f"{right.dtype} of shape {right.shape}"
+            )
+        if left.dtype != object:
+            return _array_difference(left, right, at)
+    elif isinstance(left, dict) and isinstance(right, dict):
+        if left.keys() != right.keys():
+            only_left = [key for key in left if key not in right]
+            only_right = [key for key in right if key not in left]
+            return f"{prefix}keys {only_left} against keys {only_right}"
+        right = {key: right[key] for key in left}
+    elif isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        are_tuples = [isinstance(each, tuple) for each in (left, right)]
+        if are_tuples[0] != are_tuples[1] or len(left) != len(right):
+            return (
+                f"{prefix}{type(left).__name__} of length {len(left)} against "
+                f"{type(right).__name__} of length {len(right)}"
+            )
+    elif _scalars_equal(left, right):
         return None
-    return f"{_prefix(at)}{show(left)} against {show(right)}"
-
-
-def _prefix(at: str) -> str:
-    return f"{at}: " if at else ""
+    else:
+        return f"{prefix}{show(left)} against {show(right)}"
+    parts = zip(_parts_of(left).items(), _parts_of(right).values(), strict=True)
+    for (place, one), other in parts:
+        diff = difference(one, other, at + place)
+        if diff is not None:
+            return diff
+    return None
 
 
 def _array_difference(left: NDArray[Any], right: NDArray[Any], at: str) -> str | None:
-    if left.dtype != right.dtype or left.shape != right.shape:
-        return (
-            f"{_prefix(at)}{left.dtype} of shape {left.shape} against "
-            f"{right.dtype} of shape {right.shape}"
-        )
-    if left.dtype == object:
-        for index in np.ndindex(left.shape):
-            diff = difference(left[index], right[index], f"{at}{list(index)}")
-            if diff is not None:
-                return diff
-        return None
     # Bytes first: most calls are equal, and this is several times faster.
     if np.array_equal(left, right):
         return None
@@ -203,33 +206,6 @@ def _array_difference(left: NDArray[Any], right: NDArray[Any], at: str) -> str |
     where = f"{at}{[int(part) for part in first]}"
     more = f" ({len(places)} of {left.size} entries differ)" if left.size > 1 else ""
     return f"{where}: {show(left[first])} against {show(right[first])}{more}"
-
-
-def _dict_difference(
-    left: dict[Any, Any], right: dict[Any, Any], at: str
-) -> str | None:
-    if left.keys() != right.keys():
-        only_left = [key for key in left if key not in right]
-        only_right = [key for key in right if key not in left]
-        return f"{_prefix(at)}keys {only_left} against keys {only_right}"
-    for key, value in left.items():
-        diff = difference(value, right[key], f"{at}[{key!r}]")
-        if diff is not None:
-            return diff
-    return None
-
-
-def _sequence_difference(left: Any, right: Any, at: str) -> str | None:
-    if isinstance(left, tuple) != isinstance(right, tuple) or len(left) != len(right):
-        return (
-            f"{_prefix(at)}{type(left).__name__} of length {len(left)} against "
-            f"{type(right).__name__} of length {len(right)}"
-        )
-    for position, (one, other) in enumerate(zip(left, right, strict=True)):
-        diff = difference(one, other, f"{at}[{position}]")
-        if diff is not None:
-            return diff
-    return None
 
 
 def _scalars_equal(left: Any, right: Any) -> bool:
@@ -279,15 +255,8 @@ def arrays_in(value: Any, at: str) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield every array within `value`, including those in object arrays."""
     if isinstance(value, np.ndarray):
         yield at, value
-        if value.dtype == object:
-            for index in np.ndindex(value.shape):
-                yield from arrays_in(value[index], f"{at}{list(index)}")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from arrays_in(item, f"{at}[{key!r}]")
-    elif isinstance(value, (tuple, list)):
-        for position, item in enumerate(value):
-            yield from arrays_in(item, f"{at}[{position}]")
+    for place, part in _parts_of(value).items():
+        yield from arrays_in(part, at + place)
 
 
 def snapshot(value: Any) -> Any:
@@ -303,31 +272,18 @@ def snapshot(value: Any) -> Any:
 
 def overwrite(value: Any) -> None:
     """Overwrite everything in `value` that can be written to."""
-    if isinstance(value, np.ndarray):
-        _overwrite_array(value)
-    elif isinstance(value, dict):
-        for item in value.values():
-            overwrite(item)
+    for part in _parts_of(value).values():
+        overwrite(part)
+    if isinstance(value, (dict, list)):
         value.clear()
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            overwrite(item)
-        if isinstance(value, list):
-            value.clear()
-
-
-def _overwrite_array(array: NDArray[Any]) -> None:
-    if array.dtype == object:
-        for item in array.flat:
-            overwrite(item)
-    if not array.flags.writeable:
+    if not isinstance(value, np.ndarray) or not value.flags.writeable:
         return
-    kind = array.dtype.kind
+    kind = value.dtype.kind
     if kind == "b":
-        np.logical_not(array, out=array)
+        np.logical_not(value, out=value)
     elif kind in "iu":
-        array[...] = np.iinfo(array.dtype).max
+        value[...] = np.iinfo(value.dtype).max
     elif kind in "fc":
-        array[...] = np.nan
+        value[...] = np.nan
     elif kind in "USO":
-        array[...] = "overwritten by the caller"
+        value[...] = "overwritten by the caller"

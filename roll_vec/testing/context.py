@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import gymnasium
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.testing.errors import CallFailed, DoesNotApply, describe_error, skip
-from roll_vec.testing.maker import Maker
-from roll_vec.testing.recorder import ActionPlan, Probe, Recorder
-from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
-from roll_vec.testing.trajectories import (
+from roll_vec.testing.errors import (
+    CallFailed,
+    DoesNotApply,
+    TimeLimitExceeded,
+    describe_error,
+    skip,
+    time_limit,
+)
+from roll_vec.testing.recorder import (
+    ActionPlan,
+    Probe,
+    Recorder,
     Transition,
     trajectories,
     trajectory_difference,
@@ -24,6 +33,57 @@ from roll_vec.testing.trajectories import (
 NUM_ENVS = 3
 
 _CLOSING_SECONDS = 10.0
+
+
+class Maker:
+    """Makes fresh instances of the environment under test.
+
+    Parameters
+    ----------
+    id_or_factory : str or callable
+        An id of `gymnasium.make_vec`, or a callable that takes `num_envs` and
+        `autoreset_mode` and returns a vector environment.
+    """
+
+    def __init__(self, id_or_factory: str | Callable[..., Any]) -> None:
+        self._source = id_or_factory
+        self.is_id = isinstance(id_or_factory, str)
+        # Gymnasium's own vectorisers take their arguments in `vector_kwargs`, apart
+        # from those of the environment.  The spec of an instance shows whether an id
+        # is vectorised by them.
+        self._uses_vector_kwargs = False
+
+    @property
+    def name(self) -> str:
+        """The environment as the caller would write it."""
+        if self.is_id:
+            return f"make_vec({self._source!r})"
+        name = getattr(self._source, "__name__", repr(self._source))
+        return "factory" if name == "<lambda>" else str(name)
+
+    def describe(self, num_envs: int, **kwargs: Any) -> str:
+        """Return the call of `make` as the caller would write it."""
+        arguments = [repr(self._source)] if self.is_id else []
+        arguments.append(f"num_envs={num_envs}")
+        for key, value in kwargs.items():
+            text = value.name if isinstance(value, AutoresetMode) else repr(value)
+            arguments.append(f"{key}={text}")
+        function = "make_vec" if self.is_id else self.name
+        return f"{function}({', '.join(arguments)})"
+
+    def make(self, num_envs: int, **kwargs: Any) -> Any:
+        """Make an instance; `kwargs` are autoreset_mode and render_mode at most."""
+        if callable(self._source):
+            return self._source(num_envs=num_envs, **kwargs)
+        if self._uses_vector_kwargs and "autoreset_mode" in kwargs:
+            kwargs["vector_kwargs"] = {"autoreset_mode": kwargs.pop("autoreset_mode")}
+        return gymnasium.make_vec(self._source, num_envs=num_envs, **kwargs)
+
+    def learn_from(self, env: VectorEnv[Any, Any, Any]) -> None:
+        """Learn from a default instance how to pass arguments to the next one."""
+        spec = env.unwrapped.spec
+        mode = spec.kwargs.get("vectorization_mode") if spec is not None else None
+        self._uses_vector_kwargs = self.is_id and mode in {"sync", "async"}
 
 
 @dataclass(frozen=True)
@@ -100,8 +160,6 @@ class Context:
         self.unsupported: set[str] = set()
         self.failed_closings: dict[str, str] = {}
         self.tracebacks: list[str] = []
-        self._spaces: tuple[spaces.Space[Any], spaces.Space[Any]] | None = None
-        self._plan: ActionPlan | None = None
         self._cache: dict[Any, Any] = {}
 
     def explore(self) -> None:
@@ -214,29 +272,25 @@ class Context:
             raise failure
         return value
 
-    def _learn_spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
-        if self._spaces is None:
-            with self.open(self.modes[0]) as probe:
-                env = probe.env
-                self._spaces = (env.single_observation_space, env.single_action_space)
-        return self._spaces
+    @cached_property
+    def _spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
+        with self.open(self.modes[0]) as probe:
+            return probe.env.single_observation_space, probe.env.single_action_space
 
     @property
     def observation_space(self) -> spaces.Space[Any]:
         """The observation space of a single environment."""
-        return self._learn_spaces()[0]
+        return self._spaces[0]
 
     @property
     def action_space(self) -> spaces.Space[Any]:
         """The action space of a single environment."""
-        return self._learn_spaces()[1]
+        return self._spaces[1]
 
-    @property
+    @cached_property
     def plan(self) -> ActionPlan:
         """The actions of every environment."""
-        if self._plan is None:
-            self._plan = ActionPlan(self.action_space, self.seed)
-        return self._plan
+        return ActionPlan(self.action_space, self.seed)
 
     @contextmanager
     def recorder(

@@ -1,8 +1,12 @@
-"""Exceptions that a check raises to stop early, and exceptions written as one line."""
+"""Why a check stops early, exceptions written as one line, and limits of time."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,6 +37,7 @@ class CallFailed(Exception):
     def __init__(self, did: str, error: BaseException) -> None:
         super().__init__(f"{did} raised {type(error).__name__}: {error}")
         self.did, self.error = did, error
+        self.text = describe_error(error)
 
 
 def describe_error(error: BaseException) -> str:
@@ -54,3 +59,45 @@ def describe_cause(error: BaseException) -> str:
     if error.__cause__ is None:
         return ""
     return "".join(traceback.format_exception(error.__cause__)).rstrip()
+
+
+# -------------------------------------------------------------------- limits of time
+
+
+class TimeLimitExceeded(BaseException):
+    """Raised in the middle of a call that took too long.
+
+    Not an Exception: an environment that catches those must not swallow it.
+    """
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TimeLimitExceeded in the body when it takes longer than `seconds`.
+
+    It is a POSIX interval timer: it interrupts Python code and blocking system calls,
+    not a compiled loop.  Without such a timer, outside the main thread, or while
+    someone else's timer runs, there is no limit.
+    """
+    if seconds is None or not _timer_is_free():
+        yield
+        return
+
+    def expire(*_: object) -> None:
+        raise TimeLimitExceeded
+
+    previous = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _timer_is_free() -> bool:
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    )

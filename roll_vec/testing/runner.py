@@ -9,22 +9,43 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.testing import (
+    checks_instances,
+    checks_resets,
+    checks_results,
+    checks_steps,
+)
 from roll_vec.testing.check import Check
-from roll_vec.testing.context import Context
+from roll_vec.testing.context import Context, Maker
 from roll_vec.testing.errors import (
     TRACEBACK,
     CallFailed,
     DoesNotApply,
+    TimeLimitExceeded,
     describe_cause,
     describe_error,
+    time_limit,
 )
-from roll_vec.testing.maker import Maker
-from roll_vec.testing.registry import GENERAL, GROUPS
 from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
-from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
 
-# Problems to report of one check in one mode; the others are mostly more of the same.
-_MAX_PROBLEMS = 3
+# The order matters: later checks skip features that an earlier one found unsupported.
+GROUPS = (
+    checks_instances.CONSTRUCTION,
+    checks_results.RESULTS,
+    checks_results.INFOS,
+    checks_resets.SEEDS,
+    checks_results.MEMORY,
+    checks_resets.PARTIAL_RESET,
+    checks_steps.AUTORESET,
+    checks_steps.MISUSE,
+    checks_instances.LIFECYCLE,
+)
+# Codes and titles of findings that belong to no check.
+GENERAL = {
+    "raises": "documented uses raise nothing",
+    "close-raises": "close() raises nothing",
+    "call-limit": "calls return in time",
+}
 # Checks to name that met the same error.
 _MAX_CHECKS = 4
 # Matches the warnings by which a pool reports an error of an environment.
@@ -107,7 +128,7 @@ def _refuse_bad_arguments(seed: int, steps: int, ignore: Collection[str]) -> Non
     if seed < 0 or steps < 1:
         msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
         raise ValueError(msg)
-    checks = [check for group in GROUPS.values() for check in group]
+    checks = [check for group in GROUPS for check in group.checks]
     # After a vital check that finds something nothing else is checked.
     ignorable = {check.slug for check in checks if not check.vital} | GENERAL.keys()
     wrong = sorted(set(ignore) - ignorable)
@@ -134,10 +155,10 @@ class _Run:
                 self.context.explore()
         except TimeLimitExceeded:
             self._report_overrun("making it")
-        for group, checks in GROUPS.items():
-            for check in checks:
+        for group in GROUPS:
+            for check in group.checks:
                 if not self._is_stopped:
-                    self._check(group, check)
+                    self._check(group.name, check)
         self._add_general()
 
     def _check(self, group: str, check: Check) -> None:
@@ -183,8 +204,6 @@ class _Run:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
                     problems.append(problem)
-                    if len(problems) == _MAX_PROBLEMS:
-                        break
         except TimeLimitExceeded:
             self._report_overrun(f"the check [{check.slug}] in mode {mode.name}")
         except CallFailed as failure:

@@ -54,17 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A run that is stopped ends its program too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = page.read_results()
-    if args.list:
-        print_list(results)
-        return 0
-    failures = []
-    if not args.page_only:
-        with contextlib.ExitStack() as stack:
-            folder = args.keep
-            if folder is None:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
-            failures = run_all(names, folder.resolve(), args, results)
+    with contextlib.ExitStack() as stack:
+        folder = args.keep
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
+        failures = run_all(names, folder.resolve(), args, results)
     try:
         rewrite(PAGES, lambda text: page.quote(text, results))
     except ValueError as error:
@@ -101,22 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     place = f"write the transcripts into {DATA.relative_to(ROOT)}"
     add("--record", action="store_true", help=place)
-    add("--list", action="store_true", help="list the frameworks and their results")
-    add("--page-only", action="store_true", help="run nothing, write the pages")
     return parser
-
-
-def print_list(results: Results) -> None:
-    """Write what each framework needs, and its last result."""
-    for name, framework in FRAMEWORKS.items():
-        result = results.get(name, {"status": "no run yet"})
-        facts = [result[key] for key in ("status", "date", "revision") if key in result]
-        python = f"Python {' or '.join(framework.pythons)}; " * bool(framework.pythons)
-        sys.stdout.write(f"{name}: {' '.join(facts)}\n")
-        sys.stdout.write(f"    {python}{', '.join(framework.packages)}\n")
-        if framework.checkout is not None:
-            checkout = framework.checkout
-            sys.stdout.write(f"    {checkout.command} (commit {checkout.commit})\n")
 
 
 def run_all(

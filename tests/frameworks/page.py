@@ -12,9 +12,8 @@ it passed; and if it could be installed ``date``, ``revision`` (the commit of ro
 ``theirs``, ``ours``, ``unit``
     Rates, measured in turns in one run; optional.
 
-``<!-- framework NAME FIGURE WHAT -->`` quotes a figure (``theirs``, ``ours``,
-``ratio``, ``result`` or ``lines_changed``) of the row that has this ``what``.
-``<!-- frameworks TABLE -->`` is a table: ``results`` or ``versions``.
+``<!-- framework NAME ratio WHAT -->`` quotes ours over theirs in the row that has this
+``what``.  ``<!-- frameworks TABLE -->`` is a table: ``results`` or ``versions``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import link_to
 
 RESULTS = ROOT / "benchmarks" / "results" / "frameworks.json"
-FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
 ABSENT = "not measured"
 
 Results = dict[str, dict[str, Any]]
@@ -75,24 +73,15 @@ def quote(text: str, results: Results) -> str:
 
 
 def show(words: str, results: Results) -> str:
-    """Return a figure, from the words of its quotation."""
-    name, _, others = words.partition(" ")
-    figure, _, what = others.partition(" ")
-    if name not in FRAMEWORKS or figure not in FIGURES:
-        message = (
-            "expected the name of a framework, one of "
-            f"{', '.join(FIGURES)}, and a row, got {words!r}"
-        )
-        raise ValueError(message)
-    result = results.get(name, {})
-    if result.get("status") != "passed":
+    """Return a ratio, from the words of its quotation."""
+    name, figure, what = words.split(" ", 2)
+    if name in FRAMEWORKS and results.get(name, {}).get("status") != "passed":
         return ABSENT
-    rows = {row["what"]: row for row in result["rows"]}
-    cells = show_row(rows[what]) if what in rows else {}
-    if not cells.get(figure):
-        message = f"no {figure} in frameworks.json: {words}; rows: {list(rows)}"
-        raise ValueError(message)
-    return cells[figure]
+    for row in results.get(name, {}).get("rows", ()):
+        if row["what"] == what and figure == "ratio":
+            return show_row(row)["ratio"]
+    message = f"no such ratio in frameworks.json: {words}"
+    raise ValueError(message)
 
 
 def show_row(row: Mapping[str, Any]) -> dict[str, str]:

@@ -376,13 +376,12 @@ def test_each_recipe_has_the_keywords_of_its_split(example):
 @pytest.mark.parametrize(
     ("id", "name"), [(LAKE, "test-no-slip"), ("roll_vec/FrozenLake-v1", "test")]
 )
-def test_a_checkpoint_has_a_row(example, id, name, tmp_path, monkeypatch):
+def test_a_checkpoint_has_a_row(example, id, name, tmp_path):
     training = example("ppo").Training(id, example("recipes").RECIPES[id], 8, 0)
     split, out = find_split(id, name), tmp_path / "out.json"
     assert TRAINED_SPLITS[id] == name
     path = checkpoint_of(split, tmp_path)
     training.save(path)
-    monkeypatch.setattr(command.chart, "draw", lambda content, path: None)
     only = ["--only", id, "--only", PPO]
     command.main([*only, "--checkpoints", str(tmp_path), "--out", str(out)])
     (row,) = json.loads(out.read_text("utf-8"))["rows"]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from roll_vec.pool import env_runner, operations
+from roll_vec.pool import env_runner, members
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
@@ -47,7 +47,7 @@ def test_a_thread_that_hangs_is_abandoned(workers, mode):
 
 
 def test_a_reset_that_hangs_in_a_thread(monkeypatch):
-    monkeypatch.setattr(operations, "MAX_RETRIES", 1)
+    monkeypatch.setattr(members, "MAX_RETRIES", 1)
     with pool(talkers(2), workers=2, reset_timeout=LIMIT) as env:
         env.set_attr("fail_resets", ["hang", 0])
         _, infos = env.reset(seed=1)
@@ -102,7 +102,7 @@ def has_result(queue):
     """Return whether a worker has a result that nobody has looked at."""
     if hasattr(queue, "result_pipe"):
         return queue.result_pipe.poll(0)
-    return queue.num_posted - queue.num_received == len(queue.tasks)
+    return queue.outbox.qsize() == 2
 
 
 @EACH_WORKER
@@ -113,7 +113,7 @@ def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
     with pool(talkers(2), step_timeout=LIMIT, reset_timeout=20, **workers) as env:
         env.reset(seed=0)
         env.send(("a", "a"), [0, 1])
-        env.engine.handles.workers.flush()
+        env.engine.members.workers.flush()
         workers_before = [getattr(queue, "process", queue) for queue in queues_of(env)]
         wait_until(lambda: all(map(has_result, queues_of(env))))
         later = time.monotonic() + 1000

@@ -214,7 +214,7 @@ def _frequent_snapshots(monkeypatch):
 
 def journals_of(env):
     """Return the journals of a pool."""
-    return env.engine.handles.workers._recovery.journals
+    return env.engine.members.workers._recovery.journals
 
 
 def has_snapshot(env, env_id):

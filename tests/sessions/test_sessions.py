@@ -26,8 +26,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.sessions import Sessions
-from roll_vec.sessions.calls import TaskCall, ThreadCall
-from roll_vec.sessions.micro_batches import MicroBatches
+from roll_vec.sessions.calls import TaskCall
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import make_env
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
@@ -316,7 +315,7 @@ def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(gates[0]._rows, "run", interrupt)
+        patch.setattr(gates[0]._rows, "start", interrupt)
         with pytest.raises(KeyboardInterrupt):
             one.step(1)
     for session in (one, other):
@@ -331,11 +330,10 @@ def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeyp
 @in_batches
 def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatch):
     sessions, envs = gates
-    sizes, run = [], sessions._rows.run
+    sizes, start = [], sessions._rows.start
     monkeypatch.setattr(
-        sessions._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
+        sessions._rows, "start", lambda calls: (sizes.append(len(calls)), start(calls))
     )
-    sessions._calls._run = sessions._run
     players = open_started(sessions, 4)
     sizes.clear()
     first = enter(players[0], envs[0])
@@ -537,27 +535,18 @@ def test_close_wakes_all_that_wait(gates):
             call()
 
 
-def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close():
-    batches = MicroBatches(list)
-    call = ThreadCall(0, "step")
-    assert batches._submit(call)
-    is_done = []
+@in_batches
+def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close(gates):
+    [session], calls = open_started(gates[0], 1), gates[0]._calls
+    lead = calls._lead
 
-    def lead():
-        batches._run_batch(call)
-        is_done.append(call.is_done)
+    def close_and_lead(call):
+        calls.close()
+        lead(call)
 
-    leader, fail = threading.Thread(target=lead), call.fail
-
-    def fail_late(error):
-        leader.start()
-        leader.join(0.02)
-        fail(error)
-
-    call.fail = fail_late
-    batches.close()
-    leader.join()
-    assert is_done == [True]
+    calls._lead = close_and_lead
+    with pytest.raises(ClosedError):
+        session.step(1)
 
 
 def test_they_belong_to_their_process():

@@ -6,9 +6,7 @@ RAGEN (commit 20daedc) has two seams, and both are here: `REGISTERED_ENVS` with
 
 - `configs`: the configurations, with RAGEN's names and defaults.
 - `batches`: the environments of one tag of a RAGEN config, in one vector environment.
-- `shop`: the same for WebShop.
 - `envs`: the classes of single environments, batches of one.
-- `turns`: the turns of a rollout, in batches.
 - `manager`: `EnvStateManager`.
 - `metrics`: the metrics of its rollouts.
 """
@@ -27,8 +25,7 @@ from roll_vec.adapters.ragen.envs import (
     SokobanEnv,
     WebShopEnv,
 )
-from roll_vec.adapters.ragen.manager import EnvStateManager
-from roll_vec.adapters.ragen.turns import EnvStatus
+from roll_vec.adapters.ragen.manager import EnvStateManager, EnvStatus
 
 __all__ = [
     "REGISTERED_ENVS",

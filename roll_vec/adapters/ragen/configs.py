@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.configs import EnvConfig, GridConfig, plain_value
+from roll_vec.adapters.roll import countdown as roll
+from roll_vec.adapters.roll.configs import GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
-from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int
+from roll_vec.options import check_choice
 
 
 class _GridConfig(GridConfig):
@@ -125,33 +125,19 @@ class FrozenLakeEnvConfig(_GridConfig):
 
 
 @dataclass
-class CountdownEnvConfig(EnvConfig):
-    """RAGEN's configuration of Countdown.
+class CountdownEnvConfig(roll.CountdownEnvConfig):
+    """RAGEN's configuration of Countdown, that of ROLL with a file by default."""
 
-    ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``; of
-    its first ``max_instances`` rows those are played whose target is a sum of the
-    numbers with signs.  None: generated tasks, without a limit.
-    """
-
-    OPTIONS: ClassVar[type[Any]] = CountdownOptions
     # RAGEN grades the answers: see `batches`.
     OURS: ClassVar[Mapping[str, str | None]] = {
         "train_path": "data",
         **dict.fromkeys(("render_mode", "score", "format_score")),
     }
-    # RAGEN's answers are expressions of Python.
-    FIXED: ClassVar[Mapping[str, Any]] = {"unary_minus": True}
 
     train_path: str | os.PathLike[str] | None = "data/countdown/train.parquet"
-    max_instances: int = 20000
-    render_mode: str = "text"
-    score: float = 1
-    format_score: float = 0.1
 
-    def __post_init__(self) -> None:
-        # The default file need not exist before there is a batch.
-        check_choice("render_mode", self.render_mode, ("text",))
-        check_int("max_instances", self.max_instances, 1)
+    def make_options(self) -> None:
+        """Check no option of ours: the file need not exist before there is a batch."""
 
 
 @dataclass

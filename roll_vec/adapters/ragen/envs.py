@@ -13,6 +13,7 @@ from roll_vec.adapters.ragen.batches import (
     CountdownBatch,
     FrozenLakeBatch,
     SokobanBatch,
+    WebShopBatch,
 )
 from roll_vec.adapters.ragen.configs import (
     CountdownEnvConfig,
@@ -20,7 +21,6 @@ from roll_vec.adapters.ragen.configs import (
     SokobanEnvConfig,
     WebShopEnvConfig,
 )
-from roll_vec.adapters.ragen.shop import WebShopBatch
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_observations import GridObserver
 from roll_vec.errors import ResetNeededError

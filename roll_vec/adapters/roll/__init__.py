@@ -8,19 +8,12 @@ have the interface of GEM's environments that ROLL's environment managers make b
 In reading order:
 
 ================  =====================================================================
-`configs`         the base of configurations, and values of a yaml
-`grid_env`        the methods that ROLL adds to Sokoban and FrozenLake
-`sokoban`         `SokobanEnv`, `SokobanEnvConfig`
-`frozen_lake`     `FrozenLakeEnv`, `FrozenLakeEnvConfig`
-`webshop`         `WebShopEnv`, `WebShopEnvConfig`
-`countdown`       `CountdownEnv`, `CountdownEnvConfig`
+`configs`         ROLL's names and defaults, for keywords of ours
 `shared_batch`    one batch for all environments of a process with the same keywords
-`answer_options`  the keywords of a model's answers
-`gem_env`         the base of the pipeline's classes
-`gem_grid_env`    the base of its Sokoban and FrozenLake
-`gem_sokoban`     `GemSokobanEnv`; likewise `gem_frozen_lake`, `gem_webshop`,
-                  `gem_countdown`
-`registration`    `register_gem_envs`, the names in a ROLL yaml
+`gem_env`         the base of the pipeline's classes; `register_gem_envs`
+`grids`           `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
+`webshop`         `WebShopEnv`, `GemWebShopEnv`
+`countdown`       `CountdownEnv`, `GemCountdownEnv`
 ================  =====================================================================
 """
 
@@ -29,15 +22,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roll_vec.adapters.roll.countdown import CountdownEnv, CountdownEnvConfig
-    from roll_vec.adapters.roll.frozen_lake import FrozenLakeEnv, FrozenLakeEnvConfig
-    from roll_vec.adapters.roll.gem_countdown import GemCountdownEnv
-    from roll_vec.adapters.roll.gem_frozen_lake import GemFrozenLakeEnv
-    from roll_vec.adapters.roll.gem_sokoban import GemSokobanEnv
-    from roll_vec.adapters.roll.gem_webshop import GemWebShopEnv
-    from roll_vec.adapters.roll.registration import register_gem_envs
-    from roll_vec.adapters.roll.sokoban import SokobanEnv, SokobanEnvConfig
-    from roll_vec.adapters.roll.webshop import WebShopEnv, WebShopEnvConfig
+    from roll_vec.adapters.roll.countdown import (
+        CountdownEnv,
+        CountdownEnvConfig,
+        GemCountdownEnv,
+    )
+    from roll_vec.adapters.roll.gem_env import register_gem_envs
+    from roll_vec.adapters.roll.grids import (
+        FrozenLakeEnv,
+        FrozenLakeEnvConfig,
+        GemFrozenLakeEnv,
+        GemSokobanEnv,
+        SokobanEnv,
+        SokobanEnvConfig,
+    )
+    from roll_vec.adapters.roll.webshop import (
+        GemWebShopEnv,
+        WebShopEnv,
+        WebShopEnvConfig,
+    )
 
 __all__ = [
     "CountdownEnv",
@@ -55,31 +58,17 @@ __all__ = [
     "register_gem_envs",
 ]
 
-_FILE_OF = {
-    "CountdownEnv": "countdown",
-    "CountdownEnvConfig": "countdown",
-    "FrozenLakeEnv": "frozen_lake",
-    "FrozenLakeEnvConfig": "frozen_lake",
-    "GemCountdownEnv": "gem_countdown",
-    "GemFrozenLakeEnv": "gem_frozen_lake",
-    "GemSokobanEnv": "gem_sokoban",
-    "GemWebShopEnv": "gem_webshop",
-    "SokobanEnv": "sokoban",
-    "SokobanEnvConfig": "sokoban",
-    "WebShopEnv": "webshop",
-    "WebShopEnvConfig": "webshop",
-    "register_gem_envs": "registration",
-}
+# Each file imports its games alone: WebShop needs no compiled kernels.
+_FILES = {"Countdown": "countdown", "WebShop": "webshop", "register": "gem_env"}
 
-# Each class imports its game alone.  Hidden from type checkers, which would accept any
-# attribute of this module.
+# Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         import importlib
 
-        if name not in _FILE_OF:
+        if name not in __all__:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        module = importlib.import_module(f"{__name__}.{_FILE_OF[name]}")
-        return getattr(module, name)
+        file = next((_FILES[word] for word in _FILES if word in name), "grids")
+        return getattr(importlib.import_module(f"{__name__}.{file}"), name)

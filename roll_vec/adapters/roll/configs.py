@@ -1,20 +1,23 @@
-"""Configurations of a framework: its names and defaults, for keywords of ours.
+"""A framework's names and defaults, for keywords of ours.
 
 A framework, ROLL or RAGEN, has a dataclass for each game.  Its fields are the table of
-the framework's names and defaults.
+the framework's names and defaults.  `GuideEnv` takes such a configuration; the classes
+of ROLL's pipeline take `AnswerOptions` and keywords of ours together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_unknown, keywords_of, take_options
+import gymnasium
 
-Config = TypeVar("Config")
-Options = TypeVar("Options")
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_choice, check_unknown, keywords_of
+from roll_vec.text.options import TextOptions
+
+Config = TypeVar("Config", bound="EnvConfig")
 
 # Of grids, for frames and for observations.
 RENDER_MODES = ("text", "rgb_array")
@@ -32,6 +35,8 @@ class EnvConfig:
     """By field our keyword, where the name is another one; None: no keyword."""
     FIXED: ClassVar[Mapping[str, Any]] = {}
     """Other keywords of ours, which the framework has not."""
+    SIZES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Fields that give levels a size, by form; those of the first, levels, have it."""
 
     def __post_init__(self) -> None:
         self.make_options()
@@ -76,8 +81,6 @@ class GridConfig(EnvConfig):
     """
 
     FIXED: ClassVar[Mapping[str, Any]] = {"action_start": 1}
-    TAKEN: ClassVar[tuple[str, ...]] = ()
-    """Fields that become the values of our options."""
 
     render_mode: str
     grid_lookup: Mapping[int, str] | None
@@ -90,8 +93,9 @@ class GridConfig(EnvConfig):
         self.grid_vocab = self.grid_vocab or dict(family.meanings)
         self.action_lookup = self.action_lookup or family.action_lookup(1)
         options = self.make_options()
-        for name in self.TAKEN:
-            setattr(self, name, getattr(options, name))
+        for names in self.SIZES[:2]:
+            for name in names:
+                setattr(self, name, getattr(options, name))
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
@@ -107,51 +111,103 @@ def make_config(
 ) -> Config:
     """Return the configuration of an environment; keywords replace its fields.
 
+    A keyword that gives levels a size also resets the other fields that do.
+
     Raises
     ------
     InvalidOptionError, UnknownOptionError
     """
-    names = [field.name for field in fields(config_class)]  # type: ignore[arg-type]
+    defaults = {
+        field.name: field.default
+        for field in fields(config_class)  # type: ignore[arg-type]
+    }
+    for form in config_class.SIZES:
+        if any(keywords.get(name) is not None for name in form):
+            others = [each for each in config_class.SIZES[1:] if each != form]
+            reset = {name: defaults[name] for each in others for name in each}
+            keywords = {**reset, **keywords}
+            break
     if isinstance(config, config_class):
-        check_unknown(keywords, names)
+        check_unknown(keywords, defaults)
         return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
     if config is not None and not isinstance(config, Mapping):
         accepted = f"a {config_class.__name__}, a mapping of its fields or None"
         raise InvalidOptionError.expected("config", accepted, config)
     values = {**(config or {}), **keywords}
-    check_unknown(values, names)
+    check_unknown(values, defaults)
     return config_class(**values)
 
 
-def split_env_config(
-    env_config: Mapping[str, Any],
-    own_class: type[Options],
-    env_class: type[Any],
-    left_out: Iterable[str] = (),
-) -> tuple[Options, dict[str, Any]]:
-    """Return the options of ROLL's class, and the keywords of our environment.
+class GuideEnv(gymnasium.Env[Any, Any]):
+    """A class of ROLL's guide: one of our single environments with a config object.
 
     Parameters
     ----------
-    env_config : mapping from str to object
-    own_class : class
-        The options of ROLL's class.
-    env_class : class
-        Those of our environment.
-    left_out : iterable of str
-        Keywords of ``env_class`` that are not the yaml's to set.
+    config_class : class
+        Of a subclass, which takes the other two as they come.
+    config : config_class, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    keywords : mapping
+        Fields that replace those of ``config``, which is not changed.
 
     Raises
     ------
-    UnknownOptionError
-        For a key that does not exist; lists those that do.
-    InvalidOptionError
-        For a value of ROLL's options that cannot be used.
+    InvalidOptionError, UnknownOptionError
     """
-    accepted = keywords_of(env_class).keys() - set(left_out)
-    check_unknown(env_config, accepted | keywords_of(own_class).keys())
-    keywords = plain_value(env_config)
-    return take_options(own_class, keywords), keywords
+
+    def __init__(
+        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
+    ) -> None:
+        self.config = make_config(config_class, config, keywords)
+        try:
+            super().__init__(**self.config.batch_keywords())
+        except InvalidOptionError as error:
+            raise self.config.rename(error) from None
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode, as our environment; the seed may be positional."""
+        return super().reset(seed=seed, options=options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """The keywords of a model's answers, and ROLL's defaults.
+
+    Parameters
+    ----------
+    action_pattern : str
+        A regular expression with a group for the action, or one for the thinking and
+        one for the action.
+    special_token_list : sequence of str, or None
+        Deleted before the pattern is searched for.
+    format_penalty : float
+        The reward of an answer that is no action, or added to it.
+    env_instruction : str or None
+        Replaces the description of the game in the prompt.
+    """
+
+    REMOVES_TOKENS: ClassVar[bool] = True
+
+    action_pattern: str = "<answer>(.*?)</answer>"
+    special_token_list: Sequence[str] | None = ("<|im_start|>", "<|im_end|>")
+    format_penalty: float = 0.0
+    env_instruction: str | None = None
+
+    def text_options(self) -> TextOptions:
+        """Return the options of the parser, checked.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        tokens = self.special_token_list if self.REMOVES_TOKENS else None
+        return TextOptions(
+            action_pattern=self.action_pattern,
+            special_token_list=tokens,
+            format_penalty=self.format_penalty,
+        )
 
 
 def plain_value(value: Any) -> Any:

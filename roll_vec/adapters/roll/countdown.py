@@ -1,8 +1,8 @@
-"""ROLL's `CountdownEnv`: a config object, a file of tasks, one answer.
+"""Countdown: the class of ROLL's guide, and one for its pipeline, which has none.
 
-Names and defaults are those of ROLL's first version (commit 35bea6a2), and so is the
-choice of tasks.  Rewards and rules are those of the single environment that the class
-extends.
+Names and defaults of the guide's are those of ROLL's first version (commit 35bea6a2),
+and so is the choice of tasks.  Rewards and rules are those of the single environment
+that the class extends.
 """
 
 from __future__ import annotations
@@ -16,13 +16,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from roll_vec.adapters.roll.configs import EnvConfig, make_config
+from roll_vec.adapters.roll.configs import AnswerOptions, EnvConfig, GuideEnv
+from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.envs.countdown.tasks import Tasks
+from roll_vec.envs.countdown.texts import write_instructions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int, takes_keywords_of
+from roll_vec.options import (
+    check_choice,
+    check_int,
+    parse_options,
+    takes_keywords_of,
+)
 
 # ROLL chooses tasks by the sums of so many numbers.
 _NUM_SIGNED = 4
@@ -93,7 +100,7 @@ class _ChosenTasks:
         return self._tasks.measure(nums, target)
 
 
-class CountdownEnv(Countdown):
+class CountdownEnv(GuideEnv, Countdown):
     """Countdown for users of ROLL: ``CountdownEnv(config)``.
 
     An answer ends the episode; the observation after it tells the points.
@@ -116,11 +123,7 @@ class CountdownEnv(Countdown):
         config: CountdownEnvConfig | Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
-        self.config = make_config(CountdownEnvConfig, config, keywords)
-        try:
-            super().__init__(**self.config.batch_keywords())
-        except InvalidOptionError as error:
-            raise self.config.rename(error) from None
+        super().__init__(CountdownEnvConfig, config, keywords)
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
         tasks = super()._make_tasks(options)
@@ -128,12 +131,6 @@ class CountdownEnv(Countdown):
             return tasks
         rows = signed_rows(self._file, self.config.max_instances)
         return _ChosenTasks(tasks, rows)
-
-    def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Start a new episode, as `Countdown.reset`; the seed may be positional."""
-        return super().reset(seed=seed, options=options)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer with an expression; see `Countdown.step`.
@@ -161,3 +158,71 @@ class CountdownEnv(Countdown):
         text = super().render()
         assert text is not None, "the config has a render mode"
         return text if self._open else text.removeprefix(self._task)
+
+
+class GemCountdownEnv(GemEnv):
+    """Countdown: an answer is an expression.
+
+    Parameters
+    ----------
+    **keywords
+        Those of `AnswerOptions`, and those of
+        `roll_vec.envs.countdown.options.CountdownOptions`.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    ID = "roll_vec/Countdown-v0"
+    OPTIONS = CountdownOptions
+
+    @takes_keywords_of(AnswerOptions, open_end=True)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(keywords)
+
+    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        self._tasks = parse_options(CountdownOptions, keywords)
+        return keywords
+
+    def get_instructions(self) -> str:
+        """Return the rules and the form of an answer."""
+        if self.env_instruction:
+            return self.env_instruction
+        form = self._parser.example("(8 - 2) * 5")
+        text = write_instructions(self._tasks)
+        return text if form is None else f"{text}\nThe form of an answer is: {form}"
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take the expression of a model's answer; see `GemEnv.step`.
+
+        An answer that does not match the pattern is an empty expression.
+        """
+        parsed = self.parse_action(action)
+        expression = parsed["action"]
+        result = self._take("" if expression is None else expression)
+        observation, reward, terminated, truncated, outcome = result
+        if expression is None:
+            reward += self.format_penalty
+            info = self._invalid_info(parsed, success=False)
+        else:
+            info = self._info(
+                parsed,
+                f"At turn {self._turn}, your answer earned {reward} points.",
+                is_effective=bool(outcome["action_is_effective"]),
+                success=bool(outcome["success"]),
+                penalty=0,
+            )
+        return observation, reward, terminated, truncated, info
+
+    def sample_random_action(self) -> str:
+        """Return the task's numbers in a random order, between random operators."""
+        _, _, listed = (self._observation or "nums: [1, 2]").partition("nums: [")
+        numbers = listed.partition("]")[0].split(", ")
+        self._random.shuffle(numbers)
+        return (
+            "".join(
+                f"{number} {self._random.choice('+-*/')} " for number in numbers[:-1]
+            )
+            + numbers[-1]
+        )

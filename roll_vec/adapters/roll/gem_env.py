@@ -1,4 +1,4 @@
-"""The base of the classes of ROLL's pipeline: the parser, the session, the infos.
+"""The base of the classes of ROLL's pipeline: options, parser, session, infos, names.
 
 The interface is that of GEM's `gem.Env`, and of the infos that ROLL's environment
 managers read.  Names, texts and keys are those of ROLL's classes in
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Set
+from typing import Any, ClassVar
 
+from roll_vec.adapters.roll.configs import AnswerOptions, plain_value
 from roll_vec.adapters.roll.shared_batch import share_batch
 from roll_vec.errors import EnvironmentFaultError, ResetNeededError
+from roll_vec.options import check_unknown, keywords_of, parse_options, take_options
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.validation import check_text
@@ -32,25 +34,48 @@ class GemEnv(ABC):
 
     Parameters
     ----------
-    env_id : str
     keywords : mapping from str to object
-        The keywords of the batch.
-    parser : ActionParser
-        Its names of actions; without names any text is an action.
+        The ``env_config`` of a yaml: keywords of `OWN` and of `OPTIONS`.
 
     Attributes
     ----------
+    options : OWN
+    env_instruction : str
+    max_steps : int
     format_penalty : float
     action_pattern : str
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
     """
 
-    def __init__(
-        self, env_id: str, keywords: Mapping[str, Any], parser: ActionParser
-    ) -> None:
-        self._parser = parser
-        self.format_penalty = parser.options.format_penalty
-        self.action_pattern = parser.options.action_pattern
-        self._batch = share_batch(env_id, keywords, self)
+    ID: ClassVar[str]
+    OPTIONS: ClassVar[type[Any]]
+    """The options of our environment."""
+    OWN: ClassVar[type[AnswerOptions]] = AnswerOptions
+    """The options that ROLL's class has besides."""
+    LEFT_OUT: ClassVar[Set[str]] = frozenset()
+    """Keywords of `OPTIONS` that are not the yaml's to set."""
+    INSTRUCTION: ClassVar[str] = ""
+    ACTION_LOOKUP: Any = None
+    """The parser's names of actions; without names any text is an action."""
+
+    def __init__(self, keywords: Mapping[str, Any]) -> None:
+        accepted = keywords_of(self.OPTIONS).keys() - self.LEFT_OUT
+        check_unknown(keywords, accepted | keywords_of(self.OWN).keys())
+        ours = plain_value(keywords)
+        self.options: Any = take_options(self.OWN, ours)
+        ours = self._batch_keywords(ours)
+        # Validated now, so that a bad keyword fails where it is written.
+        limits = vars(parse_options(self.OPTIONS, ours)) | vars(self.options)
+        self.max_steps = limits["max_steps"]
+        self.env_instruction = self.options.env_instruction or self.INSTRUCTION
+        texts = self.options.text_options()
+        self.format_penalty = texts.format_penalty
+        self.action_pattern = texts.action_pattern
+        self._parser = ActionParser(texts, self.ACTION_LOOKUP)
+        self._batch = share_batch(self.ID, ours, self)
         self._session: Session | None = None
         self._is_running = False
         # The batch's latest observation and info.
@@ -60,6 +85,10 @@ class GemEnv(ABC):
         self._turn = 0
         # Not seeded: members of a group have one seed, and should play differently.
         self._random = random.Random()
+
+    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """Return the keywords of the batch for those of the yaml that are ours."""
+        return keywords
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode.
@@ -140,9 +169,9 @@ class GemEnv(ABC):
             If the environment fails; the episode has ended.
         """
 
-    @abstractmethod
     def get_instructions(self) -> str:
         """Return the beginning of the prompt, which the info of a reset has, too."""
+        return self.env_instruction
 
     @abstractmethod
     def sample_random_action(self) -> str:
@@ -197,6 +226,17 @@ class GemEnv(ABC):
             penalty=self.format_penalty,
         )
 
+    def _skip(
+        self, parsed: Mapping[str, Any], success: bool, max_turns: float = float("inf")
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Return the results of an answer that is no action and moves nothing."""
+        self._check_running()
+        self._turn += 1
+        has_ended = self._turn >= max_turns
+        self._is_running = not has_ended
+        info = self._invalid_info(parsed, success)
+        return self._observation, self.format_penalty, has_ended, has_ended, info
+
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
         """Return the latest observation, for any mode; None before a reset."""
         return self._observation
@@ -212,3 +252,33 @@ class GemEnv(ABC):
             self._session.close()
             self._session = self._observation = None
             self._is_running = False
+
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+GEM_IDS = {
+    "roll_vec/sokoban": f"{_PACKAGE}:GemSokobanEnv",
+    "roll_vec/frozen_lake": f"{_PACKAGE}:GemFrozenLakeEnv",
+    "roll_vec/webshop": f"{_PACKAGE}:GemWebShopEnv",
+    "roll_vec/countdown": f"{_PACKAGE}:GemCountdownEnv",
+}
+"""By ``env_type`` of a yaml: where GEM finds the class."""
+
+
+def register_gem_envs() -> None:
+    """Register the names of `GEM_IDS` by `gem.register`; again is no error.
+
+    GEM has a registry in each process, so that each worker of ROLL must call this: for
+    example at the end of ``roll/pipeline/agentic/env/__init__.py``.
+
+    Raises
+    ------
+    ImportError
+        Without GEM.
+    """
+    import gem
+    from gem.envs.registration import ENV_REGISTRY
+
+    for name, entry_point in GEM_IDS.items():
+        if name not in ENV_REGISTRY:
+            gem.register(name, entry_point=entry_point)

@@ -1,8 +1,7 @@
-"""ROLL's `WebShopEnv`: a config object, ROLL's arguments of `reset`, ROLL's texts.
+"""WebShop: the class of ROLL's guide, and the one of its pipeline.
 
-Names and defaults are those of ROLL's custom environment guide (commit 35bea6a2 has the
-class).  Shop, pages and rewards are those of the single environment that the class
-extends.
+Names and defaults are those of ROLL: of its custom environment guide (commit 35bea6a2
+has the class), and of the pipeline's class.  Shop, pages and rewards are ours.
 """
 
 from __future__ import annotations
@@ -13,15 +12,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.configs import EnvConfig, make_config
+from roll_vec.adapters.roll.configs import AnswerOptions, EnvConfig, GuideEnv
+from roll_vec.adapters.roll.gem_env import GemEnv
+from roll_vec.envs.webshop.actions import list_actions
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import takes_keywords_of
+from roll_vec.options import check_int, takes_keywords_of
 
 # The names of WebShop's files of products and of their attributes begin so.
 _PRODUCTS, _ATTRIBUTES = "items_shuffle", "items_ins_v2"
+_INSTRUCTION = (
+    "You are web shopping. I will give you instructions about what to do. "
+    "You have to follow the instructions. Every round I will give you an observation "
+    "and a list of available actions, you have to respond an action based on the state "
+    "and instruction. "
+    "You can use search action if search is available. You can click one of the "
+    "buttons in clickables. "
+    "An action should be of the following structure: search[keywords] click[value] If "
+    "the action is not valid, perform nothing. "
+    "Keywords in search are up to you, but the value in click must be a value in the "
+    "list of available actions. "
+    "Remember that your keywords in search should be carefully designed. "
+    "Your response should use the following format Thought: I think ... Action: "
+    "click[something]"
+)
+# The actions that ROLL calls effective: those of a page of results without products.
+_EMPTY_RESULTS = ("back to search", "< prev", "next >")
 
 
 def shop_keywords(
@@ -99,7 +117,7 @@ class WebShopEnvConfig(ShopConfig):
     catalog_seed: int = 0
 
 
-class WebShopEnv(WebShop):
+class WebShopEnv(GuideEnv, WebShop):
     """WebShop for users of ROLL: ``WebShopEnv(config)``.
 
     Observations are pages, also after a reset, where ROLL's own class returns an empty
@@ -124,13 +142,9 @@ class WebShopEnv(WebShop):
         config: WebShopEnvConfig | Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
-        self.config = make_config(WebShopEnvConfig, config, keywords)
-        try:
-            super().__init__(**self.config.batch_keywords())
-        except InvalidOptionError as error:
-            raise self.config.rename(error) from None
+        super().__init__(WebShopEnvConfig, config, keywords)
 
-    def reset(
+    def reset(  # type: ignore[override]
         self,
         seed: int | None = None,
         session: str | int | None = None,
@@ -176,3 +190,122 @@ class WebShopEnv(WebShop):
         if self.num_env_steps:
             return self._with_actions(self.observation)
         return self._with_actions(self.get_instruction_text())
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemWebShopOptions(AnswerOptions):
+    """The keywords of ROLL's ``webshop`` that `WebShopOptions` does not have.
+
+    Parameters
+    ----------
+    max_steps : int
+    file_path, server, limit_goals
+        See `shop_keywords`.
+    action_pattern, format_penalty, env_instruction
+        See `AnswerOptions`.
+    special_token_list : sequence of str, or None
+        Without effect, as in ROLL.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    REMOVES_TOKENS: ClassVar[bool] = False
+
+    max_steps: int = 10
+    file_path: str | os.PathLike[str] | None = None
+    server: Any = None
+    limit_goals: int | None = -1
+
+    def __post_init__(self) -> None:
+        check_int("max_steps", self.max_steps, 1)
+
+
+class GemWebShopEnv(GemEnv):
+    """ROLL's ``webshop``: a page and its available actions as one text.
+
+    An answer that does not match the pattern moves nothing.  As in ROLL the step limit
+    ends an episode, as terminated and truncated, after such an answer alone, every
+    purchase is a success, and ``action_is_effective`` is true for a page of results
+    without products.
+
+    Parameters
+    ----------
+    **keywords
+        Those of `GemWebShopOptions`, and those of
+        `roll_vec.envs.webshop.options.WebShopOptions`.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    ID = "roll_vec/WebShop-v0"
+    OPTIONS = WebShopOptions
+    OWN = GemWebShopOptions
+    LEFT_OUT = frozenset({"observation_format"})
+    INSTRUCTION = _INSTRUCTION
+
+    @takes_keywords_of(GemWebShopOptions, open_end=True)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(keywords)
+
+    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        own = self.options
+        keywords["observation_format"] = "roll"
+        return shop_keywords(own.file_path, own.server, own.limit_goals, **keywords)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        session: str | int | None = None,
+        instruction_text: str | None = None,
+    ) -> tuple[str, dict[str, Any]]:
+        """Start a new episode; see `GemEnv.reset`.
+
+        Parameters
+        ----------
+        seed : int or None
+        session : str, int or None
+            An int is the number of a goal; a str draws one, always the same; with None
+            the seed decides.
+        instruction_text : str or None
+            Without effect on observations, as in WebShop.
+        """
+        named = {"session": session, "instruction_text": instruction_text}
+        return self._reset(seed, named)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take the action of a model's answer; see `GemEnv.step`."""
+        parsed = self.parse_action(action)
+        if parsed["action"] is None:
+            return self._skip(parsed, success=False, max_turns=self.max_steps)
+        observation, reward, terminated, _, outcome = self._take(parsed["action"])
+        clickables = tuple(outcome["available_actions"]["clickables"])
+        info = self._info(
+            parsed,
+            None,
+            is_effective=clickables == _EMPTY_RESULTS,
+            success=terminated,
+            penalty=0,
+        )
+        return observation, reward, terminated, False, info
+
+    def get_available_actions(self) -> list[str]:
+        """Return the actions that the page offers, in ROLL's form.
+
+        After the end of an episode none.
+
+        Raises
+        ------
+        ResetNeededError
+        """
+        if not self._outcome:
+            self._check_running()
+        return list_actions(**self._outcome["available_actions"])
+
+    def sample_random_action(self) -> str:
+        """Return an action of the page; a search is for random products."""
+        action = self._random.choice(self.get_available_actions())
+        return action.replace("<content>", "<r>")

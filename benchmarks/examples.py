@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "examples"
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "examples"
 
 
 def import_example(name: str) -> ModuleType:

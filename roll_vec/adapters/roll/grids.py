@@ -1,0 +1,466 @@
+"""Sokoban and FrozenLake: the classes of ROLL's guide, and those of its pipeline.
+
+Names and defaults are ROLL's.  Rules, levels and rewards are those of our environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.adapters.roll.configs import (
+    RENDER_MODES,
+    AnswerOptions,
+    GridConfig,
+    GuideEnv,
+)
+from roll_vec.adapters.roll.gem_env import GemEnv
+from roll_vec.arrays.options import LevelOptions
+from roll_vec.arrays.single_env import LevelEnv
+from roll_vec.base_envs import BaseDiscreteActionEnv
+from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
+from roll_vec.envs.sokoban import Sokoban, SokobanOptions
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_choice, check_int, keywords_of, takes_keywords_of
+from roll_vec.render.tiles import TILE_SIZE
+from roll_vec.seeding import check_seed
+from roll_vec.text.options import TextOptions
+
+# ROLL's step limit; the registered ids have the same.
+MAX_STEPS = 100
+# Gymnasium's pixels of a cell, and of a side at most.
+_CELL_SIZE, _LONGEST_SIDE = 64, 512
+# By ROLL's render mode.
+_OBS_MODES = {"text": "text", "rgb_array": "rgb"}
+
+
+def resize_lake(observation: Any) -> Any:
+    """Return pixels in the size of Gymnasium's FrozenLake, and a text as it is.
+
+    ROLL's and RAGEN's lakes are subclasses of Gymnasium's, and show its pictures.
+
+    Parameters
+    ----------
+    observation : (16 H, 16 W, 3) uint8, or str
+
+    Returns
+    -------
+    (min(64 H, 512), min(64 W, 512), 3) uint8, or str
+        Of each pixel the nearest one of ours.
+    """
+    if isinstance(observation, str):
+        return observation
+    return observation[np.ix_(*map(_nearest_pixels, observation.shape[:2]))]
+
+
+def _nearest_pixels(length: int) -> NDArray[np.int64]:
+    size = min(length // TILE_SIZE * _CELL_SIZE, _LONGEST_SIDE)
+    return np.arange(size) * length // size
+
+
+class GuideGridEnv(GuideEnv, LevelEnv, BaseDiscreteActionEnv):
+    """The methods that ROLL adds to Sokoban and FrozenLake."""
+
+    def __init__(
+        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
+    ) -> None:
+        super().__init__(config_class, config, keywords)
+        # Users declare these tables on their class; here each environment has its own.
+        self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
+        self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the grid as ``text`` (str) or ``rgb_array`` ((16 H, 16 W, 3) uint8).
+
+        Parameters
+        ----------
+        mode : str or None
+            None: the config's ``render_mode``.
+
+        Raises
+        ------
+        InvalidOptionError, ResetNeededError
+        """
+        mode = self.config.render_mode if mode is None else mode
+        check_choice("mode", mode, RENDER_MODES)
+        self._check_started()
+        return self._frame(mode)
+
+    def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
+        """Return the grid as pixels.
+
+        Parameters
+        ----------
+        mode : str
+            Only ``rgb_array``.
+        """
+        check_choice("mode", mode, ("rgb_array",))
+        image: NDArray[np.uint8] = self.render(mode)
+        return image
+
+
+@dataclass
+class SokobanEnvConfig(GridConfig):
+    """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
+
+    ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
+    ``levels`` are played in place of generated rooms; ``dim_room`` becomes their size.
+    """
+
+    OPTIONS: ClassVar[type[Any]] = SokobanOptions
+    SIZES = (("levels",), ("dim_room",), ("dim_x", "dim_y"))
+
+    dim_room: tuple[int, int] = SokobanOptions.dim_room
+    max_steps: int = MAX_STEPS
+    num_boxes: int = SokobanOptions.num_boxes
+    search_depth: int = SokobanOptions.search_depth
+    num_gen_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    dim_x: int | None = None
+    dim_y: int | None = None
+    render_mode: str = "text"
+    levels: Any = None
+
+
+class SokobanEnv(GuideGridEnv, Sokoban):
+    """Sokoban for users of ROLL: ``SokobanEnv(config)``.
+
+    Parameters
+    ----------
+    config : SokobanEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields that replace those of ``config``, which is not changed.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    @takes_keywords_of(SokobanEnvConfig)
+    def __init__(
+        self,
+        config: SokobanEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(SokobanEnvConfig, config, keywords)
+
+
+@dataclass
+class FrozenLakeEnvConfig(GridConfig):
+    """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
+
+    ``map_seed`` is the seed of the first episode if `reset` gets none.  ``levels`` are
+    played in place of random maps; ``size`` becomes their number of rows.
+    """
+
+    OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
+    SIZES = (("levels",), ("size",))
+
+    size: int = RandomFrozenLakeOptions.size
+    p: float = RandomFrozenLakeOptions.p
+    is_slippery: bool = RandomFrozenLakeOptions.is_slippery
+    max_steps: int = MAX_STEPS
+    map_seed: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    render_mode: str = "text"
+    levels: Any = None
+
+    def __post_init__(self) -> None:
+        if self.map_seed is not None:
+            self.map_seed = check_seed(self.map_seed)
+        super().__post_init__()
+
+
+class FrozenLakeEnv(GuideGridEnv, RandomFrozenLake):
+    """FrozenLake for users of ROLL: ``FrozenLakeEnv(config)``.
+
+    Parameters
+    ----------
+    config : FrozenLakeEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields that replace those of ``config``, which is not changed.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    @takes_keywords_of(FrozenLakeEnvConfig)
+    def __init__(
+        self,
+        config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(FrozenLakeEnvConfig, config, keywords)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode; without a seed, the first one has ``map_seed``."""
+        if seed is None and not self._has_started:
+            seed = self.config.map_seed
+        return super().reset(seed, options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemGridOptions(AnswerOptions):
+    """The keywords that ROLL's Sokoban and FrozenLake share, and ROLL's defaults.
+
+    Parameters
+    ----------
+    render_mode : str
+        ``text``, or ``rgb_array`` for pixels as observations: (height, width, 3) uint8
+        of ROLL's size.  The tiles are ours.
+    max_steps : int
+    grid_lookup, grid_vocab, action_lookup : mapping or None
+        Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
+    action_pattern, special_token_list, format_penalty, env_instruction
+        See `AnswerOptions`.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    render_mode: str = "text"
+    max_steps: int = 20
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("render_mode", self.render_mode, tuple(_OBS_MODES))
+        check_int("max_steps", self.max_steps, 1)
+
+
+class GemGridEnv(GemEnv):
+    """A game on a grid: names of actions, the prompt, the description of a step.
+
+    Attributes
+    ----------
+    ACTION_LOOKUP, GRID_LOOKUP, GRID_VOCAB : dict
+    env_instruction : str
+    max_steps : int
+    """
+
+    OPTIONS: ClassVar[type[LevelOptions]]
+    OWN = GemGridOptions
+    LEFT_OUT = frozenset(
+        {
+            *("action_mode", "action_start", "obs_mode", "render_scale"),
+            *keywords_of(TextOptions),
+        }
+    )
+    # The code of the first action, as in ROLL.
+    ACTION_START: ClassVar[int]
+    ACTION_LOOKUP: dict[int, str]
+
+    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        family, start, own = self.OPTIONS.FAMILY, self.ACTION_START, self.options
+        self.render_mode = own.render_mode
+        self.GRID_LOOKUP = dict(own.grid_lookup or family.glyphs)
+        self.GRID_VOCAB = dict(own.grid_vocab or family.meanings)
+        names = dict(own.action_lookup or family.action_lookup(start))
+        # 0 is "no operation" where actions start at 1.
+        if not set(names) <= set(range(start + family.num_actions)):
+            accepted = f"codes from 0 to {start + family.num_actions - 1}"
+            raise InvalidOptionError.expected("action_lookup", accepted, names)
+        self.ACTION_LOOKUP = names
+        return {
+            **keywords,
+            "action_start": start,
+            "grid_lookup": self.GRID_LOOKUP,
+            "obs_mode": _OBS_MODES[own.render_mode],
+            # That of the frames which are no observations, see `render`.
+            "render_mode": "text" if own.render_mode != "text" else "rgb_array",
+        }
+
+    def get_instructions(self) -> str:
+        """Return the description of the game, the symbols and the actions."""
+        symbols = ", ".join(f"{key}: {value}" for key, value in self.GRID_VOCAB.items())
+        actions = ", ".join(self.ACTION_LOOKUP.values())
+        return (
+            f"{self.env_instruction}\nThe meaning of each symbol in the state is:\n"
+            f"{symbols}\nYour available actions are:\n{actions}"
+        )
+
+    def sample_random_action(self) -> str:
+        """Return the name of an action."""
+        return self._random.choice(list(self.ACTION_LOOKUP.values()))
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the grid in one of ROLL's render modes; None before a reset.
+
+        Parameters
+        ----------
+        mode : str or None
+            ``text`` or ``rgb_array``; None: the environment's own ``render_mode``.
+
+        Returns
+        -------
+        str, or (height, width, 3) uint8
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        check_choice("mode", mode, (None, *_OBS_MODES))
+        if mode in (None, self.render_mode) or self._session is None:
+            return self._observation
+        return self._resize(self._session.render())
+
+    def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
+        super()._note(self._resize(observation), info)
+
+    def _resize(self, frame: Any) -> Any:
+        """Return pixels in ROLL's size, and a text as it is."""
+        return frame
+
+    def _valid_info(
+        self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float
+    ) -> dict[str, Any]:
+        """Return the info of a step with an action."""
+        is_effective = bool(result["action_is_effective"])
+        name = parsed["action_content"]
+        description = f"At turn {self._turn}, you moved {name}, which is effective."
+        if not is_effective:
+            description = (
+                f"At turn {self._turn}, you tried to move {name}, "
+                "which is not effective yet."
+            )
+        return self._info(
+            parsed,
+            description,
+            is_effective=is_effective,
+            success=bool(result["success"]),
+            penalty=penalty,
+        )
+
+
+class GemSokobanEnv(GemGridEnv):
+    """ROLL's ``sokoban``: an answer without an action is a step, too.
+
+    The step limit terminates an episode, as in ROLL; it also truncates it, unless the
+    room is solved or the last answer had no action.
+
+    Parameters
+    ----------
+    **keywords
+        Those of `GemGridOptions`, and those of
+        `roll_vec.envs.sokoban.options.SokobanOptions` with ROLL's defaults: rooms of
+        10 × 10 cells with 4 boxes.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    ID = "roll_vec/Sokoban-v0"
+    OPTIONS = SokobanOptions
+    ACTION_START = 1
+    INSTRUCTION = (
+        "You are solving the Sokoban puzzle. "
+        "You are the player and you need to push all boxes to targets. "
+        "When you are right next to a box, you can push it by moving in the same "
+        "direction. "
+        "You cannot push a box through a wall, and you cannot pull a box. "
+        "The answer must be one of action in a turn, format is <answer>Right</answer>."
+    )
+
+    @takes_keywords_of(GemGridOptions, open_end=True)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(keywords)
+
+    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        if keywords.get("levels") is None:
+            keywords = {"dim_room": (10, 10), "num_boxes": 4, **keywords}
+        return {
+            **super()._batch_keywords(keywords),
+            "max_steps": self.options.max_steps,
+        }
+
+    def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take the action of a model's answer; see `GemEnv.step`."""
+        parsed = self.parse_action(action)
+        code = parsed["action"]
+        result = self._take(0 if code is None else code)
+        observation, reward, terminated, truncated, outcome = result
+        success, has_ended = bool(outcome["success"]), terminated or truncated
+        if code is None:
+            reward += self.format_penalty
+            info = self._invalid_info(parsed, success)
+            return observation, reward, has_ended, False, info
+        info = self._valid_info(parsed, outcome, penalty=0)
+        return observation, reward, has_ended, has_ended and not success, info
+
+
+class GemFrozenLakeEnv(GemGridEnv):
+    """ROLL's ``frozen_lake``: an answer without an action moves nothing.
+
+    Pictures have 64 pixels a cell, and at most 512 a side, as ROLL's.
+
+    As in ROLL the step limit ends no episode: ROLL's environment manager has its own.
+    An episode that ends in a hole at the limit or later is truncated as well.
+
+    Parameters
+    ----------
+    map_seed : int or None
+        Without effect on episodes of a seed, as in ROLL: the seed of a first reset
+        without one.
+    **keywords
+        Those of `GemGridOptions`, and those of
+        `roll_vec.envs.frozen_lake.options.RandomFrozenLakeOptions`, whose defaults are
+        ROLL's.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    ID = "roll_vec/RandomFrozenLake-v0"
+    OPTIONS = RandomFrozenLakeOptions
+    ACTION_START = 0
+    INSTRUCTION = (
+        "You are solving the FrozenLake puzzle. "
+        "Forbid the whole and go to the target. "
+        "You may move to the unintended direction due to the slippery ice. "
+        "The answer must be one of action in a turn, format is <answer>Right</answer>"
+    )
+
+    @takes_keywords_of(GemGridOptions, open_end=True)
+    def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
+        self._map_seed = None if map_seed is None else check_seed(map_seed)
+        self._success = False
+        super().__init__(keywords)
+
+    def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode; see `GemEnv.reset`."""
+        if seed is None:
+            seed = self._map_seed
+        self._map_seed, self._success = None, False
+        return super().reset(seed)
+
+    def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take the action of a model's answer; see `GemEnv.step`."""
+        parsed = self.parse_action(action)
+        if parsed["action"] is None:
+            return self._skip(parsed, self._success)
+        result = self._take(parsed["action"])
+        observation, reward, terminated, _, outcome = result
+        self._success = bool(outcome["success"])
+        truncated = terminated and not self._success and self._turn >= self.max_steps
+        info = self._valid_info(parsed, outcome, self.format_penalty)
+        return observation, reward, terminated, truncated, info
+
+    def _resize(self, frame: Any) -> Any:
+        return resize_lake(frame)

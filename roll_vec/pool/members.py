@@ -1,0 +1,483 @@
+"""The environments of a pool in any workers: what was started, awaited and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium.vector.utils import CloudpickleWrapper
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.pool.faults import Faults, raise_faults
+from roll_vec.pool.member import Member, ResetArguments
+from roll_vec.pool.observations import Observations
+from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.serial import SerialWorkers
+from roll_vec.pool.snapshots import EnvSnapshot
+from roll_vec.pool.tasks import (
+    LEVEL_OPTIONS,
+    EnvDescription,
+    EnvFns,
+    Fault,
+    Outcome,
+    StateRequest,
+    Task,
+    misfit_fault,
+    unsendable_fault,
+)
+from roll_vec.pool.threads import ThreadWorkers
+from roll_vec.pool.workers import Workers
+from roll_vec.vector.columns import LOST
+from roll_vec.vector.infos import find_unstackable
+
+# Longest wait for busy workers when a pool is closed, in seconds.
+PATIENCE = 3.0
+# Further attempts at a reset that fails, each in the next episode.
+MAX_RETRIES = 3
+
+if TYPE_CHECKING:
+    _Wrapper = CloudpickleWrapper[Any]
+else:
+    # Not subscriptable before Gymnasium 1.4.
+    _Wrapper = CloudpickleWrapper
+
+
+class _EnvFnsWrapper(_Wrapper):
+    """The constructors of the environments: cloudpickle takes lambdas too."""
+
+    def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
+        """Return itself: a copy of a pool shares the constructors."""
+        return self
+
+
+class Members:
+    """The environments of a pool, and the workers that have their objects.
+
+    Parameters
+    ----------
+    env_fns : sequence of callable
+        Each returns an environment.
+    options : PoolOptions
+
+    Attributes
+    ----------
+    records : list of Member
+        What the pool knows of each environment.
+    observations : Observations
+        Set by the owner once the environments are built.
+    faults : Faults
+    workers : Workers
+    transmit : callable or None
+        Pickles and unpickles a value, to raise the error that it would meet on its way
+        to another process.  None: results stay in this process.
+
+    Raises
+    ------
+    InvalidOptionError
+        If there are no environments.
+    """
+
+    observations: Observations
+
+    def __init__(self, env_fns: EnvFns, options: PoolOptions) -> None:
+        if not env_fns:
+            message = "env_fns: expected at least one, got none"
+            raise InvalidOptionError(message)
+        self.env_fns, self._options = env_fns, options
+        self.records = [Member() for _ in env_fns]
+        self.faults = Faults(len(env_fns), options.on_error)
+        self.transmit: Callable[[Any], Any] | None = None
+        # Environments whose step or reset has started and not ended.
+        self._active_ids: set[int] = set()
+        # Environments whose step ended without a task: they are stalled.
+        self._stalled_steps: list[int] = []
+        self.workers = self._make_workers()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def _make_workers(self) -> Workers:
+        options = self._options
+        num_workers = min(options.workers, len(self))
+        if not num_workers:
+            return SerialWorkers(self.env_fns)
+        if options.executor == "thread":
+            return ThreadWorkers(self.env_fns, num_workers, options.time_limits)
+        from roll_vec.pool.processes import ProcessWorkers
+
+        return ProcessWorkers(
+            self.env_fns,
+            num_workers,
+            options.time_limits,
+            options.context,
+            [member.attributes for member in self.records],
+        )
+
+    def build(self) -> list[EnvDescription]:
+        """Build the environment objects, and return their descriptions."""
+        descriptions: list[EnvDescription] = self.run("build", [None] * len(self))
+        for member, description in zip(self.records, descriptions, strict=True):
+            member.can_resume = description.can_resume
+        return descriptions
+
+    # ---------------------------------------------------- steps and resets
+
+    def start_resets(
+        self, env_ids: Sequence[int], arguments: Iterable[ResetArguments | None]
+    ) -> None:
+        """Start episodes: as the user asked for them, or None: as an autoreset.
+
+        Workers need not have ended the resets when this returns: other environments
+        can step at the same time.
+        """
+        for env_id, one in zip(env_ids, arguments, strict=True):
+            self.records[env_id].start_episode(one)
+        self._submit_resets(env_ids)
+
+    def _submit_resets(self, env_ids: Iterable[int]) -> None:
+        tasks: list[Task] = []
+        for env_id in env_ids:
+            self.faults.stalled.pop(env_id, None)
+            tasks.append((env_id, "reset", self.records[env_id].reset_request()))
+        self._submit(tasks)
+
+    def start_steps(self, actions: Iterable[tuple[int, Any]]) -> None:
+        """Start steps, given by environment and action."""
+        tasks: list[Task] = []
+        for env_id, action in actions:
+            error = self.faults.stalled.get(env_id)
+            if error is None:
+                tasks.append((env_id, "step", action))
+            else:
+                self.records[env_id].result = 0.0, False, True, {"error": error}
+                self._stalled_steps.append(env_id)
+        self._submit(tasks)
+
+    def _submit(self, tasks: list[Task]) -> None:
+        self._active_ids.update([env_id for env_id, _, _ in tasks])
+        self.workers.submit(tasks)
+
+    def end_steps(self) -> None:
+        """Wait for steps of all environments; they fit into a batch then.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            As `wait_for_all`.
+        """
+        self._stalled_steps.clear()
+        self.observations.batch_copies()
+        self._wait(checks_steps=False)
+        for env_id in self.observations.build_batch():
+            self._fail_step(env_id, misfit_fault("step"))
+        self._raise_faults()
+
+    def wait_for_all(self) -> None:
+        """Wait until every step and reset that was started has ended.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a fault shall raise, or no environment can be reset any longer.
+        """
+        self._stalled_steps.clear()
+        self._wait()
+        self._raise_faults()
+
+    def _wait(self, *, checks_steps: bool = True) -> None:
+        while self._active_ids:
+            self._take(self._collect(None, some=False), checks_steps=checks_steps)
+
+    def wait_for_some(self, timeout: float | None) -> list[int]:
+        """Wait for the first step or reset that ends.
+
+        Parameters
+        ----------
+        timeout : float or None
+            In seconds; None: no limit.
+
+        Returns
+        -------
+        list of int
+            The environments whose step or reset has ended.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            As `wait_for_all`.
+        """
+        env_ids, self._stalled_steps = self._stalled_steps, []
+        if not env_ids:
+            env_ids = self._take(self._collect(timeout, some=True))
+        self._raise_faults()
+        return env_ids
+
+    def _collect(self, timeout: float | None, *, some: bool) -> list[Outcome]:
+        try:
+            return self.workers.collect(timeout, some=some)
+        except BaseException:
+            # Ctrl-C, or no process can be started: the state of the tasks is unknown.
+            self.demand_reset()
+            raise
+
+    def _raise_faults(self) -> None:
+        if self.faults.raising:
+            self.demand_reset()
+        self.faults.raise_if_needed()
+
+    def demand_reset(self) -> None:
+        """Drop everything that was started; every environment must be reset now."""
+        self.faults.needs_full_reset = True
+        self._active_ids.clear()
+        self._stalled_steps.clear()
+        for env_id in self.workers.drop():
+            self.records[env_id].needs_replacement = True
+
+    # ------------------------------------------------------------ outcomes
+
+    def _take(
+        self, outcomes: Sequence[Outcome], *, checks_steps: bool = True
+    ) -> list[int]:
+        """Take outcomes; return the environments whose step or reset has ended.
+
+        Parameters
+        ----------
+        outcomes : sequence of Outcome
+        checks_steps : bool
+            False: the caller checks whether the observations of steps fit.
+        """
+        limit, observations = self._options.max_episode_steps, self.observations
+        latest, copied_ids = observations.latest, observations.copied_ids
+        misfits = self._find_misfits(outcomes, checks_steps)
+        env_ids = [task[0] for task, _, _ in outcomes]
+        retries: list[int] = []
+        for env_id, (task, value, fault) in zip(env_ids, outcomes, strict=True):
+            member = self.records[env_id]
+            if misfits:
+                fault = misfits.get(env_id, fault)
+            if task[1] == "reset":
+                if not self._end_reset(env_id, value, fault):
+                    retries.append(env_id)
+            elif fault is not None:
+                self._fail_step(env_id, fault)
+            else:
+                latest[env_id], reward, terminated, truncated, info = value
+                copied_ids.discard(env_id)
+                if limit is not None:
+                    member.elapsed_steps += 1
+                    truncated = truncated or member.elapsed_steps >= limit
+                member.result = reward, terminated, truncated, info
+        observations.is_stale = True
+        self._active_ids.difference_update(env_ids)
+        if retries:
+            self._submit_resets(retries)
+            env_ids = [env_id for env_id in env_ids if env_id not in retries]
+        return env_ids
+
+    def _find_misfits(
+        self, outcomes: Sequence[Outcome], checks_steps: bool
+    ) -> dict[int, Fault]:
+        """Return the faults of results that do not fit into a batch, by environment.
+
+        They are those whose infos cannot be stacked or sent, too.
+        """
+        faults: dict[int, Fault] = {}
+        tasks = [task for task, _, fault in outcomes if fault is None]
+        values = [value for _, value, fault in outcomes if fault is None]
+        for k, reason in find_unstackable([value[-1] for value in values]).items():
+            env_id, operation, _ = tasks[k]
+            reason = f"the info cannot be stacked: {reason}"
+            faults[env_id] = misfit_fault(operation, reason)
+        if self._find_error(values) is not None:
+            for (env_id, operation, _), value in zip(tasks, values, strict=True):
+                error = self._find_error(value)
+                if error is not None:
+                    faults[env_id] = unsendable_fault(operation, error)
+        checked = [
+            k for k, task in enumerate(tasks) if checks_steps or task[1] == "reset"
+        ]
+        for j in self.observations.find_misfits([values[k][0] for k in checked]):
+            env_id, operation, _ = tasks[checked[j]]
+            faults[env_id] = misfit_fault(operation)
+        return faults
+
+    def _find_error(self, value: Any) -> Exception | None:
+        """Return the error of `transmit`, if there is one."""
+        try:
+            if self.transmit is not None:
+                self.transmit(value)
+        except Exception as error:
+            return error
+        return None
+
+    def _end_reset(self, env_id: int, value: Any, fault: Fault | None) -> bool:
+        """Take the outcome of a reset; return False if it is to be tried again."""
+        member, faults = self.records[env_id], self.faults
+        if fault is None:
+            observation, member.reset_info = value
+            self.observations.set_latest(env_id, observation)
+            member.needs_replacement = False
+        else:
+            faults.count(env_id, fault)
+            member.needs_replacement = True
+            if not faults.raises and member.num_retries < MAX_RETRIES:
+                member.skip_episode()
+                return False
+            if not faults.raises:
+                faults.stall(env_id, fault)
+                member.reset_info = {"error": fault.message}
+                self.observations.go_back(env_id)
+        member.elapsed_steps = 0
+        return True
+
+    def _fail_step(self, env_id: int, fault: Fault) -> None:
+        """Take the fault of a step: the episode is truncated."""
+        self.faults.count(env_id, fault)
+        member = self.records[env_id]
+        # The step may have been counted before the fault was found.
+        member.needs_replacement, member.elapsed_steps = True, 0
+        member.result = 0.0, False, True, {"error": fault.message}
+        self.observations.go_back(env_id)
+
+    # ------------------------------------------------ all other operations
+
+    def run(
+        self,
+        operation: str,
+        arguments: Sequence[Any],
+        env_ids: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """Run one operation on some environments, on all by default; wait for all.
+
+        Returns
+        -------
+        list
+            The results, in the order of ``env_ids``.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            Or the exception of the first environment that failed, after all ended.
+        """
+        env_ids = range(len(self)) if env_ids is None else env_ids
+        values, faults = self.run_each(operation, arguments, env_ids)
+        if faults:
+            raise_faults(faults, unchanged=True)
+        return [values[env_id] for env_id in env_ids]
+
+    def run_each(
+        self, operation: str, arguments: Sequence[Any], env_ids: Sequence[int]
+    ) -> tuple[dict[int, Any], dict[int, Fault]]:
+        """Run one operation on some environments; return the results and the faults."""
+        values: dict[int, Any] = {}
+        faults: dict[int, Fault] = {}
+        needed_reset = self.faults.needs_full_reset
+        # Already now: Ctrl-C may come again, before the tasks are dropped.
+        self.faults.needs_full_reset = True
+        try:
+            pairs = zip(env_ids, arguments, strict=True)
+            self.workers.submit([(env_id, operation, one) for env_id, one in pairs])
+            while len(values) + len(faults) < len(env_ids):
+                for (env_id, _, argument), value, fault in self.workers.collect():
+                    if fault is not None:
+                        faults[env_id] = fault
+                        continue
+                    values[env_id] = value
+                    if operation == "set":
+                        self.records[env_id].save_attribute(*argument)
+        except BaseException:
+            self.demand_reset()
+            raise
+        self.faults.needs_full_reset = needed_reset
+        return values, faults
+
+    def set_level_options(
+        self, env_ids: Sequence[int], level_options: dict[str, Any]
+    ) -> None:
+        """Change the levels of some environments, now and when they are replaced.
+
+        Raises
+        ------
+        UnsupportedError
+            If an environment has no method `set_level_options`.
+        """
+        count = len(env_ids)
+        self.run("check_level_options", [level_options] * count, env_ids)
+        before = [dict(self.records[env_id].attributes) for env_id in env_ids]
+        try:
+            item = LEVEL_OPTIONS, level_options
+            faults = self.run_each("set", [item] * count, env_ids)[1]
+        except BaseException:
+            # Ctrl-C: nobody knows which have changed.  All get new objects, with the
+            # level options that they had.
+            self.demand_reset()
+            for env_id, attributes in zip(env_ids, before, strict=True):
+                member = self.records[env_id]
+                member.attributes.clear()
+                member.attributes.update(attributes)
+                member.needs_replacement = True
+            raise
+        if faults:
+            raise_faults(faults, unchanged=True)
+
+    # ---------------------------------------------------- the objects
+
+    @property
+    def in_caller_process(self) -> bool:
+        """Whether the environment objects are in this process."""
+        return self.workers.runner_of(0) is not None
+
+    @property
+    def envs(self) -> list[gymnasium.Env[Any, Any]]:
+        """The environment objects; None for one that was lost.
+
+        Raises
+        ------
+        AttributeError
+            If they are in other processes.
+        """
+        envs: list[Any] = []
+        for env_id in range(len(self)):
+            runner = self.workers.runner_of(env_id)
+            if runner is None:
+                message = (
+                    "the environments are in worker processes: use call or get_attr"
+                )
+                raise AttributeError(message)
+            envs.append(runner.envs.get(env_id))
+        return envs
+
+    @property
+    def able_ids(self) -> list[int]:
+        """The environments whose last step or reset has not failed."""
+        records = enumerate(self.records)
+        return [env_id for env_id, one in records if not one.needs_replacement]
+
+    def close(self) -> None:
+        """Close the environments, and end the workers."""
+        self.workers.close(PATIENCE)
+
+    def __getstate__(self) -> dict[str, Any]:
+        env_fns = self.env_fns
+        state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
+        del state["workers"]
+        if self.in_caller_process:
+            state["envs"] = self.envs
+        else:
+            state["envs"] = self.run("fetch", [None] * len(self))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        envs = state.pop("envs")
+        self.__dict__.update(state)
+        self.env_fns = state["env_fns"]()
+        self.workers = self._make_workers()
+        if not self.in_caller_process:
+            lost = EnvSnapshot(LOST)
+            self.run("set_state", [StateRequest(one or lost) for one in envs])
+            return
+        for env_id, env in enumerate(envs):
+            runner = self.workers.runner_of(env_id)
+            if runner is not None and env is not None:
+                runner.envs[env_id] = env
