@@ -30,7 +30,7 @@ from roll_vec.vector.engine import NO_IDS, Engine
 from roll_vec.vector.infos import (
     AnyInfos,
     Infos,
-    add_to_infos,
+    add_infos,
     cut_final_infos,
     finish_infos,
     stamp_infos,
@@ -224,7 +224,7 @@ class Autoreset:
         num_envs = self.engine.num_envs
         new = self.reset_infos(env_ids)
         if new or infos is None:
-            infos = add_to_infos(infos, env_ids, new, num_envs)
+            infos = add_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> AnyInfos:
