@@ -204,15 +204,11 @@ class Autoreset:
     def _reset_ended(self, infos: AnyInfos, ends: NDArray[np.bool_]) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
         env_ids = list_rows(ends)
-        observations = np.empty(self.engine.num_envs, object)  # all None
         last = self.engine.observe_envs(env_ids)
-        # Not from the list itself: numpy would unpack observations of equal shape.
-        observations[env_ids] = np.fromiter(last, object, len(last))
         final_info = cut_final_infos(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
-        infos["final_obs"], infos["_final_obs"] = observations, ends.copy()
-        infos["final_info"], infos["_final_info"] = final_info, ends.copy()
+        add_finals(infos, ends, last, final_info)
         # Last: where an episode has no level, its environment stays among the ended.
         self.has_ended = self.has_ended & ~ends
         return infos
@@ -310,6 +306,30 @@ class Autoreset:
         if self.statistics is not None:
             self.statistics.returns[env_ids] = arrays["episode_returns"][rows]
             self.statistics.lengths[env_ids] = arrays["episode_lengths"][rows]
+
+
+def add_finals(
+    infos: Infos,
+    ends: NDArray[np.bool_],
+    observations: Sequence[Any],
+    final_info: Infos,
+) -> None:
+    """Add ``final_obs`` and ``final_info`` to the infos of a step in SAME_STEP mode.
+
+    Parameters
+    ----------
+    infos : dict
+    ends : (n,) bool
+    observations : sequence
+        The last one of each episode that ended.
+    final_info : dict
+        A layout of n environments.
+    """
+    whole = np.empty(len(ends), object)  # all None
+    # Not from the sequence itself: numpy would unpack observations of equal shape.
+    whole[ends] = np.fromiter(observations, object, len(observations))
+    infos["final_obs"], infos["_final_obs"] = whole, ends.copy()
+    infos["final_info"], infos["_final_info"] = final_info, ends.copy()
 
 
 def describe_ended(env_ids: NDArray[np.int64]) -> str:

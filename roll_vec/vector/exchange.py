@@ -28,6 +28,7 @@ from roll_vec.vector.autoreset import (
     NEXT_STEP,
     SAME_STEP,
     Autoreset,
+    add_finals,
     describe_ended,
 )
 from roll_vec.vector.infos import Infos, stack_infos
@@ -217,19 +218,12 @@ class Exchange:
         if not indices:
             return
         finals = [last for last in lasts if last is not None]
-        has_final = np.zeros(len(lasts), np.bool_)
-        has_final[indices] = True
-        observations = np.full(len(lasts), None, object)
-        for i, last in zip(indices, finals, strict=True):
-            observations[i] = last.observation
-        final_infos = self._autoreset.stamp(
-            [last.info for last in finals],
-            env_ids[indices],
-            np.zeros(len(finals), np.bool_),
-        )
-        infos["final_obs"], infos["_final_obs"] = observations, has_final
-        infos["final_info"] = stack_infos(final_infos, indices, len(lasts))
-        infos["_final_info"] = has_final.copy()
+        is_reset = np.zeros(len(finals), np.bool_)
+        own = [last.info for last in finals]
+        stamped = self._autoreset.stamp(own, env_ids[indices], is_reset)
+        ends = np.array([last is not None for last in lasts])
+        observations = [last.observation for last in finals]
+        add_finals(infos, ends, observations, stack_infos(stamped, indices, len(lasts)))
 
     def _count(self, env_ids: NDArray[np.int64], batch: StepBatch) -> None:
         """Note the ends of episodes, and count their steps."""

@@ -184,12 +184,6 @@ class BatchSnapshots(BatchActionSampling):
 
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
-        arrays = state.arrays
-        shapes = [array.shape[:1] for array in arrays.values()]
-        shape = max(shapes, key=shapes.count)
-        for name, array in arrays.items():
-            if array.shape[:1] != shape or not shape:
-                accepted = f"one row for each of {shape} environments"
-                raise InvalidStateError.of_array(name, accepted, array.shape)
-        self._autoreset.check_state(arrays)
-        StreamSeeds.check(arrays)
+        state._check()
+        self._autoreset.check_state(state.arrays)
+        StreamSeeds.check(state.arrays)

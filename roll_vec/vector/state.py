@@ -481,10 +481,12 @@ class VectorState:
         if self._is_checked:
             return
         arrays = self.arrays
-        shapes = {array.shape[:1] for array in arrays.values()}
-        if len(shapes) != 1:
-            message = f"state: its arrays differ in length: {sorted(shapes)}"
-            raise InvalidStateError(message)
+        shapes = [array.shape[:1] for array in arrays.values()]
+        shape = max(shapes, key=shapes.count)
+        for name, array in arrays.items():
+            if array.shape[:1] != shape:
+                accepted = f"one row for each of {shape} environments"
+                raise InvalidStateError.of_array(name, accepted, array.shape)
         if "seeds" in arrays:
             StreamSeeds.check(arrays)
         if FAMILIES in arrays:

@@ -305,7 +305,7 @@ def make_gymnasium(case, num_envs, mode, **more):
     return SyncVectorEnv(lakes, autoreset_mode=mode)
 
 
-@one_in(2, "mode, lake", MODES, LAKES)
+@one_in(3, "mode, lake", MODES, LAKES)
 def test_a_lake_equals_gymnasiums_own(lake, mode):
     case, more = lake
     run_lockstep(scale_steps(100), case, mode, make_expected=make_gymnasium, **more)
