@@ -124,9 +124,9 @@ class GridEngine(StackedEngine):
         self.kernel_threads.run(copy_grids, len(grids), grids, out)
         return out
 
-    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        return list(self.observer.observe(self._observed_grids(rows)))
+        return list(self.observer.observe(self._observed_grids(env_ids)))
 
     def observe_one(self) -> Any:
         """Return the observation of the one environment; see `StackedEngine`."""
@@ -144,9 +144,11 @@ class GridEngine(StackedEngine):
         """Return whether grids of cell codes decide the frames of a mode."""
         return True
 
-    def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+    def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments."""
-        return self.observer.frames(self.grids(rows), mode, self.options.render_scale)
+        return self.observer.frames(
+            self.grids(env_ids), mode, self.options.render_scale
+        )
 
     # ---------------------------------------------------------------- attributes
 

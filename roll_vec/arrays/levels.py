@@ -169,21 +169,21 @@ class LevelEngine(GridEngine):
     def _needs_single_steps(self) -> bool:
         return super()._needs_single_steps() or self._has_level_infos
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the infos of the last resets of some rows."""
-        infos = super().reset_infos(rows)
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some environments."""
+        infos = super().reset_infos(env_ids)
         if self._level_infos:
-            infos.update(_take_infos(self._level_infos, rows))
+            infos.update(_take_infos(self._level_infos, env_ids))
         return infos
 
     def reset(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
-        self.begin_episodes(rows, *self.episodes.plan(rows, seeds))
+        self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
 
     def begin_episodes(
         self, rows: NDArray[np.int64], first_seeds: Seeds, numbers: Seeds
@@ -200,14 +200,14 @@ class LevelEngine(GridEngine):
         self.episodes.commit(rows, first_seeds, numbers)
         self._order(rows)
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
         if self._begins_inside():
-            self._begin_in_memory(rows)
+            self._begin_in_memory(env_ids)
             return
-        self._begin(rows, self.episodes.next_seeds(rows))
-        self.episodes.numbers[rows] += np.uint64(1)
-        self._order(rows)
+        self._begin(env_ids, self.episodes.next_seeds(env_ids))
+        self.episodes.numbers[env_ids] += np.uint64(1)
+        self._order(env_ids)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return each environment's ``np_random``, which is new in each episode."""

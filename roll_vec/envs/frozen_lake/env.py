@@ -171,7 +171,7 @@ class FrozenLakeEngine(LakeEngine):
 
     def reset(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
@@ -179,21 +179,21 @@ class FrozenLakeEngine(LakeEngine):
         new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
         low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
         rules.seed_rows(
-            rows[list(new_seeds)], np.array(low_words, np.uint64), self.rng_states
+            env_ids[list(new_seeds)], np.array(low_words, np.uint64), self.rng_states
         )
         for j, seed in new_seeds.items():
             # The kernel takes 64 bits; numpy itself seeds from more.
             if seed >= 1 << 64:
                 generator = np.random.Generator(np.random.PCG64(seed))
-                self.rng_states[:, rows[j]] = generator_words(generator)
-        self.advance(rows)
+                self.rng_states[:, env_ids[j]] = generator_words(generator)
+        self.advance(env_ids)
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Draw the start cells of the next episodes in some environments."""
         self.kernel_threads.run(
             self._kernels.advance_rows,
-            len(rows),
-            rows,
+            len(env_ids),
+            env_ids,
             self._episodes(),
             self._state,
         )
@@ -202,11 +202,11 @@ class FrozenLakeEngine(LakeEngine):
         starts = self.options.map == b"S"
         return np.where(starts, np.uint8(START_MARK), np.uint8(0))[np.newaxis]
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
         """Return ``prob``, which is 1, and those of all games."""
-        probs = np.empty(len(rows))
+        probs = np.empty(len(env_ids))
         probs.fill(1.0)  # `np.ones` takes twice as long
-        return {"prob": probs, **super().reset_infos(rows)}
+        return {"prob": probs, **super().reset_infos(env_ids)}
 
     def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
         if self.action_parser is not None:
@@ -226,11 +226,11 @@ class FrozenLakeEngine(LakeEngine):
         np.copyto(out, self.positions)
         return out
 
-    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the positions or grids of some environments."""
         if self.options.obs_mode != "position":
-            return super().observe_envs(rows)
-        return self.positions[rows].tolist()  # type: ignore[no-any-return]
+            return super().observe_envs(env_ids)
+        return self.positions[env_ids].tolist()  # type: ignore[no-any-return]
 
     def observe_one(self) -> Any:
         """Return the position or grid of the one environment."""

@@ -106,11 +106,11 @@ class SokobanEngine(LevelEngine):
             infos["deadlock"] = is_dead
         return reward, terminated, infos
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the infos of the last resets of some rows, with ``deadlock``."""
-        infos = super().reset_infos(rows)
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some environments, with ``deadlock``."""
+        infos = super().reset_infos(env_ids)
         if self.options.deadlock:
-            infos["deadlock"] = mark_deadlocks(self.grids(rows), self.num_threads)
+            infos["deadlock"] = mark_deadlocks(self.grids(env_ids), self.num_threads)
         return infos
 
     def _needs_single_steps(self) -> bool:
