@@ -107,7 +107,7 @@ class SokobanEngine(LevelEngine):
         return reward, terminated, infos
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the infos of the last resets of some environments, with ``deadlock``."""
+        """Return the infos of resets of some environments, with ``deadlock``."""
         infos = super().reset_infos(env_ids)
         if self.options.deadlock:
             infos["deadlock"] = mark_deadlocks(self.grids(env_ids), self.num_threads)
