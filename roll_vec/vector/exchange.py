@@ -32,6 +32,7 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.masks import check_indices
 from roll_vec.vector.space_batches import batch_items
 from roll_vec.vector.steps import EnvResult, Next, Results
 
@@ -246,17 +247,7 @@ class Exchange:
 def _check_env_ids(
     env_ids: Any, num_envs: int, busy_ids: Container[int]
 ) -> NDArray[np.int64]:
-    array = np.asarray(env_ids)
-    if array.ndim != 1 or not (
-        np.issubdtype(array.dtype, np.integer) or not array.size
-    ):
-        raise InvalidOptionError.expected("env_ids", "a sequence of integers", env_ids)
-    checked = array.astype(np.int64)
-    out_of_range = checked[(checked < 0) | (checked >= num_envs)]
-    if len(out_of_range):
-        raise InvalidOptionError.expected(
-            "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
-        )
+    checked = check_indices("env_ids", env_ids, num_envs)
     if len(set(checked.tolist())) != len(checked):
         raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
     busy = [env_id for env_id in checked.tolist() if env_id in busy_ids]

@@ -15,10 +15,10 @@ from roll_vec.errors import (
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.columns import StreamSeeds
-from roll_vec.vector.masks import check_mask
+from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
+    ROWS,
     VectorState,
-    check_rows,
     digest_configuration,
 )
 
@@ -176,7 +176,7 @@ class BatchSnapshots(BatchActionSampling):
                 )
                 raise InvalidOptionError(message)
             return np.arange(self.num_envs)
-        indices = check_rows(rows, len(state))
+        indices = check_indices("rows", rows, len(state), ROWS)
         if len(indices) != self.num_envs:
             accepted = f"{self.num_envs} of them, one for each environment"
             raise InvalidOptionError.expected("rows", accepted, len(indices))
