@@ -16,7 +16,7 @@ from benchmarks.tasks import Figure, Latency, Rate
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
-from roll_vec.kernels.sokoban import deadlocks, rules
+from roll_vec.kernels.sokoban import bitboards, deadlocks, rules
 
 Cell = tuple[int, int]
 State = tuple[Cell, frozenset[Cell]]
@@ -132,11 +132,11 @@ def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:
             player = rules.step_row(cells, row, size, player, 0, action)[0]
     lengths, _ = measure_rooms(cells.reshape(count, size, size))
     is_dead = lengths == NO_SOLUTION
-    workspace = tuple(deadlocks.make_deadlock_workspace(size, size))
+    words = bitboards.words_of(size, size)
     marks = np.zeros(count, np.bool_)
 
     def measure(_: float) -> float:
-        deadlocks.mark_deadlocks(0, count, cells, size, size, workspace, marks)
+        deadlocks.mark_deadlocks(0, count, cells, size, size, words, marks)
         assert not (marks & ~is_dead).any()
         return 100 * float(marks.sum() / is_dead.sum())
 

@@ -17,7 +17,6 @@ from ._jit import kernel
 
 _INT64 = ir.IntType(64)
 _INT32 = ir.IntType(32)
-_BYTES = ir.IntType(8).as_pointer()
 _ORDER = "seq_cst"
 # C: int32 (data, start, stop).  The result is not 0 where the kernel has failed.
 _JOB = ir.FunctionType(_INT32, (_INT64, _INT64, _INT64))

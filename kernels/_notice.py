@@ -18,7 +18,7 @@ from numba.core.event import Listener
 
 _PACKAGE = __name__.rpartition(".")[0] + "."
 # Small kernels of all games: the notice is to name the game.
-_COMMON = ("rng.", "validation.")
+_COMMON = ("rng", "validation")
 
 
 class CompileNotice(Listener):
@@ -27,42 +27,33 @@ class CompileNotice(Listener):
     Parameters
     ----------
     folder : CacheFolder
-    clock : callable
-        Returns seconds.
     """
 
-    def __init__(self, folder, clock=time.perf_counter):
-        self._folder, self._clock = folder, clock
-        # Kernels under way, each called by the one before; all kernels so far.
-        self._depth, self._count = 0, 0
-        self._begin, self._seconds = 0.0, 0.0
-        self._has_begun = False
+    def __init__(self, folder):
+        self._folder, self._count, self._seconds, self._game = folder, 0, 0.0, ""
+        # When the kernels under way began, each called by the one before.
+        self._begins = []
 
     def on_start(self, event):
         """Count the kernel, and name its game if it is the first one."""
         module = event.data["dispatcher"].py_func.__module__ or ""
-        if not module.startswith(_PACKAGE):
-            self._depth += self._depth > 0
-            return
-        if self._count == 0:
-            atexit.register(self.write_sum, os.getpid())
-        if self._depth == 0:
-            self._begin = self._clock()
-        self._depth += 1
-        self._count += 1
-        module = module.removeprefix(_PACKAGE)
-        if not self._has_begun and not module.startswith(_COMMON):
-            self._has_begun = True
-            game = module.partition(".")[0].title().replace("_", "")
-            first = "kernels for their first use on this machine"
-            _write(f"roll_vec: compiling {first}: {game}, ...\n")
+        if module.startswith(_PACKAGE):
+            if self._count == 0:
+                atexit.register(self.write_sum, os.getpid())
+            self._count += 1
+            game = module.removeprefix(_PACKAGE).partition(".")[0]
+            if not self._game and game not in _COMMON:
+                self._game = game.title().replace("_", "")
+                first = "kernels for their first use on this machine"
+                _write(f"roll_vec: compiling {first}: {self._game}, ...\n")
+        if self._begins or module.startswith(_PACKAGE):
+            self._begins.append(time.perf_counter())
 
     def on_end(self, event):  # noqa: ARG002
         """Add the time of a kernel that Python calls."""
-        if self._depth > 0:
-            self._depth -= 1
-            if self._depth == 0:
-                self._seconds += self._clock() - self._begin
+        begin = self._begins.pop() if self._begins else None
+        if begin is not None and not self._begins:
+            self._seconds += time.perf_counter() - begin
 
     def write_sum(self, process):
         """Write how many kernels were compiled; not in a fork of the process."""

@@ -12,11 +12,9 @@ from roll_vec.descriptions import (
     describe_batch_keywords,
     describe_env,
     describe_keywords,
-    describe_sections,
-    format_description,
 )
 from roll_vec.descriptions.keywords import read_parameters
-from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.errors import UnknownOptionError
 from roll_vec.registration import ENVIRONMENTS
 
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -136,21 +134,6 @@ def test_every_id_is_described_as_json(id):
     if is_ours:
         actions = gymnasium.make(id).action_space
         assert all(np.int64(code) in actions for code in describe_env(id).actions)
-
-
-@pytest.mark.parametrize("id", [SOKOBAN, "CartPole-v1"])
-def test_markdown_has_the_rows_of_the_text(id):
-    description = describe_env(id)
-    page = format_description(description, "md")
-    for section in describe_sections(description):
-        for row in filter(any, section.rows):
-            cells = [text.replace("``", "`").replace("|", r"\|") for text in row]
-            line = f"| {' | '.join(cells)} |" if section.columns else " ".join(cells)
-            assert line in page
-    if id == SOKOBAN:
-        assert "\n| -0.1 | Each step. |\n" in page
-    with pytest.raises(InvalidOptionError, match="form: expected 'text' or 'md'"):
-        format_description(description, "html")
 
 
 class Missing(gymnasium.Env):

@@ -12,7 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.quotations import quote
-from roll_vec.descriptions import EnvDescription, GameDescription, describe_env
+from roll_vec.descriptions import (
+    EnvDescription,
+    GameDescription,
+    describe_env,
+    describe_sections,
+)
 from roll_vec.descriptions.keywords import read_parameters
 from roll_vec.envs.countdown import grading
 from roll_vec.envs.webshop.reward import RewardTerms
@@ -46,31 +51,11 @@ def _sections(one: EnvDescription) -> Iterable[Section]:
     game = _game(one)
     names = ", ".join(f"{code} {name}" for code, name in one.actions.items())
     actions = filter(None, (names, game.actions))
-    yield (
-        "actions",
-        ("space", "meaning"),
-        [(f"`{one.action_space}`", " ".join(actions))],
-    )
-    observations = [
-        (f"`{x.mode}`", f"`{x.space}`", x.meaning) for x in one.observations
-    ]
-    yield "observations", ("`obs_mode`", "space", "observation"), observations
-    cells = [(str(k), f"`{cell[0]}`", cell[1]) for k, cell in enumerate(game.cells)]
-    yield "cells", ("code", "glyph", "meaning"), cells
-    yield "rewards", ("reward", "for"), [(f"{x.value}", x.rule) for x in game.rewards]
-    ends = [("terminated", text) for text in game.terminated]
-    ends += [("truncated", text) for text in one.truncated]
-    yield "ends", ("end", "event"), ends
-    infos = [
-        (
-            f"`{x.key}`",
-            x.dtype,
-            x.calls,
-            x.meaning + (f" With `{x.keyword}`." if x.keyword else ""),
-        )
-        for x in game.infos
-    ]
-    yield "infos", ("key", "type", "call", "meaning"), infos
+    rows = [(f"`{one.action_space}`", " ".join(actions))]
+    yield "actions", ("space", "meaning"), rows
+    for each in describe_sections(one):
+        if each.name in ("observations", "cells", "rewards", "ends", "infos", "splits"):
+            yield each.name, each.columns, each.rows
     groups: dict[str, list[Sequence[str]]] = {}
     for keyword in one.keywords:
         # Those of text have a page of their own.
@@ -84,8 +69,6 @@ def _sections(one: EnvDescription) -> Iterable[Section]:
     sources = [(f"[{x.name}]({x.url})", x.version, x.parts) for x in game.sources]
     yield "sources", ("source", "version", "equal to the bit"), sources
     yield "differences", ("difference",), [(text,) for text in game.differences]
-    splits = [(f"`{x.name}`", f"{len(x):,}", x.title) for x in one.splits]
-    yield "splits", ("split", "episodes", "task"), splits
 
 
 def show_reasons(_: str) -> str:

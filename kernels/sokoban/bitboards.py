@@ -1,69 +1,58 @@
-"""Rooms as bitboards: sets of cells in one word, for the solver and for dead ends.
+"""Rooms as bitboards: sets of cells, for the solver and for dead ends.
 
-A room whose inner cells, all but the border, are at most 64 has a bit for each::
+Each inner cell of a room, all but the border, has a bit in a set (`cell_sets`)::
 
     bit = (row - 1) * (W - 2) + (column - 1)
 
 so the four neighbours of a whole set of cells are four shifts.  A shift to the side
 takes the cells at the end of a row to the next row; `Board.not_first` and `not_last`
-remove them.  Each room up to 10x10 fits.
+remove them.  Each room up to 10x10 fits into one word.
 
 Directions are 0 up, 1 down, 2 left, 3 right; ``d ^ 1`` is the opposite of d.
 """
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from .._jit import kernel
+from .cell_sets import as_shift, first_cell, words_for
 from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 
-MAX_CELLS = 64
-_U = np.uint64
-# All numbers are uint64: a signed integer makes a float of a uint64.
-_0, _1, _58 = _U(0), _U(1), _U(58)
-_DE_BRUIJN = _U(0x03F79D71B4CB0A89)
-
-
-def _cell_table():
-    """Return the cell of a single bit, by the upper six bits of bit * _DE_BRUIJN."""
-    table = np.zeros(64, np.uint64)
-    for cell in range(64):
-        word = (int(_DE_BRUIJN) << cell) % (1 << 64)
-        table[word >> 58] = cell
-    return table
-
-
-_CELLS = _cell_table()
+_1 = as_shift(1)
 
 
 class Board(NamedTuple):
-    """A room; each field is a uint64, and a set of cells unless it says more."""
+    """A room; each field is a set of cells unless it says more."""
 
-    width: np.uint64  # the number of inner columns
-    not_first: np.uint64  # all cells but those of the first inner column
-    not_last: np.uint64  # all cells but those of the last one
-    floor: np.uint64  # all cells without a wall
-    targets: np.uint64
-    boxes: np.uint64
-    player: np.uint64  # one bit
+    width: Any  # the number of inner columns
+    not_first: Any  # all cells but those of the first inner column
+    not_last: Any  # all cells but those of the last one
+    floor: Any  # all cells without a wall
+    targets: Any
+    boxes: Any
+    player: Any  # one bit
+    none: Any  # the empty set
+
+
+def words_of(height, width):
+    """Return the words of the sets of rooms of H x W cells, see `cell_sets.words_for`.
+
+    None: the rooms are too large.
+    """
+    # A shift by all bits, as by a row of 64 cells, is undefined.
+    return words_for(max((height - 2) * (width - 2), width - 1))
 
 
 @kernel
-def fits(height, width):
-    """Return whether rooms of H x W cells are bitboards."""
-    # A shift by 64 is undefined.
-    return (height - 2) * (width - 2) <= MAX_CELLS and width - 2 < MAX_CELLS
-
-
-@kernel
-def read_board(grids, i, height, width):
+def read_board(grids, i, height, width, words):
     """Return room i of (n, H * W) uint8 as a `Board`; its border is wall."""
-    floor, targets, boxes, player = _0, _0, _0, _0
-    not_first, not_last, bit = _0, _0, _1
+    bit = first_cell(words)
+    none = bit ^ bit
+    floor, targets, boxes, player = none, none, none, none
+    not_first, not_last = none, none
     for row in range(1, height - 1):
         cell = row * width
         not_first |= bit
+        last = bit
         for _ in range(width - 2):
             cell += 1
             code = grids[i, cell]
@@ -76,16 +65,11 @@ def read_board(grids, i, height, width):
             if code >= PLAYER:
                 player = bit
             not_last |= bit
+            last = bit
             bit <<= _1
-        # The last cell of the row is the bit before.
-        not_last ^= (bit >> _1) if bit != 0 else _1 << _U(63)
-    return Board(_U(width - 2), ~not_first, not_last, floor, targets, boxes, player)
-
-
-@kernel
-def cell_of(bit):
-    """Return the number of a single bit, uint64."""
-    return _CELLS[(bit * _DE_BRUIJN) >> _58]
+        not_last ^= last
+    inner = as_shift(width - 2)
+    return Board(inner, ~not_first, not_last, floor, targets, boxes, player, none)
 
 
 @kernel
@@ -112,7 +96,7 @@ def flood(cells, free, board):
     """Return all cells that are reached from some cells within free ones."""
     while True:
         more = spread(cells, board) & free & ~cells
-        if more == 0:
+        if more == board.none:
             return cells
         cells |= more
 
@@ -123,7 +107,7 @@ def pull_sources(cells, floor, board):
 
     Behind the box there must be floor for the player; other boxes are ignored.
     """
-    sources = _0
+    sources = board.none
     for d in range(4):
         # The box comes from behind, the player from one cell further.
         behind = shift(cells, d ^ 1, board) & floor
@@ -135,7 +119,7 @@ def pull_sources(cells, floor, board):
 def live_cells(targets, floor, board):
     """Return the cells from which a box alone can be pushed to one of some targets."""
     live = layer = targets & floor
-    while layer != 0:
+    while layer != board.none:
         layer = pull_sources(layer, floor, board) & ~live
         live |= layer
     return live
@@ -152,9 +136,8 @@ def frozen_boxes(boxes, floor, live, board):
 
     Parameters
     ----------
-    boxes, floor : uint64
-    live : uint64
-        Cells from which a box may come to a target.
+    boxes, floor, live : sets
+        ``live``: cells from which a box may come to a target.
     board : Board
     """
     # A push to a dead cell never helps.
@@ -168,7 +151,7 @@ def frozen_boxes(boxes, floor, live, board):
         free_y = shift(passable, 1, board) & shift(passable, 0, board)
         movable = free_x & (live_left | live_right)
         movable |= free_y & (live_up | live_down)
-        if frozen & movable == 0:
+        if frozen & movable == board.none:
             return frozen
         frozen &= ~movable
 
@@ -198,9 +181,9 @@ def stuck_boxes(boxes, floor, live, board):
     while True:
         free = floor & ~stuck
         reached = flood(reached, free, board)
-        goals, movable = free & live, _0
+        goals, movable = free & live, board.none
         for d in range(4):
             movable |= stuck & shift(reached, d, board) & shift(goals, d ^ 1, board)
-        if movable == 0:
+        if movable == board.none:
             return stuck, reached
         stuck ^= movable

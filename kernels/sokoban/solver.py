@@ -1,17 +1,18 @@
-"""The exact solver of rooms of any size: fewest moves, or fewest pushes.
+"""The exact solver of rooms as bitboards: fewest moves, or fewest pushes.
 
-A* over boards and the player's cell after each push; `bitboard_solver` explains the
-estimate and the boards that are left out, and is many times as fast where it fits.
-A *board* is a set of cells with a box, and its record has
+A* over sets of positions.  A *board* is the set of cells with a box; an *entry* is a
+board with the set of cells where the player can be after the same number of moves (or
+of pushes).  One walk of one cell from an entry is one set of shifts, for all cells of
+the player at once.  Entries wait in a stack for each estimate of the whole solution;
+the lowest estimate goes first, the latest entry of a stack before the others.
 
-    key                       visited cells
-    bit 0 ......... H*W - 1   bit 0 .................. H*W - 1
-    a box stands here         the player has been here
+The estimate is the cost so far, and for each box the pushes to the target that is
+nearest to it.  One move changes one box by one cell, so it never falls along a
+solution, and the first solved board that is reached has the lowest cost.
 
-each filled up to whole words of 64 bits.  A *node* is a board and the player's cell.
-A walk over all cells that the player comes to finds the next pushes, and each leads to
-a node.  Nodes wait in a stack for each estimate; the lowest estimate goes first, the
-latest node of a stack before the others.
+Boards that can no longer be solved are left out: those with a box on a dead cell, from
+which no target can be reached, and those with a frozen box beside the targets (see
+`bitboards.frozen_boxes`).  With no entry left the room has no solution.
 """
 
 from typing import NamedTuple
@@ -19,9 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from .bitboards import cell_of
-from .room_arrays import mark_frozen, measure_distances, offset_of, walk
-from .rules import BOX, FLOOR, IS_BOX, IS_TARGET, PLAYER, TARGET, WALL
+from .bitboards import (
+    flood,
+    frozen_boxes,
+    pull_sources,
+    read_board,
+    shift,
+    spread,
+    words_of,
+)
+from .cell_sets import cell_of, load, lowest, store
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
 
 SOLVED, UNSOLVABLE, GAVE_UP = range(3)
@@ -30,295 +38,259 @@ MOVES, PUSHES = range(2)
 # more of the search, or for the directions of the solution.
 DONE, NEEDS_SPACE, NEEDS_PATHS = range(3)
 _U = np.uint64
-_1, _6, _63 = _U(1), _U(6), _U(63)
-_DEAD = -1
+_0, _1 = _U(0), _U(1)
 
 
 class SolverWorkspace(NamedTuple):
-    """Scratch memory of one thread; index 0 of boards and nodes means none.
+    """Scratch memory of one thread; index 0 of boards and entries means none.
 
-    ``E`` is the capacity, a power of two, ``C`` is H * W, ``K`` the words of a record.
+    ``E`` is the capacity, a power of two, ``K`` the words of a set, ``C`` is 64 * K.
     """
 
     # Boards, in the order of their discovery.
-    records: np.ndarray  # (E * K,) uint64
-    bounds: np.ndarray  # (E,) int32: the pushes that it needs at least, or _DEAD
+    boards: np.ndarray  # (E * K,) uint64: cells with a box
+    visited: np.ndarray  # (E * K,) uint64: cells where the player has been
+    is_dead: np.ndarray  # (E,) uint8: 1 with a frozen box beside the targets
     hash_table: np.ndarray  # (2 E,) uint32: boards, by hash
-    # Nodes.
-    node_boards: np.ndarray  # (E,) uint32
-    players: np.ndarray  # (E,) int32: the player's cell
-    parents: np.ndarray  # (E,) uint32: the node from which this one was reached
-    followers: np.ndarray  # (E,) uint32: the next node of the same stack
+    # Entries.
+    entry_boards: np.ndarray  # (E,) uint32: their board
+    entry_cells: np.ndarray  # (E * K,) uint64: the player's cells
+    parents: np.ndarray  # (E,) uint32: the entry from which this one was reached
+    followers: np.ndarray  # (E,) uint32: the next entry of the same stack
     paths: np.ndarray  # (P,) int8: the directions of solutions, one after the other
-    # One room.
-    stacks: np.ndarray  # (a power of two above 2 C,) int64: the latest node of each
-    room: np.ndarray  # (1, C) uint8: wall, floor or target; wall where no player comes
-    distances: np.ndarray  # (C,) int32: see `room_arrays.measure_distances`
-    is_box: np.ndarray  # (C,) uint8: the board under work
-    boxes: np.ndarray  # (C,) int32: its boxes
-    is_frozen: np.ndarray  # (C,) uint8
-    steps: np.ndarray  # (C,) int32: from the player's cell, or -1
-    queue: np.ndarray  # (C,) int32
+    stacks: np.ndarray  # (2 C,) int64: the latest entry of each stack
+    distances: np.ndarray  # (C,) int64: see `_measure_distances`
+    layers: np.ndarray  # (C * K,) uint64: see `_trace_walk`
 
 
 def make_workspace(height, width, capacity, path_capacity):
-    """Return a `SolverWorkspace` for rooms of H x W cells; rooms take it as needed.
+    """Return a `SolverWorkspace`; it takes memory as rooms need it.
 
     Parameters
     ----------
     height, width : int
+        `bitboards.words_of` them is not None.
     capacity : int
-        Nodes, a power of two from 256 on.
+        Entries, a power of two from 256 on; each takes up to 21 bytes and three sets.
     path_capacity : int
-        Directions of all solutions of one call of `solve_rows`.
+        Directions of the solutions of one call of `solve_rows`.
     """
-    cells = height * width
+    num_words = len(words_of(height, width))
+    num_cells = 64 * num_words
     return SolverWorkspace(
-        records=np.empty(capacity * 2 * ((cells + 63) // 64), np.uint64),
-        bounds=np.empty(capacity, np.int32),
+        boards=np.empty(capacity * num_words, np.uint64),
+        visited=np.empty(capacity * num_words, np.uint64),
+        is_dead=np.empty(capacity, np.uint8),
         hash_table=np.empty(2 * capacity, np.uint32),
-        node_boards=np.empty(capacity, np.uint32),
-        players=np.empty(capacity, np.int32),
+        entry_boards=np.empty(capacity, np.uint32),
+        entry_cells=np.empty(capacity * num_words, np.uint64),
         parents=np.empty(capacity, np.uint32),
         followers=np.empty(capacity, np.uint32),
         paths=np.empty(path_capacity, np.int8),
-        stacks=np.empty(1 << (2 * cells + 1).bit_length(), np.int64),
-        room=np.empty((1, cells), np.uint8),
-        distances=np.empty(cells, np.int32),
-        is_box=np.zeros(cells, np.uint8),
-        boxes=np.empty(cells, np.int32),
-        is_frozen=np.zeros(cells, np.uint8),
-        steps=np.empty(cells, np.int32),
-        queue=np.empty(cells, np.int32),
+        # No push changes the estimate of one box by as much.
+        stacks=np.empty(2 * num_cells, np.int64),
+        distances=np.empty(num_cells, np.int64),
+        layers=np.empty(num_cells * num_words, np.uint64),
     )
 
 
 @kernel
-def _read_room(grids, i, width, workspace):
-    """Read a room without the parts where the player never comes.
+def _measure_distances(board, floor, distances):
+    """Write the pushes from each cell to the nearest target; return the live cells.
 
-    Returns
-    -------
-    player : int64
-    num_boxes : int64
-        -1: a box that the player never comes to is not on a target.
+    ``distances`` (C,) int64; other boxes are ignored, and so is the player's way.
     """
-    room, is_box, boxes = workspace.room, workspace.is_box, workspace.boxes
-    player = np.int64(0)
-    for cell in range(room.shape[1]):
-        room[0, cell] = grids[i, cell]
-        is_box[cell] = 0
-        if grids[i, cell] >= PLAYER:
-            player = np.int64(cell)
-    walk(room, 0, is_box, player, width, workspace.steps, workspace.queue)
-    num_boxes = 0
-    for cell in range(room.shape[1]):
-        code = grids[i, cell]
-        if workspace.steps[cell] < 0:
-            room[0, cell] = WALL
-            if code == BOX:
-                return player, -1
-            continue
-        room[0, cell] = TARGET if IS_TARGET[code] else FLOOR
-        if IS_BOX[code]:
-            is_box[cell] = 1
-            boxes[num_boxes] = cell
-            num_boxes += 1
-    return player, num_boxes
+    live = layer = board.targets & floor
+    distance = 0
+    while layer != board.none:
+        remaining = layer
+        while remaining != board.none:
+            cell = lowest(remaining)
+            remaining ^= cell
+            distances[cell_of(cell)] = distance
+        layer = pull_sources(layer, floor, board) & ~live
+        live |= layer
+        distance += 1
+    return live
 
 
 @kernel
-def _load_board(record, key_words, workspace):
-    """Make a board the one under work; return its number of boxes."""
-    records, is_box, boxes = workspace.records, workspace.is_box, workspace.boxes
-    is_box[:] = 0
-    num_boxes = 0
-    for word in range(key_words):
-        remaining = records[record + _U(word)]
-        while remaining != 0:
-            bit = remaining & (~remaining + _1)
-            remaining ^= bit
-            cell = (_U(word) << _6) + cell_of(bit)
-            is_box[cell] = 1
-            boxes[num_boxes] = cell
-            num_boxes += 1
-    return num_boxes
-
-
-@kernel
-def _find_board(records, hash_table, record, unused, box, to, key_words, bits):
-    """Look up a board after a push from ``box`` to ``to``.
-
-    The key is written to the record ``unused``, where it stays if the board is new.
+def _find_board(boards, hash_table, unused, words, bits):
+    """Look up the board that stands at the number ``unused``.
 
     Returns
     -------
-    record : uint64
-        The record with this key, or 0.
+    board : int64
+        The number of the same board, or 0.
     bucket : uint64
         Its bucket, or the free one where it belongs.
     """
-    for word in range(key_words):
-        records[unused + _U(word)] = records[record + _U(word)]
-    records[unused + (box >> _6)] ^= _1 << (box & _63)
-    records[unused + (to >> _6)] ^= _1 << (to & _63)
-    hashed = _U(0)
-    for word in range(key_words):
-        hashed = hash_combine(hashed, records[unused + _U(word)])
+    key, num_words, hashed = load(boards, unused, words), np.int64(len(words)), _0
+    for word in range(num_words):
+        hashed = hash_combine(hashed, boards[unused * num_words + word])
     bucket = first_bucket(hashed, bits)
-    mask = (_1 << _U(bits)) - _1
-    while hash_table[bucket] != 0:
-        other = _U(hash_table[bucket])
-        is_same = True
-        for word in range(key_words):
-            w = _U(word)
-            is_same = is_same and records[other + w] == records[unused + w]
-        if is_same:
-            return other, bucket
-        bucket = (bucket + _1) & mask
-    return _U(0), bucket
+    board = np.int64(hash_table[bucket])
+    while board != 0 and load(boards, board // num_words, words) != key:
+        bucket = (bucket + _1) & ((_1 << _U(bits)) - _1)
+        board = np.int64(hash_table[bucket])
+    return board // num_words, bucket
 
 
 @kernel
-def _has_lost_box(num_boxes, width, workspace):
-    """Return whether a box of `workspace.boxes` is frozen beside the targets."""
-    room, boxes, is_frozen = workspace.room, workspace.boxes, workspace.is_frozen
-    mark_frozen(room, 0, width, workspace.distances, boxes, num_boxes, is_frozen)
-    is_lost = False
-    for k in range(num_boxes):
-        is_lost |= is_frozen[boxes[k]] != 0 and room[0, boxes[k]] != TARGET
-        is_frozen[boxes[k]] = 0
-    return is_lost
-
-
-@kernel
-def _search(grids, i, width, objective, most_nodes, workspace):
-    """Search for a solution of room i.
+def _search(board, objective, most_entries, words, workspace):
+    """Search for a solution of one room.
 
     Parameters
     ----------
-    grids, i, width, objective
-        See `solve_rows`.
-    most_nodes : int
-        Nodes and boards after which the search gives up.
+    board : Board
+    objective : int
+        MOVES or PUSHES.
+    most_entries : int
+        Entries after which the search gives up.
+    words : tuple
     workspace : SolverWorkspace, updated
 
     Returns
     -------
     status : int64
-        SOLVED, UNSOLVABLE or GAVE_UP.
-    node : int64
-        The node of the solved board.
+        SOLVED, UNSOLVABLE, or GAVE_UP: also with a full workspace.
+    entry : int64
+        The entry of the solved board.
     """
-    records, bounds, hash_table = (
-        workspace.records,
-        workspace.bounds,
-        workspace.hash_table,
-    )
-    node_boards, players = workspace.node_boards, workspace.players
-    parents, followers = workspace.parents, workspace.followers
-    stacks, room, steps = workspace.stacks, workspace.room, workspace.steps
-    distances, is_box, boxes = workspace.distances, workspace.is_box, workspace.boxes
-    queue = workspace.queue
-    player, num_boxes = _read_room(grids, i, width, workspace)
-    if num_boxes < 0:
+    boards, visited, is_dead = workspace.boards, workspace.visited, workspace.is_dead
+    hash_table, entry_boards = workspace.hash_table, workspace.entry_boards
+    entry_cells, parents = workspace.entry_cells, workspace.parents
+    followers, stacks = workspace.followers, workspace.stacks
+    distances, none = workspace.distances, board.none
+    num_words, last_stack = np.int64(len(words)), len(stacks) - 1
+    # Floor and boxes that the player can never come to stay as they are.
+    floor = flood(board.player, board.floor, board)
+    if board.boxes & ~floor & ~board.targets != none:
         return UNSOLVABLE, 0
-    measure_distances(room, 0, width, queue, distances)
-    key_words = _U((room.shape[1] + 63) >> 6)
-    record_words = key_words + key_words
-    unused, bound = record_words, np.int64(0)
-    for word in range(record_words):
-        records[unused + _U(word)] = 0
-    for k in range(num_boxes):
-        if distances[boxes[k]] < 0:
-            return UNSOLVABLE, 0
-        bound += distances[boxes[k]]
-        box = _U(boxes[k])
-        records[unused + (box >> _6)] |= _1 << (box & _63)
-    bounds[1] = bound
-    bits = FIRST_BITS
-    rehash(records, hash_table, unused, key_words, record_words, bits)
-    node_boards[1], players[1], parents[1], followers[1] = 1, player, 0, 0
+    boxes, targets = board.boxes & floor, board.targets & floor
+    live = _measure_distances(board, floor, distances)
+    if boxes & ~live != none:
+        return UNSOLVABLE, 0
+    estimate, remaining = np.int64(0), boxes
+    while remaining != none:
+        box = lowest(remaining)
+        remaining ^= box
+        estimate += distances[cell_of(box)]
+
     stacks[:] = 0
-    estimate, slots = bound, len(stacks) - 1
-    stacks[estimate & slots] = 1
-    num_boards, num_nodes, num_waiting = 2, 2, 1
-    unused += record_words
+    bits = FIRST_BITS
+    store(boards, 1, words, boxes)
+    store(visited, 1, words, none)
+    num_boards, num_entries, num_waiting, step = 2, 2, 1, _U(num_words)
+    rehash(boards, hash_table, step, step, step, bits)
+    is_dead[1], entry_boards[1], parents[1], followers[1] = 0, 1, 0, 0
+    store(entry_cells, 1, words, board.player)
+    stacks[estimate & last_stack] = 1
     while num_waiting > 0:
-        node = stacks[estimate & slots]
-        if node == 0:
+        entry = stacks[estimate & last_stack]
+        if entry == 0:
             estimate += 1
             continue
-        stacks[estimate & slots] = followers[node]
+        stacks[estimate & last_stack] = followers[entry]
         num_waiting -= 1
-        board = np.int64(node_boards[node])
-        record = _U(board) * record_words
-        visited, cell = record + key_words, _U(players[node])
-        if (records[visited + (cell >> _6)] >> (cell & _63)) & _1:
+        number = np.int64(entry_boards[entry])
+        been = load(visited, number, words)
+        cells = load(entry_cells, entry, words) & ~been
+        if cells == none:
             continue
-        if bounds[board] == 0:
-            return SOLVED, node
-        _load_board(record, key_words, workspace)
-        num_reached = walk(room, 0, is_box, np.int64(cell), width, steps, queue)
-        for k in range(num_reached if objective == PUSHES else 1):
-            cell = _U(queue[k])
-            records[visited + (cell >> _6)] |= _1 << (cell & _63)
-        for k in range(num_boxes):
-            for d in range(4):
-                box, offset = np.int64(boxes[k]), offset_of(d, width)
-                to = box + offset
-                if steps[box - offset] < 0 or is_box[to] or distances[to] < 0:
-                    continue
-                if num_nodes >= most_nodes or num_boards >= most_nodes:
+        boxes = load(boards, number, words)
+        if boxes & ~targets == none:
+            return SOLVED, entry
+        free = floor & ~boxes
+        if objective == PUSHES:
+            cells = flood(cells, free, board)
+            store(visited, number, words, been | cells)
+        else:
+            # `trace` looks for the way back among the cells that were new.
+            store(entry_cells, entry, words, cells)
+            store(visited, number, words, been | cells)
+            walk = spread(cells, board) & free & ~(been | cells)
+            if walk != none:
+                if num_entries >= most_entries:
                     return GAVE_UP, 0
-                change = np.int64(distances[to]) - np.int64(distances[box])
-                next_record, bucket = _find_board(
-                    records,
-                    hash_table,
-                    record,
-                    unused,
-                    _U(box),
-                    _U(to),
-                    key_words,
-                    bits,
+                slot = (estimate + 1) & last_stack
+                store(entry_cells, num_entries, words, walk)
+                entry_boards[num_entries] = number
+                parents[num_entries], followers[num_entries] = entry, stacks[slot]
+                stacks[slot] = num_entries
+                num_entries += 1
+                num_waiting += 1
+        for d in range(4):
+            pushed = shift(cells, d, board) & boxes & shift(free & live, d ^ 1, board)
+            while pushed != none:
+                box = lowest(pushed)
+                pushed ^= box
+                to = shift(box, d, board)
+                change = distances[cell_of(to)] - distances[cell_of(box)]
+                if num_entries >= most_entries or num_boards >= most_entries:
+                    return GAVE_UP, 0
+                next_boxes = boxes ^ box ^ to
+                store(boards, num_boards, words, next_boxes)
+                successor, bucket = _find_board(
+                    boards, hash_table, num_boards, words, bits
                 )
-                if next_record == 0:
-                    next_record = unused
-                    for word in range(key_words, record_words):
-                        records[next_record + _U(word)] = 0
-                    hash_table[bucket] = next_record
-                    bounds[num_boards] = bounds[board] + change
-                    boxes[k] = to
-                    if _has_lost_box(num_boxes, width, workspace):
-                        bounds[num_boards] = _DEAD
-                    boxes[k] = box
+                if successor == 0:
+                    successor = num_boards
                     num_boards += 1
-                    unused += record_words
+                    hash_table[bucket] = successor * num_words
+                    store(visited, successor, words, none)
+                    frozen = frozen_boxes(next_boxes, floor, live, board)
+                    is_dead[successor] = frozen & ~targets != none
                     if num_boards > 1 << (bits - 1):
                         bits += 1
-                        rehash(
-                            records,
-                            hash_table,
-                            next_record,
-                            key_words,
-                            record_words,
-                            bits,
-                        )
-                next_board = np.int64(next_record // record_words)
-                if bounds[next_board] == _DEAD:
+                        last = step * _U(successor)
+                        rehash(boards, hash_table, last, step, step, bits)
+                if is_dead[successor] or load(visited, successor, words) & box != none:
                     continue
-                walked = np.int64(steps[box - offset]) if objective == MOVES else 0
-                slot = (estimate + walked + 1 + change) & slots
-                node_boards[num_nodes], players[num_nodes] = next_board, box
-                parents[num_nodes], followers[num_nodes] = node, stacks[slot]
-                stacks[slot] = num_nodes
-                num_nodes += 1
+                slot = (estimate + 1 + change) & last_stack
+                store(entry_cells, num_entries, words, box)
+                entry_boards[num_entries] = successor
+                parents[num_entries], followers[num_entries] = entry, stacks[slot]
+                stacks[slot] = num_entries
+                num_entries += 1
                 num_waiting += 1
     return UNSOLVABLE, 0
 
 
 @kernel
-def _trace(node, begin, width, workspace):
+def _trace_walk(start, stop, free, board, words, layers, paths, at):
+    """Write the directions of a shortest walk, the last one first, from ``at`` on.
+
+    ``layers`` gets the cells by their distance from the start.
+
+    Returns
+    -------
+    at : int64
+        The index after the last direction; they are not written if it is beyond the
+        end of ``paths``.
+    """
+    layer, length, reached = start, 0, start
+    store(layers, 0, words, layer)
+    while layer & stop == board.none:
+        layer = spread(layer, board) & free & ~reached
+        reached |= layer
+        length += 1
+        store(layers, length, words, layer)
+    if at + length > len(paths):
+        return at + length
+    cell = stop
+    for step in range(length):
+        for d in range(4):
+            before = shift(cell, d ^ 1, board) & load(layers, length - 1 - step, words)
+            if before != board.none:
+                paths[at + step] = d
+                cell = before
+                break
+    return at + length
+
+
+@kernel
+def _trace(board, objective, entry, begin, words, workspace):
     """Write the directions of a solution from ``paths[begin]`` on.
 
     Returns
@@ -328,53 +300,46 @@ def _trace(node, begin, width, workspace):
         ``paths``.
     num_pushes : int64
     """
-    paths, parents, players = workspace.paths, workspace.parents, workspace.players
-    room, is_box, steps = workspace.room, workspace.is_box, workspace.steps
-    records, node_boards = workspace.records, workspace.node_boards
-    key_words = _U((room.shape[1] + 63) >> 6)
+    boards, paths, parents = workspace.boards, workspace.paths, workspace.parents
+    entry_boards, entry_cells = workspace.entry_boards, workspace.entry_cells
+    floor = flood(board.player, board.floor, board)
     at, num_pushes = begin, 0
-    while parents[node] != 0:
-        parent = np.int64(parents[node])
-        record = _U(node_boards[node]) * (key_words + key_words)
-        before = _U(node_boards[parent]) * (key_words + key_words)
-        _load_board(before, key_words, workspace)
-        player, start = np.int64(players[node]), np.int64(players[parent])
-        walk(room, 0, is_box, start, width, steps, workspace.queue)
-        # The box came to the cell ahead, where there was none.
-        d = 0
-        while True:
-            to = _U(player + offset_of(d, width))
-            is_there = (records[record + (to >> _6)] >> (to & _63)) & _1
-            if is_there and not is_box[to]:
+    # Any one of the cells; in the first entry of a walk it is the only one.
+    cell = lowest(load(entry_cells, entry, words))
+    while parents[entry] != 0 and at < len(paths):
+        parent = np.int64(parents[entry])
+        boxes = load(boards, np.int64(entry_boards[parent]), words)
+        change = load(boards, np.int64(entry_boards[entry]), words) ^ boxes
+        start = load(entry_cells, parent, words)
+        num_pushes += change != board.none
+        for d in range(4):
+            before = shift(cell, d ^ 1, board)
+            if change != board.none:
+                is_step = change == cell | shift(cell, d, board)
+            else:
+                is_step = before & start != board.none
+            if is_step:
+                paths[at] = d
+                at += 1
+                cell = before
                 break
-            d += 1
-        cell = player - offset_of(d, width)
-        length = np.int64(steps[cell])
-        if at + 1 + length > len(paths):
-            return np.int64(len(paths) + 1), num_pushes
-        paths[at] = d
-        at += 1
-        num_pushes += 1
-        for _ in range(length):
-            d = 0
-            while True:
-                source = cell - offset_of(d, width)
-                if steps[source] >= 0 and steps[source] == steps[cell] - 1:
-                    break
-                d += 1
-            paths[at] = d
-            at += 1
-            cell = source
-        node = parent
-    for k in range((at - begin) // 2):
-        first, last = begin + k, at - 1 - k
-        paths[first], paths[last] = paths[last], paths[first]
+        if objective == PUSHES:
+            free, layers = floor & ~boxes, workspace.layers
+            at = _trace_walk(start, cell, free, board, words, layers, paths, at)
+            cell = start
+        entry = parent
+    if parents[entry] != 0:
+        return np.int64(len(paths) + 1), num_pushes
+    if at <= len(paths):
+        for step in range((at - begin) // 2):
+            first, last = begin + step, at - 1 - step
+            paths[first], paths[last] = paths[last], paths[first]
     return at, num_pushes
 
 
 @kernel
 def solve_rows(
-    start, stop, grids, height, width, objective, max_states, workspace, results
+    start, stop, grids, height, width, words, objective, max_states, workspace, results
 ):
     """Solve rooms one after the other, until the workspace is too small for one.
 
@@ -385,12 +350,13 @@ def solve_rows(
     grids : (m, H * W) uint8, read
         Codes of `rules`; the border is wall, and each room has one player.
     height, width : int
-        The height is not used; `bitboard_solver.solve_rows` takes the same.
+    words : tuple
+        `bitboards.words_of` them.
     objective : int
         MOVES: the solutions have the fewest moves.  PUSHES: they have the fewest
         pushes, and each walk between two pushes is a shortest one.
     max_states : int
-        Nodes after which the search of a room gives up.
+        Entries after which the search of a room gives up.
     workspace : SolverWorkspace, updated
     results : tuple of arrays, written
         ``statuses`` (m,) int8: SOLVED, UNSOLVABLE or GAVE_UP; ``num_moves`` (m,) and
@@ -406,15 +372,16 @@ def solve_rows(
         DONE, NEEDS_SPACE or NEEDS_PATHS.
     """
     statuses, num_moves, num_pushes, ends = results
-    capacity = len(workspace.bounds)
-    most_nodes, begin = min(capacity, max_states + 2), 0
+    capacity = len(workspace.is_dead)
+    most_entries, begin = min(capacity, max_states + 2), 0
     for i in range(start, stop):
-        status, node = _search(grids, i, width, objective, most_nodes, workspace)
-        if status == GAVE_UP and most_nodes == capacity:
+        board = read_board(grids, i, height, width, words)
+        status, entry = _search(board, objective, most_entries, words, workspace)
+        if status == GAVE_UP and most_entries == capacity:
             return i, NEEDS_SPACE
         end, pushes = begin, 0
         if status == SOLVED:
-            end, pushes = _trace(node, begin, width, workspace)
+            end, pushes = _trace(board, objective, entry, begin, words, workspace)
             if end > len(workspace.paths):
                 return i, NEEDS_PATHS
         statuses[i], ends[i] = status, end

@@ -4,7 +4,7 @@ In reading order:
 
 - `keywords`: the keywords of an id, with the words of the docstrings
 - `environments`: everything about an id
-- `report`: the same as text, for ``roll-vec info``, or as Markdown
+- `report`: the same in sections, for pages, and as text, for ``roll-vec info``
 
 ::
 

@@ -89,32 +89,22 @@ class EnvDescription:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the description as `json` can write it."""
-        content: dict[str, Any] = {
-            "id": self.id,
-            "summary": self.summary,
-            "docstring": self.docstring,
-            "step_limit": self.step_limit,
-            "batch": self.batch,
-            "observations": [one._asdict() for one in self.observations],
-            "action_space": self.action_space,
-            "actions": {str(code): name for code, name in self.actions.items()},
-            "obstacle": self.obstacle,
-            "keywords": [one._asdict() for one in self.keywords],
-            "batch_keywords": [one._asdict() for one in self.batch_keywords],
-            "render_modes": list(self.render_modes),
-            "truncated": list(self.truncated),
-            "splits": [
-                {
-                    "name": split.name,
-                    "title": split.title,
-                    "episodes": len(split),
-                    "keywords": dict(split.keywords),
-                    "digest": split.digest,
-                }
-                for split in self.splits
-            ],
-        }
         game = self.game
+        content: dict[str, Any] = {**vars(self)}
+        del content["game"]
+        for name in ("observations", "keywords", "batch_keywords"):
+            content[name] = [one._asdict() for one in content[name]]
+        content["actions"] = {str(code): name for code, name in self.actions.items()}
+        content["splits"] = [
+            {
+                "name": split.name,
+                "title": split.title,
+                "episodes": len(split),
+                "keywords": dict(split.keywords),
+                "digest": split.digest,
+            }
+            for split in self.splits
+        ]
         if game is not None:
             content |= {
                 "action_note": game.actions,
@@ -123,10 +113,10 @@ class EnvDescription:
                     for code, (glyph, meaning) in enumerate(game.cells)
                 ],
                 "rewards": [one._asdict() for one in game.rewards],
-                "terminated": list(game.terminated),
+                "terminated": game.terminated,
                 "infos": [one._asdict() for one in game.infos],
                 "sources": [one._asdict() for one in game.sources],
-                "differences": list(game.differences),
+                "differences": game.differences,
                 "page": game.page,
             }
         return content

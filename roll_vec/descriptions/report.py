@@ -1,4 +1,4 @@
-"""The description of an environment as text for a terminal, or as Markdown."""
+"""The description of an environment in sections, and as text for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from roll_vec.descriptions.environments import EnvDescription
 from roll_vec.descriptions.keywords import Keyword
-from roll_vec.errors import InvalidOptionError
 
 WIDTH = 80
 # A row's first columns have at most this width; longer ones get a line of their own.
@@ -26,7 +25,7 @@ class Section:
         By which a page asks for it, such as ``rewards``.
     heading : str
     columns : tuple of str
-        Titles of the columns in Markdown; empty: the rows are lines.
+        Titles of the columns, for a page; empty: the rows are lines.
     rows : list of tuples of str
     in_one_line : bool
         True: a terminal shows all rows in one line.
@@ -58,46 +57,18 @@ class Section:
             lines += _wrap(last, 2 + len(head), head)
         return lines
 
-    def to_markdown(self) -> list[str]:
-        """Return the lines of a table, or of a list."""
-        rows = [[_escape(text) for text in row] for row in self.rows if any(row)]
-        if not self.columns:
-            return [f"- {' '.join(row)}" for row in rows]
-        lines = [f"| {' | '.join(self.columns)} |", f"|{'---|' * len(self.columns)}"]
-        return lines + [f"| {' | '.join(row)} |" for row in rows] if rows else []
 
-
-def format_description(description: EnvDescription, form: str = "text") -> str:
-    """Return a description as text or as Markdown.
-
-    Parameters
-    ----------
-    description : EnvDescription
-    form : {"text", "md"}
-        Text has lines of at most 80 characters, mostly; Markdown has tables.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    if form not in ("text", "md"):
-        raise InvalidOptionError.expected("form", "'text' or 'md'", form)
-    is_text = form == "text"
-    lines = [description.id if is_text else f"# `{description.id}`"]
+def format_description(description: EnvDescription) -> str:
+    """Return a description as text; its lines have at most 80 characters, mostly."""
+    lines = [description.id]
     if description.summary:
         summary = f"{description.summary[0].upper()}{description.summary[1:]}."
-        lines += _wrap(summary, 2) if is_text else ["", summary]
+        lines += _wrap(summary, 2)
     if description.docstring:
-        docstring = description.docstring
-        indented = textwrap.indent(docstring, "  ") if is_text else docstring
-        lines += ["", *indented.splitlines()]
+        lines += ["", *textwrap.indent(description.docstring, "  ").splitlines()]
     for section in describe_sections(description):
-        if is_text:
-            is_keywords = section.name.endswith("keywords")
-            lines += _keywords(section) if is_keywords else section.to_text()
-        elif table := section.to_markdown():
-            heading = f"{section.heading[0].upper()}{section.heading[1:]}"
-            lines += ["", f"## {heading}", "", *table]
+        is_keywords = section.name.endswith("keywords")
+        lines += _keywords(section) if is_keywords else section.to_text()
     return "\n".join(lines)
 
 
@@ -205,8 +176,3 @@ def _wrap(text: str, indent: int, head: str = "") -> list[str]:
 def _plain(text: str) -> str:
     """Return a text without the docstrings' mark-up of code."""
     return re.sub(r"``(.+?)``|`(.+?)`", lambda match: match[1] or match[2], text)
-
-
-def _escape(text: str) -> str:
-    """Return a text of a docstring as a cell of a table in Markdown."""
-    return " ".join(text.split()).replace("``", "`").replace("|", r"\|")

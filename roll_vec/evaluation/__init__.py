@@ -2,15 +2,12 @@
 
 In reading order:
 
-- `split`: a set of episodes, with a digest of its first observations
-- `splits`, `shop_splits`: those of each id, and those of a WebShop of your own
-- `episodes`: play each episode of a split once, with any policy
-- `policies`: uniform actions
-- `chat_endpoint`, `chat_episodes`: a language model behind an HTTP endpoint as the
-  policy
+- `splits`: sets of episodes, each with a digest of its first observations
+- `episodes`: play each episode of a split once, with any policy; uniform actions
+- `chat`: a language model behind an HTTP endpoint as the policy
 - `statistics`: 95 % intervals of rates, means and differences
-- `results`, `runs`: results in a file, to which an interrupted run goes back
-- `comparison`: two policies on the same episodes
+- `results`: results in a file, to which an interrupted evaluation goes back; two
+  policies on the same episodes
 
 ::
 
@@ -20,29 +17,30 @@ In reading order:
     print(results.success_rate(), results.mean_return())
 """
 
-from roll_vec.evaluation.chat_endpoint import ChatEndpoint, ChatError
-from roll_vec.evaluation.chat_episodes import (
+from roll_vec.evaluation.chat import (
+    ChatEndpoint,
+    ChatError,
     chat_keywords,
     play_chat,
     play_chat_episodes,
 )
-from roll_vec.evaluation.comparison import Comparison, compare_results
 from roll_vec.evaluation.episodes import (
     EpisodeRecord,
     EpisodeResults,
+    UniformPolicy,
     play_episodes,
     play_split,
 )
-from roll_vec.evaluation.policies import UniformPolicy
 from roll_vec.evaluation.results import (
+    Comparison,
     ResultFile,
     ResultHeader,
     ResultLog,
+    compare_results,
+    evaluate,
     read_results,
 )
-from roll_vec.evaluation.runs import evaluate
-from roll_vec.evaluation.split import Split
-from roll_vec.evaluation.splits import SPLITS, find_split, splits_of
+from roll_vec.evaluation.splits import SPLITS, Split, find_split, splits_of
 from roll_vec.evaluation.statistics import (
     Interval,
     mcnemar_p_value,

@@ -1,4 +1,4 @@
-"""Play each episode of a split once, or some of them."""
+"""Play each episode of a split once, or some of them; random play."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.evaluation.split import FREE_KEYWORDS, Split
+from roll_vec.evaluation.splits import FREE_KEYWORDS, Split
 from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.seeding import check_seed
+from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Policy, Turn, play_steps
+from roll_vec.vector.action_sampling import choose_actions
 from roll_vec.vector.infos import episode_successes
 
 # Keywords in the spec of a batch that are not of its environments.
@@ -196,3 +200,33 @@ def _check_envs(split: Split, envs: Any) -> None:
     if keywords != task:
         accepted = f"environments with the keywords {task}"
         raise InvalidOptionError.expected("envs", accepted, keywords)
+
+
+class UniformPolicy:
+    """Uniform actions; of a text environment, uniform among the examples of its space.
+
+    The action of an episode's step depends on the seed, the episode and the step alone.
+
+    Parameters
+    ----------
+    envs : VectorEnv
+    seed : int
+
+    Raises
+    ------
+    InvalidOptionError
+        If the action space is neither `Discrete` nor texts with examples.
+    """
+
+    def __init__(self, envs: Any, seed: int) -> None:
+        space = envs.single_action_space
+        is_text = isinstance(space, UnicodeText) and space.examples
+        if not isinstance(space, Discrete) and not is_text:
+            accepted = "environments with a Discrete action space or examples of texts"
+            raise InvalidOptionError.expected("envs", accepted, space)
+        self._seed = check_seed(seed)
+        self._space = space
+
+    def __call__(self, turn: Turn) -> Any:
+        """Return an action for each environment."""
+        return choose_actions(turn.random_words(self._seed), self._space)

@@ -1,4 +1,6 @@
-"""Files of results: JSON lines, a header and one line for each episode.
+"""Files of results, which interrupted evaluations go on with; two of them compared.
+
+A file has JSON lines: a header, and one line for each episode.
 
 ::
 
@@ -17,15 +19,23 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, TypeAlias
 
-from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
-from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.split import Split
+import numpy as np
+
+from roll_vec.errors import InvalidFileError, InvalidOptionError
+from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
+from roll_vec.evaluation.splits import Split
+from roll_vec.evaluation.statistics import (
+    Interval,
+    mcnemar_p_value,
+    paired_mean_interval,
+    paired_rate_interval,
+)
 from roll_vec.factories import WORK_KEYWORDS
 from roll_vec.storage.files import check_regular, find_target
 from roll_vec.storage.journal import Journal, read_lines
@@ -98,16 +108,9 @@ class ResultHeader:
         InvalidOptionError
             If a keyword is no plain data.
         """
+        own = {name: keywords[name] for name in sorted({*keywords} - WORK_KEYWORDS)}
         try:
-            plain = json.loads(
-                encode(
-                    {
-                        name: value
-                        for name, value in sorted(keywords.items())
-                        if name not in WORK_KEYWORDS
-                    }
-                )
-            )
+            plain = json.loads(encode(own))
         except TypeError as error:
             accepted = "plain data, which a file of results can store"
             raise InvalidOptionError.expected(
@@ -135,23 +138,21 @@ class ResultHeader:
         InvalidOptionError
             With the first difference.
         """
-        pairs = {
-            name: (getattr(self, name), getattr(other, name))
-            for name in ("id", "split", "digest", "keywords", "policy")
-        }
-        package = "roll-vec"
-        pairs["version of roll-vec"] = (
-            self.versions.get(package),
-            other.versions.get(package),
-        )
-        for name, (expected, value) in pairs.items():
-            if expected != value:
+        expected = self._facts()
+        for name, value in other._facts().items():
+            if value != expected[name]:
                 message = (
                     f"{str(path)!r} has results of another run, its {name}: "
-                    f"{_words(value)}; this run: {_words(expected)}; choose another "
-                    "file, or remove it"
+                    f"{_words(value)}; this run: {_words(expected[name])}; choose "
+                    "another file, or remove it"
                 )
                 raise InvalidOptionError(message)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return all that decides the results, by name."""
+        names = ("id", "split", "digest", "keywords", "policy")
+        facts = {name: getattr(self, name) for name in names}
+        return {**facts, "version of roll-vec": self.versions.get("roll-vec")}
 
 
 def _words(value: Any) -> str:
@@ -317,7 +318,7 @@ def _to_plain(record: EpisodeRecord) -> dict[str, Any]:
 
 def _parse(line: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(line, parse_constant=_refuse_constant)
+        content = json.loads(line)
     except (ValueError, RecursionError):
         message = "it is not JSON"
         raise ValueError(message) from None
@@ -327,26 +328,17 @@ def _parse(line: bytes) -> dict[str, Any]:
     return content
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and Infinity, which Python's reader accepts."""
-    raise ValueError(name)
-
-
 def _parse_header(content: dict[str, Any]) -> ResultHeader:
-    if content.get("format") != FORMAT:
-        message = f"its format is {content.get('format')!r} and not {FORMAT!r}"
-        raise ValueError(message)
-    if content.get("version") != VERSION:
-        message = f"its version is {content.get('version')!r} and not {VERSION}"
-        raise ValueError(message)
-    names = ("id", "split", "digest", "keywords", "policy", "files", "versions")
+    for name, value in (("format", FORMAT), ("version", VERSION)):
+        if content.get(name) != value:
+            message = f"its {name} is {content.get(name)!r} and not {value!r}"
+            raise ValueError(message)
+    names = [field.name for field in fields(ResultHeader)]
     for name in names:
-        kind = str if name in names[:3] else dict
+        kind = str if name in ("id", "split", "digest") else dict
         if not isinstance(content[name], kind):
             message = f"{name} is no {kind.__name__}"
             raise TypeError(message)
-    # 1e999 is JSON, and infinite: no file could be written with this header.
-    json.dumps(content, allow_nan=False)
     return ResultHeader(**{name: content[name] for name in names})
 
 
@@ -356,12 +348,199 @@ def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
         if type(content[name]) not in types:
             message = f"{name} is {content[name]!r}"
             raise TypeError(message)
-    if not 0 <= content["length"] < 1 << 63:
-        message = f"length is {shorten(content['length'])}"
-        raise ValueError(message)
-    total_reward = float(content["return"])
+    values = {field: content[name] for name, (field, _) in _FIELDS.items()}
+    values["total_reward"] = total_reward = float(content["return"])
     if not math.isfinite(total_reward):
         message = f"return is {total_reward}"
         raise ValueError(message)
-    values = {field: content[name] for name, (field, _) in _FIELDS.items()}
-    return EpisodeRecord(**{**values, "total_reward": total_reward})
+    return EpisodeRecord(**values)
+
+
+# ------------------------------------------------------------------------ evaluations
+
+Play: TypeAlias = Callable[[Sequence[int]], Iterator[EpisodeRecord]]
+"""Plays some episodes of a split, by their numbers, and yields each at its end."""
+
+
+def evaluate(
+    split: Split,
+    play: Play,
+    *,
+    num: int | None = None,
+    header: ResultHeader | None = None,
+    path: str | os.PathLike[str] | None = None,
+    retry_faults: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[EpisodeRecord]:
+    """Play the first episodes of a split and return their records, in their order.
+
+    With a path, each record is written when its episode has ended, and episodes that
+    the file has already are not played again.  So after Ctrl-C, or a crash, the same
+    call goes on.
+
+    Parameters
+    ----------
+    split : Split
+    play : callable
+        Such as ``partial(play_episodes, split, envs, policy)``.
+    num : int, optional
+        How many episodes, from the first on; None: all.
+    header : ResultHeader, optional
+        Needed with a path.
+    path : path, optional
+        The file of results.
+    retry_faults : bool
+        True: episodes that ended by a fault in the file are played again.
+    on_progress : callable, optional
+        Called with the number of episodes that are done and the number that this call
+        has played, after each episode and once before the first.
+
+    Raises
+    ------
+    InvalidFileError
+        If the path has a file of another kind.
+    InvalidOptionError
+        If it has the results of another run, or ``num`` is out of range.
+    """
+    count = len(split) if num is None else num
+    if not 1 <= count <= len(split):
+        accepted = f"1 to {len(split)}, the episodes of {split.id} {split.name}"
+        raise InvalidOptionError.expected("num", accepted, num)
+    if path is None:
+        return _play_missing(play, count, None, on_progress)
+    if header is None:
+        raise InvalidOptionError.expected("header", "a ResultHeader with a path", None)
+    with ResultLog(path, header, retry_faults=retry_faults) as log:
+        _check_records(split, Path(path), log.records.values())
+        return _play_missing(play, count, log, on_progress)
+
+
+def _play_missing(
+    play: Play,
+    count: int,
+    log: ResultLog | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> list[EpisodeRecord]:
+    """Play the episodes that the log lacks, and add them to it; return all."""
+    records = {} if log is None else dict(log.records)
+    missing = [number for number in range(count) if number not in records]
+    num_before = count - len(missing)
+    if on_progress is not None:
+        on_progress(num_before, 0)
+    if missing:
+        with closing(play(missing)) as episodes:  # type: ignore[type-var]
+            for num_played, record in enumerate(episodes, 1):
+                records[record.episode] = record
+                if log is not None:
+                    log.add(record)
+                if on_progress is not None:
+                    on_progress(num_before + num_played, num_played)
+    return [records[number] for number in range(count)]
+
+
+def _check_records(split: Split, path: Path, records: Iterable[EpisodeRecord]) -> None:
+    """Raise an error for records of episodes that the split does not have."""
+    for record in records:
+        number = record.episode
+        if not (0 <= number < len(split) and split.seeds[number] == record.seed):
+            message = (
+                f"{str(path)!r}: episode {number} of seed {record.seed} is not of "
+                f"{split.id} {split.name}"
+            )
+            raise InvalidFileError(message)
+
+
+# ----------------------------------------------------------------------- comparisons
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two policies on the same episodes.
+
+    Parameters
+    ----------
+    headers : pair of ResultHeader
+    results : pair of EpisodeResults
+        Of the same episodes in the same order.
+    """
+
+    headers: tuple[ResultHeader, ResultHeader]
+    results: tuple[EpisodeResults, EpisodeResults]
+
+    def __len__(self) -> int:
+        return len(self.results[0].returns)
+
+    def success_difference(self) -> Interval:
+        """Return the second success rate minus the first, and its 95 % interval."""
+        first, second = self.results
+        return paired_rate_interval(first.successes, second.successes)
+
+    def return_difference(self) -> Interval:
+        """Return the second mean return minus the first, and its 95 % interval."""
+        first, second = self.results
+        return paired_mean_interval(first.returns, second.returns)
+
+    def discordant(self) -> tuple[int, int]:
+        """Return how many episodes only the first solves, and only the second."""
+        first, second = (results.successes for results in self.results)
+        return (
+            int(np.count_nonzero(first & ~second)),
+            int(np.count_nonzero(second & ~first)),
+        )
+
+    def p_value(self) -> float:
+        """Return McNemar's exact two-sided p-value of equal success rates."""
+        return mcnemar_p_value(*self.discordant())
+
+
+def compare_results(
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    *,
+    only_common: bool = False,
+) -> Comparison:
+    """Read two files of results and pair their episodes.
+
+    Parameters
+    ----------
+    first, second : path
+        Of the same split.  Their keywords may differ: those of a split leave the task
+        as it is.
+    only_common : bool
+        True: episodes that only one file has are left out.  False: they are an error.
+
+    Raises
+    ------
+    InvalidFileError
+        If one is no file of results.
+    InvalidOptionError
+        If the files have other splits or episodes, or no episode in common.
+    """
+    paths = Path(first), Path(second)
+    files = read_results(first), read_results(second)
+    for name in ("id", "split", "digest"):
+        values = [getattr(file.header, name) for file in files]
+        if values[0] != values[1]:
+            message = (
+                f"compare: the {name} of {str(paths[0])!r} is {values[0]!r}, and that "
+                f"of {str(paths[1])!r} is {values[1]!r}: a paired comparison needs the "
+                "same episodes"
+            )
+            raise InvalidOptionError(message)
+    common = files[0].records.keys() & files[1].records.keys()
+    for path, file in zip(paths, files, strict=True):
+        others = file.records.keys() - common
+        if others and not only_common:
+            count = "1 episode" if len(others) == 1 else f"{len(others):,} episodes"
+            message = (
+                f"compare: {str(path)!r} has {count} that the other file lacks, the "
+                f"first is episode {min(others)}; --common compares those of both"
+            )
+            raise InvalidOptionError(message)
+    if not common:
+        message = "compare: the files have no episode in common"
+        raise InvalidOptionError(message)
+    results = tuple(
+        EpisodeResults.of(file.records[number] for number in common) for file in files
+    )
+    return Comparison((files[0].header, files[1].header), (results[0], results[1]))

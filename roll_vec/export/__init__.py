@@ -5,8 +5,8 @@ In reading order:
 - `source`: the episodes to export, and the environment that they come from
 - `formats`: the table of formats; `register_format` adds one
 - `messages`, `parquet`, `minari`: the formats
-- `journal`: the episodes of an unfinished export, so that the next call goes on
-- `exporter`: write a file
+- `exporter`: write a file; the episodes of an unfinished export, to which the next call
+  goes back
 - `verification`: play each row of a file again
 
 ::

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,11 +13,8 @@ from typing import Any, ClassVar
 from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.export.source import Source
+from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory
-
-MALFORMED = ValueError, TypeError, LookupError, AttributeError, RecursionError
-"""What readers of rows meet in JSON that no export writes."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,45 @@ class Row:
     rewards: list[float]
     observations: list[Any]
     """The first ones of the episode, as many as the file has; maybe none."""
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, Any], actions: list[Any], observations: list[Any]
+    ) -> Row:
+        """Return a row of the columns of `to_columns`.
+
+        Raises
+        ------
+        ValueError, TypeError, LookupError
+            For columns that no export writes.
+        """
+        seed = columns["seed"]
+        return cls(
+            id=str(columns["id"]),
+            keywords=dict(json.loads(columns["keywords"])),
+            seed=None if seed is None else operator.index(seed),
+            actions=actions,
+            total_reward=float(columns["return"]),
+            success=columns["success"],
+            num_steps=columns["num_steps"],
+            rewards=[float(each) for each in columns["rewards"]],
+            observations=observations,
+        )
+
+
+def to_columns(episode: Trajectory, source: Source) -> dict[str, Any]:
+    """Return an episode without observations and actions, as JSON can write it."""
+    return {
+        "id": source.id,
+        "keywords": encode_keywords(source.keywords),
+        "seed": episode.seed,
+        "return": episode.total_reward,
+        "success": episode.success,
+        "num_steps": episode.num_steps,
+        "terminated": episode.terminated,
+        "truncated": episode.truncated,
+        "rewards": episode.rewards.tolist(),
+    }
 
 
 class Format(ABC):

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
-from roll_vec.export.formats import MALFORMED, Format, Row
-from roll_vec.export.source import Source, encode_keywords
+from roll_vec.export.formats import Format, Row, to_columns
+from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory, to_messages
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-_write_ascii = json.JSONEncoder(allow_nan=False).encode
+# What readers of rows meet in JSON that no export writes.
+_MALFORMED = ValueError, TypeError, LookupError, AttributeError, RecursionError
 
 
 class MessagesFormat(Format):
@@ -44,27 +45,11 @@ class MessagesFormat(Format):
     ) -> None:
         """Write the lines."""
         del target
-        keywords = encode_keywords(source.keywords)
         with out.open("wb") as file:
             for episode in episodes:
-                row = {
-                    "messages": to_messages(episode),
-                    "id": source.id,
-                    "keywords": keywords,
-                    "seed": episode.seed,
-                    "return": episode.total_reward,
-                    "success": episode.success,
-                    "num_steps": episode.num_steps,
-                    "terminated": episode.terminated,
-                    "truncated": episode.truncated,
-                    "rewards": episode.rewards.tolist(),
-                }
-                try:
-                    line = _write(row).encode()
-                except UnicodeEncodeError:
-                    # An answer of a model may have half a surrogate pair.
-                    line = _write_ascii(row).encode()
-                file.write(line + b"\n")
+                row = {"messages": to_messages(episode), **to_columns(episode, source)}
+                # Half a surrogate pair, in an answer of a model, is the escape of JSON.
+                file.write(_write(row).encode("utf-8", "backslashreplace") + b"\n")
 
     def read(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file."""
@@ -73,7 +58,7 @@ class MessagesFormat(Format):
             for number, line in enumerate(file, 1):
                 try:
                     row = _read(json.loads(line))
-                except MALFORMED as error:
+                except _MALFORMED as error:
                     message = f"{path}, line {number}: no row of format messages"
                     raise InvalidFileError(message) from error
                 yield row
@@ -84,14 +69,4 @@ def _read(columns: dict[str, Any]) -> Row:
     contents: dict[str, list[str]] = {"system": [], "user": [], "assistant": []}
     for message in columns["messages"]:
         contents[message["role"]].append(message["content"])
-    return Row(
-        id=columns["id"],
-        keywords=json.loads(columns["keywords"]),
-        seed=columns["seed"],
-        actions=contents["assistant"],
-        total_reward=float(columns["return"]),
-        success=columns["success"],
-        num_steps=columns["num_steps"],
-        rewards=columns["rewards"],
-        observations=contents["user"],
-    )
+    return Row.of(columns, contents["assistant"], contents["user"])

@@ -12,8 +12,8 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Text
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, MissingExtraError
-from roll_vec.export.formats import Format, Row, check_unicode
-from roll_vec.export.source import Source, encode_keywords
+from roll_vec.export.formats import Format, Row, check_unicode, to_columns
+from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
@@ -68,17 +68,7 @@ class ParquetFormat(Format):
             with parquet.ParquetFile(path) as file:
                 for batch in file.iter_batches(_GROUP_ROWS):
                     for row in batch.to_pylist():
-                        yield Row(
-                            id=row["id"],
-                            keywords=json.loads(row["keywords"]),
-                            seed=row["seed"],
-                            actions=row["actions"],
-                            total_reward=row["return"],
-                            success=row["success"],
-                            num_steps=row["num_steps"],
-                            rewards=row["rewards"],
-                            observations=row["observations"],
-                        )
+                        yield Row.of(row, row["actions"], row["observations"])
         except (OSError, LookupError, ValueError, TypeError) as error:
             # Arrow raises an OSError without a number for damage.
             if isinstance(error, OSError) and error.errno is not None:
@@ -91,12 +81,15 @@ def _to_table(episodes: Sequence[Trajectory], source: Source, schema: Any) -> An
     """Return the pyarrow table of some rows."""
     import pyarrow as pa
 
-    num_rows = len(episodes)
-    columns: dict[str, Any] = {
-        "id": [source.id] * num_rows,
-        "keywords": [encode_keywords(source.keywords)] * num_rows,
-        "return": [episode.total_reward for episode in episodes],
-    }
+    rows = [
+        {
+            **to_columns(episode, source),
+            "instruction": episode.instruction,
+            "observations": episode.observations,
+            "actions": episode.actions,
+        }
+        for episode in episodes
+    ]
     dtypes = {
         "observations": source.observation_space.dtype,
         "actions": source.action_space.dtype,
@@ -104,10 +97,9 @@ def _to_table(episodes: Sequence[Trajectory], source: Source, schema: Any) -> An
     }
     arrays = []
     for field in schema:
-        name = field.name
-        column = columns.get(name) or [getattr(each, name) for each in episodes]
-        if name in dtypes:
-            arrays.append(_list_array(column, field.type, dtypes[name]))
+        column = [row[field.name] for row in rows]
+        if field.name in dtypes:
+            arrays.append(_list_array(column, field.type, dtypes[field.name]))
         else:
             arrays.append(pa.array(column, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from roll_vec.recordings.flat_results import FlatResults
 from roll_vec.seeding import episode_seed, expand_seeds
 from roll_vec.storage.plain_data import decode
 from roll_vec.trajectories import Trajectory
-
-__all__ = ["read_events", "read_trajectories"]
+from roll_vec.trajectories.trajectory import OpenEpisode
 
 _NEEDED = ("observations", "infos")
 
@@ -51,15 +50,6 @@ def read_events(run: Run) -> Iterator[BatchEvent]:
                 yield stream.add_step(next(actions), **results)
 
 
-class _Episode(NamedTuple):
-    """The columns of a trajectory."""
-
-    observations: list[Any]
-    actions: list[Any]
-    rewards: list[float]
-    infos: list[dict[str, Any]]
-
-
 def read_trajectories(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes of a run that ended, in the order of environment and start.
 
@@ -80,34 +70,28 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
     has_levels = hasattr(load_class(spec), "level_seed")
     successes = run.successes()
     ended: list[list[Trajectory]] = [[] for _ in seeds]
-    episodes: dict[int, _Episode] = {}
+    episodes: dict[int, OpenEpisode] = {}
     with refuse_damage(run.path):
         for event in read_events(run):
-            for env_id, terminated, truncated in _extend(episodes, event):
-                observations, actions, rewards, infos = episodes.pop(env_id)
-                number, seed = len(ended[env_id]), seeds[env_id]
+            _extend(episodes, event)
+            for env_id in np.flatnonzero(event.ends).tolist():
+                episode, number = episodes.pop(env_id), len(ended[env_id])
+                seed = seeds[env_id]
                 if number and seed is not None:
                     seed = episode_seed(seed, number) if has_levels else None
-                fault = infos[-1].get("error")
-                success = successes[env_id][number]
-                trajectory = Trajectory(
-                    id=spec.id,
-                    seed=seed,
-                    observations=observations,
-                    actions=actions,
-                    rewards=np.array(rewards, np.float64),
-                    terminated=terminated,
-                    truncated=truncated,
-                    success=success if fault is None else False,
-                    infos=infos,
-                    fault=fault,
+                trajectory = episode.end(
+                    spec.id,
+                    seed,
+                    bool(event.terminations[env_id]),
+                    bool(event.truncations[env_id]),
+                    successes[env_id][number],
+                    episode.infos[-1].get("error"),
                 )
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)
             first = event.first_infos(env_ids)
             for env_id, info in zip(env_ids.tolist(), first, strict=True):
-                observation = _row(event.observations, env_id)
-                episodes[env_id] = _Episode([observation], [], [], [info])
+                episodes[env_id] = OpenEpisode(_row(event.observations, env_id), info)
     for env_id, each in enumerate(ended):
         faults = sum(one.fault is not None for one in each)
         if run.fault_counts is not None and run.fault_counts[env_id] != faults:
@@ -115,29 +99,16 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
         yield from each
 
 
-def _extend(
-    episodes: dict[int, _Episode], event: BatchEvent
-) -> Iterator[tuple[int, bool, bool]]:
-    """Add a step to the episodes, and yield the environments whose episode it ends.
-
-    With whether they have terminated, and whether they were truncated.
-    """
+def _extend(episodes: dict[int, OpenEpisode], event: BatchEvent) -> None:
+    """Add a step to the episodes of the environments that took it."""
     env_ids = np.flatnonzero(event.plays)
-    ended = []
     for env_id, info in zip(env_ids.tolist(), event.step_infos(env_ids), strict=True):
-        episode = episodes[env_id]
         if event.ends[env_id] and event.starts[env_id]:
             observation = event.final_observation(env_id)
         else:
             observation = _row(event.observations, env_id)
-        episode.observations.append(observation)
-        episode.actions.append(_row(event.actions, env_id))
-        episode.rewards.append(float(event.rewards[env_id]))
-        episode.infos.append(info)
-        if event.ends[env_id]:
-            ends = event.terminations[env_id], event.truncations[env_id]
-            ended.append((env_id, bool(ends[0]), bool(ends[1])))
-    yield from ended
+        action, reward = _row(event.actions, env_id), float(event.rewards[env_id])
+        episodes[env_id].add(action, observation, reward, info)
 
 
 def _nested(frame: FlatResults) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.trajectories.trajectory import Trajectory
+from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
 from roll_vec.trajectories.turn import Policy, Turn
 from roll_vec.vector.infos import episode_success, split_infos
 
+# The fault of an episode in whose place a pool plays another one.
 SKIPPED = "the reset failed, and the pool played another episode"
-"""The fault of an episode in whose place a pool plays another one."""
 
 # Episodes that may be ahead of the first unfinished one, for each environment.  They
 # wait in the memory until they can be returned in order.
@@ -31,15 +31,30 @@ _EPISODES_AHEAD = 4
 
 
 class BatchStep(NamedTuple):
-    """The arguments and results of one step of the batch."""
+    """The arguments and results of one step of the batch.
+
+    Attributes
+    ----------
+    turn : Turn
+        The observations before the step, and who plays what.
+    playing : (num_envs,) bool
+        True: the environment plays an episode and took this step.
+    reset_infos : dict
+        The infos of the reset before this step; environments that it reset have
+        ``turn.steps == 0``.
+    actions, observations : any
+    rewards : (num_envs,) float64
+    terminations : (num_envs,) bool
+    truncations : (num_envs,) bool
+    infos : dict
+    skipped : (num_envs,) bool
+        True: the reset with the seed failed, and the pool plays another
+        episode in its place.
+    """
 
     turn: Turn
-    """The observations before the step, and who plays what."""
     playing: NDArray[np.bool_]
-    """(num_envs,) True: the environment plays an episode and took this step."""
     reset_infos: dict[str, Any]
-    """The infos of the reset before this step; environments that it reset have
-    ``turn.steps == 0``."""
     actions: Any
     observations: Any
     rewards: NDArray[np.float64]
@@ -47,8 +62,6 @@ class BatchStep(NamedTuple):
     truncations: NDArray[np.bool_]
     infos: dict[str, Any]
     skipped: NDArray[np.bool_]
-    """(num_envs,) True: the reset with the seed failed, and the pool plays another
-    episode in its place."""
 
     def fault_of(self, env_id: int) -> str | None:
         """Return the reason why an episode that has ended does not count, or None."""
@@ -174,7 +187,7 @@ def play_seeds(
     """
     seeds = list(seeds)
     id = "" if envs.spec is None else envs.spec.id
-    open_episodes: dict[int, _Record] = {}
+    open_episodes: dict[int, OpenEpisode] = {}
     complete: dict[int, Trajectory] = {}
     num_ended = num_yielded = 0
     ahead = _EPISODES_AHEAD * envs.num_envs
@@ -192,27 +205,29 @@ def play_seeds(
         beginning = env_ids[step.turn.steps[env_ids] == 0]
         own_infos = _own(split_infos(step.reset_infos, beginning))
         for env_id, info in zip(beginning.tolist(), own_infos, strict=True):
-            observation = first_observations.pop(env_id)
-            open_episodes[env_id] = _Record([observation], [], [], [info])
-        _extend(open_episodes, envs, step, env_ids)
+            open_episodes[env_id] = OpenEpisode(first_observations.pop(env_id), info)
+        columns = zip(
+            env_ids.tolist(),
+            _rows(envs.action_space, step.actions, env_ids),
+            _rows(envs.observation_space, step.observations, env_ids),
+            step.rewards[env_ids].tolist(),
+            _own(split_infos(step.infos, env_ids)),
+            strict=True,
+        )
+        for env_id, *values in columns:
+            open_episodes[env_id].add(*values)
         dones = step.terminations | step.truncations
         ended = env_ids[dones[env_ids]]
         for env_id in ended.tolist():
             episode = int(step.turn.episodes[env_id])
             record = open_episodes.pop(env_id)
-            fault = step.fault_of(env_id)
-            success = episode_success(envs, env_id, record.infos[-1])
-            complete[episode] = Trajectory(
-                id=id,
-                seed=seeds[episode],
-                observations=record.observations,
-                actions=record.actions,
-                rewards=np.array(record.rewards, np.float64),
-                terminated=bool(step.terminations[env_id]),
-                truncated=bool(step.truncations[env_id]),
-                success=success if fault is None else False,
-                infos=record.infos,
-                fault=fault,
+            complete[episode] = record.end(
+                id,
+                seeds[episode],
+                bool(step.terminations[env_id]),
+                bool(step.truncations[env_id]),
+                episode_success(envs, env_id, record.infos[-1]),
+                step.fault_of(env_id),
             )
         num_ended += len(ended)
         if on_progress is not None and len(ended):
@@ -220,35 +235,6 @@ def play_seeds(
         while num_yielded in complete:
             yield complete.pop(num_yielded)
             num_yielded += 1
-
-
-class _Record(NamedTuple):
-    """An episode that has not ended."""
-
-    observations: list[Any]
-    actions: list[Any]
-    rewards: list[float]
-    infos: list[dict[str, Any]]
-
-
-def _extend(
-    records: dict[int, _Record], envs: Any, step: BatchStep, env_ids: NDArray[np.int64]
-) -> None:
-    """Add a step to the records of the environments that took it."""
-    columns = zip(
-        env_ids.tolist(),
-        _rows(envs.observation_space, step.observations, env_ids),
-        _rows(envs.action_space, step.actions, env_ids),
-        step.rewards[env_ids].tolist(),
-        _own(split_infos(step.infos, env_ids)),
-        strict=True,
-    )
-    for env_id, observation, action, reward, info in columns:
-        record = records[env_id]
-        record.observations.append(observation)
-        record.actions.append(action)
-        record.rewards.append(reward)
-        record.infos.append(info)
 
 
 def _read_only(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -69,6 +69,53 @@ class Trajectory:
         return instruction_of(self.infos[0])
 
 
+class OpenEpisode:
+    """An episode that goes on: what a `Trajectory` has of it so far.
+
+    Parameters
+    ----------
+    observation, info
+        Of the reset.
+    """
+
+    def __init__(self, observation: Any, info: dict[str, Any]) -> None:
+        self.observations, self.infos = [observation], [info]
+        self.actions: list[Any] = []
+        self.rewards: list[float] = []
+
+    def add(
+        self, action: Any, observation: Any, reward: float, info: dict[str, Any]
+    ) -> None:
+        """Add a step."""
+        self.actions.append(action)
+        self.observations.append(observation)
+        self.rewards.append(reward)
+        self.infos.append(info)
+
+    def end(
+        self,
+        id: str,
+        seed: int | None,
+        terminated: bool,
+        truncated: bool,
+        success: bool | None,
+        fault: str | None,
+    ) -> Trajectory:
+        """Return the whole episode; one that a fault has ended is no success."""
+        return Trajectory(
+            id=id,
+            seed=seed,
+            observations=self.observations,
+            actions=self.actions,
+            rewards=np.array(self.rewards, np.float64),
+            terminated=terminated,
+            truncated=truncated,
+            success=success if fault is None else False,
+            infos=self.infos,
+            fault=fault,
+        )
+
+
 def instruction_of(info: Mapping[str, Any]) -> str | None:
     """Return the instruction in the info of a reset; None: there is none, or ``""``."""
     instruction = info.get("env_instruction")

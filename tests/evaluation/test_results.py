@@ -18,7 +18,6 @@ import pytest
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation import (
     EpisodeRecord,
-    EpisodeResults,
     ResultHeader,
     ResultLog,
     UniformPolicy,
@@ -30,7 +29,6 @@ from roll_vec.evaluation import (
     paired_mean_interval,
     paired_rate_interval,
     play_episodes,
-    play_split,
     read_results,
     wilson_interval,
 )
@@ -86,18 +84,6 @@ def run():
     yield run
     for envs in batches.values():
         envs.close()
-
-
-def test_no_result_depends_on_the_batch(run):
-    records = run(64)
-    assert [record.episode for record in records] == list(range(NUM))
-    assert [record.seed for record in records] == list(SPLIT.seeds[:NUM])
-    assert any(record.success for record in records)
-    assert run(1) == run(3) == records
-    envs = SPLIT.make_vec(500)
-    whole, some = play_split(SPLIT, envs, UniformPolicy(envs, 0)), EpisodeResults.of
-    for name, values in vars(some(records)).items():
-        assert values.tolist() == getattr(whole, name)[:NUM].tolist(), name
 
 
 WALKS = [*range(3), *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 30))]
@@ -234,13 +220,10 @@ def swap(line, old, new):
         (swap(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
         (swap(1, b'"digest"', b'"other"'), "line 1: no 'digest'"),
         (swap(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
-        (swap(1, b'"versions": {', b'"versions": {"a": 1e999, '), "line 1: Out of ra"),
         (lambda lines: [lines[0], b"x", lines[1]], "line 2: it is not JSON"),
         (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
-        (swap(2, b": 3", b": " + b"9" * 30), "line 2: length is 999999"),
-        (swap(2, b": 3", b": -1"), "line 2: length is -1"),
         (swap(2, b"0.0", b"1" + b"0" * 999), "line 2: int too large"),
-        (swap(2, b"0.0", b"NaN"), "line 2: it is not JSON"),
+        (swap(2, b"0.0", b"NaN"), "line 2: return is nan"),
         (swap(3, b"0.0", b"-1e999"), "line 3: return is -inf"),
         (lambda lines: [*lines, lines[1]], "line 4: episode 0 stands there twice"),
         (swap(2, b"false", b"0"), "line 2: success is 0"),

@@ -16,14 +16,24 @@ from roll_vec.evaluation import (
     find_split,
     play_episodes,
 )
-from roll_vec.evaluation.split import FREE_KEYWORDS
+from roll_vec.evaluation.splits import FREE_KEYWORDS
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
-ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
+# Thousands of pages of a shop take seconds.
+SLOW = [pytest.mark.slow]
+ALL = [
+    pytest.param(
+        split,
+        id=f"{id}-{name}",
+        marks=SLOW if id == SHOP and name != "test" else (),
+    )
+    for id, by_name in SPLITS.items()
+    for name, split in by_name.items()
+]
 
 
-@pytest.mark.parametrize("split", ALL, ids=lambda split: f"{split.id}-{split.name}")
+@pytest.mark.parametrize("split", ALL)
 def test_a_split_has_the_episodes_of_its_digest(split):
     assert split.compute_digest() == split.digest
     assert len(set(split.seeds)) == len(split) >= 500
@@ -52,7 +62,7 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
     split = find_split("roll_vec/Countdown-v0", "test")
     make_vec = roll_vec.make_vec
     monkeypatch.setattr(
-        "roll_vec.evaluation.split.make_vec",
+        "roll_vec.evaluation.splits.make_vec",
         lambda *args, **keywords: make_vec(*args, number_range=(1, 98), **keywords),
     )
     assert split.compute_digest() != split.digest

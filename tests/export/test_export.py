@@ -176,25 +176,14 @@ def test_an_export_that_hardly_succeeds_ends(tmp_path):
 # --------------------------------------------------------------------- interruptions
 
 
-@pytest.mark.parametrize("format", NAMES)
-def test_bytes_do_not_depend_on_the_batch(tmp_path, format):
-    contents = []
-    for num_envs in (1, 40):
-        path = tmp_path / f"{num_envs}-{NAMES[format]}"
-        export(path, lakes(num_envs), format=format, num=20)
-        contents.append(bytes_of(path))
-        assert not partial_folder(path).exists()
-    assert contents[0] == contents[1]
-
-
 def damage(folder, rng):
     """Cut a file of an unfinished export, or change a byte of it."""
     for file in [*folder.iterdir()] if folder.exists() else []:
         content = file.read_bytes() if file.is_file() else b""
-        if content and rng.random() < 0.2:
+        if content and rng.random() < 0.4:
             end = rng.randrange(len(content))
             changed = bytes([content[end] ^ 1]) + content[end + 1 :]
-            file.write_bytes(content[:end] + rng.choice([b"", changed]))
+            file.write_bytes(content[:end] + rng.choice([b"", changed, changed]))
     if folder.exists() and rng.random() < 0.3:
         (folder / ".journal.part").write_bytes(b"half")
 
@@ -249,20 +238,6 @@ def test_nothing_is_played_twice(tmp_path):
     result = export(path, source, num=12)
     assert begins == [result.rows_before] == [5]
     assert result.totals.rows == 12
-
-
-def test_a_changed_byte_is_noticed_by_its_checksum(tmp_path):
-    whole = tmp_path / "whole.jsonl"
-    export(whole, lakes(), num=12)
-    for share in (0.0, 0.3, 0.6, 0.9):
-        path = tmp_path / f"rows-{share}.jsonl"
-        interrupt_at(path, 5)
-        file = partial_folder(path) / "journal"
-        content = bytearray(file.read_bytes())
-        content[int(share * len(content))] ^= 1
-        file.write_bytes(content)
-        export(path, lakes(), num=12)
-        assert path.read_bytes() == whole.read_bytes()
 
 
 def test_another_export_to_the_same_output_is_refused(tmp_path):

@@ -141,21 +141,6 @@ def as_plain(checkpoint):
     return checkpoint.tolist() if isinstance(checkpoint, torch.Tensor) else checkpoint
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--num-levels", 0), "--num-levels: expected 1 to 1000000: 0"),
-        (("--updates", 0), "argument --updates: expected a number above 0: 0"),
-        (("--resume", "none.pt"), "argument --resume: expected a file that exists: no"),
-        (("--picture", "none/a.png"), "--picture: expected a file in a folder that "),
-    ],
-)
-def test_bad_arguments_end_the_program_at_once(run, capsys, arguments, message):
-    with pytest.raises(SystemExit):
-        run(*arguments)
-    assert message in capsys.readouterr().err
-
-
 COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"]
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import io
 import json
 import sys
 
@@ -139,55 +138,6 @@ def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
         training.save(path, learning)
     assert path.read_bytes() == old
     assert [*tmp_path.iterdir()] == [path]
-
-
-def test_a_curve_is_drawn_and_goes_on(example, tmp_path):
-    learning = example("learning")
-    curve = learning.LearningCurve()
-    curve.save_picture(tmp_path / "empty.png")
-    curve.add(1000, success=0.25, reward=-1)
-    curve.add(2000, success=np.float32(0.5))
-    copy = learning.LearningCurve()
-    copy.load_state_dict(curve.state_dict())
-    curve.add(3000, reward=2.0)
-    assert copy.points == [
-        {"step": 1000, "success": 0.25, "reward": -1.0},
-        {"step": 2000, "success": 0.5},
-    ]
-    curve.save_picture(tmp_path / "curve.png", "title")
-    picture = (tmp_path / "curve.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) > (tmp_path / "empty.png").stat().st_size
-
-
-def test_the_share_of_time_goes_on_after_a_checkpoint(example, monkeypatch):
-    learning = example("learning")
-    now = [0.0]
-    monkeypatch.setattr(learning.time, "perf_counter", lambda: now[0])
-    env_time = learning.EnvTime()
-    with env_time:
-        now[0] += 1
-    now[0] += 3
-    assert env_time.share() == 1 / 4
-    later = learning.EnvTime()
-    later.load_state_dict(env_time.state_dict())
-    with env_time, later:
-        now[0] += 1
-    now[0] += 3
-    with later.pause():
-        now[0] += 5
-    assert (later.seconds, later.total(), later.share()) == (2, 8, 1 / 4)
-
-
-@pytest.mark.parametrize("is_terminal", [False, True])
-def test_a_bar_is_drawn_on_terminals_alone(example, is_terminal, monkeypatch):
-    screen = io.StringIO()
-    screen.isatty = lambda: is_terminal
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with example("learning").progress_bar(10, "learn") as bar:
-        bar.show(success=0.125)
-    assert ("success 0.125" in screen.getvalue()) == is_terminal
 
 
 def test_the_five_programs_of_the_page_about_torch_run():

@@ -11,13 +11,7 @@ from gymnasium import spaces
 
 import roll_vec.testing
 from roll_vec.testing import ConformanceError, check_vector_env, runner
-from roll_vec.testing.comparison import (
-    difference,
-    layout_mismatches,
-    overwrite,
-    show,
-    snapshot,
-)
+from roll_vec.testing.comparison import difference, layout_mismatches
 from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS, TOGETHER
 from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
@@ -206,7 +200,7 @@ def test_works_in_a_thread_and_leaves_global_generators_alone():
     np.testing.assert_equal((random.getstate(), np.random.get_state()), before)
 
 
-# ------------------------------------- results compared, shown, copied and overwritten
+# ------------------------------------------------------------------ results compared
 
 
 @pytest.mark.parametrize(
@@ -258,23 +252,3 @@ LETTERS = spaces.Tuple((spaces.Text(3), spaces.Text(3)))
 )
 def test_layout_mismatches(space, value, where):
     assert [at for at, _, _ in layout_mismatches(space, value, "o")] == where
-
-
-def test_overwrite_spoils_all_but_a_snapshot():
-    value = {"a": np.arange(3), "b": (np.array([True]), [np.zeros(2)]), "c": "text"}
-    value["d"] = np.array([None, np.ones(2)], dtype=object)
-    inner, copy = value["d"][1], snapshot(value)
-    flags = value["b"][0]
-    overwrite(value)
-    assert value == {}
-    assert not flags[0]
-    assert np.isnan(inner).all()
-    assert copy["d"][1].tolist() == [1, 1]
-    assert copy["b"][1][0].tolist() == [0, 0]
-
-
-def test_show_is_short():
-    assert show(np.arange(2)) == "[0, 1] (int64 array of shape (2,))"
-    assert show((np.zeros((9, 9)),)) == "(float64 array of shape (9, 9),)"
-    assert show({"a": np.float32(0.5)}) == "{'a': 0.5}"
-    assert len(show("x" * 1000)) == 160

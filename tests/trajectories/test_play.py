@@ -202,11 +202,9 @@ def first_episodes(id, name, count):
 @pytest.mark.parametrize(
     ("id", "name"),
     [
-        ("roll_vec/Sokoban-v0", "test-1-box"),
         ("roll_vec/FrozenLake-v1", "test"),
         ("roll_vec/RandomFrozenLake-v0", "test"),
         ("roll_vec/Countdown-v0", "test"),
-        ("roll_vec/WebShop-v0", "test"),
     ],
 )
 def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
@@ -225,17 +223,6 @@ def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
     assert not results.faults.any()
 
 
-def test_random_play_has_a_seed_of_its_own_and_is_that_of_random_words():
-    split = first_episodes("roll_vec/FrozenLake-v1", "test", 24)
-    results, others = play_random(split, 24), play_random(split, 24, seed=4)
-    assert (results.lengths != others.lengths).any()
-    envs = split.make_vec(1)
-    for each in play_seeds(envs, split.seeds[:3], UniformPolicy(envs, 3)):
-        episodes = np.full(each.num_steps, each.seed - split.seeds[0])
-        turn = Turn(None, episodes, np.arange(each.num_steps))
-        assert each.actions == (turn.random_words(3) % np.uint64(4)).tolist()
-
-
 def test_random_words_are_uniform_and_independent():
     episodes, steps = (each.ravel() for each in np.indices((50, 40)))
     turn = Turn(None, episodes, steps)
@@ -244,19 +231,6 @@ def test_random_words_are_uniform_and_independent():
     assert not set(words.tolist()) & set(turn.random_words(1).tolist())
     counts = np.bincount((words % np.uint64(4)).astype(int))
     assert abs(counts - 500).max() < 80  # four standard deviations
-
-
-def test_long_episodes_count_as_much_as_short_ones(countdowns):
-    seeds, counts = [50, 1, 2, 1, 30, 1, 1, 3, 1, 40], []
-    split = Split(ID, "test", "", lambda: seeds, "", {"says_success": True})
-    results = play_split(split, split.make_vec(3), go, counts.append)
-    assert results.lengths.tolist() == seeds
-    assert results.returns == pytest.approx(np.divide(seeds, 10))
-    assert results.successes.tolist() == [seed % 2 == 0 for seed in seeds]
-    assert results.success_rate().value == 0.4
-    assert results.mean_return().value == pytest.approx(1.3)
-    assert counts == sorted(counts)
-    assert counts[-1] == 10
 
 
 @faults
@@ -310,19 +284,6 @@ def test_environments_of_another_task_are_refused():
 # ----------------------------------------------------------------------- transcripts
 
 
-def test_messages():
-    trajectory = play(*CASES["texts"], 2)[0]
-    observations, answers = trajectory.observations, trajectory.actions
-    assert len(answers) == 2
-    expected = [("system", trajectory.instruction)]
-    for observation, answer in zip(observations, answers, strict=False):
-        expected += [("user", observation), ("assistant", answer)]
-    messages = to_messages(trajectory)
-    assert [(each["role"], each["content"]) for each in messages] == expected
-    last = to_messages(trajectory, last_observation=True)[-1]
-    assert last == {"role": "user", "content": observations[-1]}
-
-
 def test_values_of_infos_become_what_json_has():
     info = {
         "b": np.array([[1.5, np.inf]]),
@@ -349,3 +310,7 @@ def test_messages_of_episodes_without_texts_are_refused():
     trajectory = play(*CASES["positions"], 2)[0]
     with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
         to_messages(trajectory)
+    # The other messages are those of a chat: tests/evaluation/test_chat.py.
+    trajectory = play(*CASES["texts"], 2)[0]
+    last = to_messages(trajectory, last_observation=True)[-1]
+    assert last == {"role": "user", "content": trajectory.observations[-1]}

@@ -7,8 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -55,23 +53,6 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
     ]
     names = {*unwanted, "roll_vec/testing/runner.py"}
     assert wheels.unwanted_files(names) == unwanted
-
-
-def test_archives_are_read(tmp_path):
-    files = {"roll_vec/a.py": b"1", "roll_vec/b.py": b"2"}
-    folder = tmp_path / "roll_vec-0"
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    shutil.make_archive(tmp_path / "wheel", "zip", folder)
-    wheel = (tmp_path / "wheel.zip").rename(tmp_path / "a.whl")
-    pack = partial(shutil.make_archive, tmp_path / "a", "gztar", tmp_path, folder.name)
-    sdist = Path(pack())
-    assert wheels.read(wheel) == wheels.read(sdist) == files
-    (folder / "roll_vec" / "kernels").symlink_to("../kernels")
-    pack()
-    with pytest.raises(ValueError, match="neither a file nor a folder"):
-        wheels.read(sdist)
 
 
 VERSION, LOG = read_version(ROOT), "CHANGELOG.md"

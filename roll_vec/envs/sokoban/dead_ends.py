@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.row_threads import for_row_ranges
-from roll_vec.kernels.sokoban import deadlocks as kernels
+from roll_vec.kernels.sokoban.bitboards import words_of
+from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 
 # A room takes about 100 ns, and handing work to a thread 20 to 130 us.
 _ROOMS_PER_THREAD = 1 << 11
@@ -24,15 +25,13 @@ def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np
     Returns
     -------
     (m,) bool
-        See `roll_vec.kernels.sokoban.deadlocks`.
+        See `roll_vec.kernels.sokoban.deadlocks`.  No room of more than 1024 inner cells
+        is looked at.
     """
     num_rooms, height, width = grids.shape
-    cells = grids.reshape(num_rooms, -1)
+    cells, words = grids.reshape(num_rooms, -1), words_of(height, width)
     result = np.zeros(num_rooms, np.bool_)
-
-    def work(start: int, stop: int) -> None:
-        workspace = tuple(kernels.make_deadlock_workspace(height, width))
-        kernels.mark_deadlocks(start, stop, cells, height, width, workspace, result)
-
-    for_row_ranges(work, num_rooms, num_threads, _ROOMS_PER_THREAD)
+    if words is not None:
+        args = cells, height, width, words, result
+        for_row_ranges(mark_rows, num_rooms, num_threads, _ROOMS_PER_THREAD, args=args)
     return result

@@ -17,8 +17,8 @@ from roll_vec.errors import (
     UnsolvableLevelError,
     list_env_ids,
 )
-from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
-from roll_vec.kernels.sokoban.bitboards import fits
+from roll_vec.kernels.sokoban import rules, solver
+from roll_vec.kernels.sokoban.bitboards import words_of
 from roll_vec.options import check_choice, check_int
 from roll_vec.vector.attributes import OBJECTIVES
 
@@ -40,7 +40,7 @@ GAVE_UP = -2
 """The same for a room whose search gave up."""
 
 # One takes 20 to 45 bytes in rooms whose inner cells are at most 64, all up to 10x10
-# among them; in larger ones as many, and 2 bits a cell.
+# among them; in larger ones as many, and 3 bits a cell.
 MAX_STATES = 10_000_000
 """A search that needs more states gives up."""
 # A search that needs more memory than this gives up as well.
@@ -86,12 +86,11 @@ class _Workspace:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self.kernels: Any = bitboard_solver if fits(*shape) else solver
         self._states, self._directions = _FIRST_STATES, _FIRST_DIRECTIONS
         self._allocate()
 
     def _allocate(self) -> None:
-        self.arrays: Any = self.kernels.make_workspace(
+        self.arrays: Any = solver.make_workspace(
             *self.shape, self._states, self._directions
         )
 
@@ -149,17 +148,21 @@ def _search(
         np.zeros(num_rooms, np.int32),
         np.zeros(num_rooms, np.int64),
     )
-    number = OBJECTIVES.index(objective)
+    number, words = OBJECTIVES.index(objective), words_of(height, width)
+    if words is None:
+        results.statuses[:] = solver.GAVE_UP
+        return results
 
     def work(start: int, stop: int) -> None:
         workspace = _workspace((height, width))
         while start < stop:
-            row, reason = workspace.kernels.solve_rows(
+            row, reason = solver.solve_rows(
                 start,
                 stop,
                 flat,
                 height,
                 width,
+                words,
                 number,
                 max_states,
                 workspace.arrays,
@@ -225,7 +228,8 @@ def solve_rooms(
         with as many pushes may have fewer moves.
     max_states : int
         The search of a room gives up when it needs more states, each of which is a set
-        of positions; also when it needs more than 2 GiB.
+        of positions; also when it needs more than 2 GiB, or with more than 1024 inner
+        cells.
     num_threads : int
         The solutions do not depend on it.
 

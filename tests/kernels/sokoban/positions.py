@@ -60,6 +60,6 @@ def play_randomly(rng, grids, num_steps):
 
 
 def pad(grids, height=12, width=12):
-    """Return the rooms with walls below and to the right, too large for a bitboard."""
+    """Return the rooms with walls below and to the right, too large for one word."""
     _, rows, columns = grids.shape
     return np.pad(grids, ((0, 0), (0, height - rows), (0, width - columns)))

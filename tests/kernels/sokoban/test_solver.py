@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.sokoban import bitboard_solver, deadlocks, solver
-from roll_vec.kernels.sokoban.bitboards import fits
+from roll_vec.kernels.sokoban import deadlocks, solver
+from roll_vec.kernels.sokoban.bitboards import words_of
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,
@@ -17,22 +17,20 @@ from tests.oracles.sokoban import measure, replay
 
 OBJECTIVES = ["moves", "pushes"]
 both_objectives = pytest.mark.parametrize("objective", OBJECTIVES)
-both_solvers = pytest.mark.parametrize("module", [bitboard_solver, solver])
 
 
-def solve(
-    grids, objective, module=None, max_states=10**6, capacity=1 << 18, paths=1 << 20
-):
+def solve(grids, objective, max_states=10**6, capacity=1 << 18, paths=1 << 20):
     """Return the status of each room, its directions, its pushes, and how it ended."""
     number, height, width = grids.shape
-    if module is None:
-        module = bitboard_solver if fits(height, width) else solver
     counts = np.zeros((2, number), np.int32)
     results = np.full(number, -1, np.int8), *counts, np.zeros(number, np.int64)
-    workspace = module.make_workspace(height, width, capacity, paths)
+    workspace = solver.make_workspace(height, width, capacity, paths)
     flat = np.ascontiguousarray(grids).reshape(number, -1)
-    sizes = height, width, OBJECTIVES.index(objective), max_states
-    row, reason = module.solve_rows(0, number, flat, *sizes, workspace, results)
+    sizes = height, width, words_of(height, width)
+    limits = OBJECTIVES.index(objective), max_states
+    row, reason = solver.solve_rows(
+        0, number, flat, *sizes, *limits, workspace, results
+    )
     statuses, num_moves, num_pushes, ends = results
     starts = np.concatenate([[0], ends[:-1]])
     directions = [
@@ -43,9 +41,9 @@ def solve(
     return statuses.tolist(), directions, num_pushes.tolist(), (row, reason)
 
 
-def check(grids, objective, module=None):
+def check(grids, objective):
     """Compare rooms with the search in plain Python; return how many are unsolvable."""
-    statuses, directions, num_pushes, end = solve(grids, objective, module)
+    statuses, directions, num_pushes, end = solve(grids, objective)
     assert end == (len(grids), solver.DONE)
     for grid, status, path, pushes in zip(
         grids, statuses, directions, num_pushes, strict=True
@@ -62,17 +60,18 @@ def check(grids, objective, module=None):
 
 @both_objectives
 @pytest.mark.parametrize(
-    ("dim_room", "num_boxes"), [((5, 5), 1), ((5, 5), 2), ((3, 9), 1), ((4, 6), 2)]
+    ("dim_room", "num_boxes"),
+    [((5, 5), 1), ((5, 5), 2), ((3, 9), 1), ((4, 6), 2), ((12, 7), 1), ((18, 6), 1)],
 )
 def test_random_positions(objective, dim_room, num_boxes):
     """Many of them have no solution, some begin solved or with boxes on targets."""
     rng = np.random.default_rng(num_boxes)
-    grids = draw_random(rng, 3 if JIT_OFF else 40, dim_room, num_boxes)
+    number = 3 if JIT_OFF else (12 if dim_room[0] > 9 else 40)
+    grids = draw_random(rng, number, dim_room, num_boxes)
     # Boxes on targets, also all of them, come from play.
     grids = np.concatenate([grids, play_randomly(rng, grids, 8)])
     unsolvable = check(grids, objective)
     assert JIT_OFF or 0 < unsolvable < len(grids)
-    assert check(grids, objective, solver) == unsolvable
 
 
 @both_objectives
@@ -81,48 +80,36 @@ def test_generated_rooms(objective, num_boxes):
     """Each has a solution, and none is shorter than the one that is returned."""
     grids = draw_generated(2 if JIT_OFF else 20, num_boxes=num_boxes)
     assert check(grids, objective) == 0
-    assert check(grids[:10], objective, solver) == 0
 
 
 @both_objectives
-@pytest.mark.parametrize("dim_room", [(10, 10), (3, 65), (12, 7), (18, 6)])
-def test_largest_bitboards(objective, dim_room):
-    """Both solvers find solutions of one length where all or nearly all 64 bits count.
-
-    65 columns are 63 inner ones, the most that a shift allows.
-    """
-    assert fits(*dim_room)
-    rng = np.random.default_rng(1)
-    grids = draw_random(rng, 2 if JIT_OFF else 12, dim_room, 1)
-    if dim_room == (3, 65):
-        # Nothing turns around in a corridor, so that some rooms are drawn by hand.
-        row = np.ones((2, 1, 63), np.uint8)
-        row[0, 0, [0, 1, 62]] = 5, 4, 2
-        row[1, 0, [62, 61, 0]] = 5, 4, 2
-        grids = np.concatenate([grids, np.pad(row, ((0, 0), (1, 1), (1, 1)))])
-    ours, general = solve(grids, objective), solve(grids, objective, solver)
-    assert ours[0] == general[0]
-    assert solver.SOLVED in ours[0]
-    for grid, path, other in zip(grids, ours[1], general[1], strict=True):
-        counts = replay(grid.tolist(), path), replay(grid.tolist(), other)
-        assert objective != "pushes" or counts[0] == counts[1]
-        assert objective != "moves" or len(path) == len(other)
-
-
-@both_objectives
-def test_larger_rooms(objective):
-    """Rooms of several words, whose cells are beyond the first one."""
+@pytest.mark.parametrize(
+    "size",
+    [
+        12,
+        pytest.param(20, marks=pytest.mark.slow),
+        pytest.param(34, marks=pytest.mark.slow),
+    ],
+)
+def test_larger_rooms(objective, size):
+    """Sets of several words have the same solutions."""
     rng = np.random.default_rng(2)
     rooms = draw_random(rng, 2 if JIT_OFF else 15, (6, 6), 2)
-    far = np.pad(rooms, ((0, 0), (9, 0), (9, 0)))
-    assert not fits(15, 15)
-    assert solve(far, objective)[:3] == solve(rooms, objective, solver)[:3]
-    # A corridor of 65 cells is no bitboard for its width alone.
-    corridor = np.zeros((1, 3, 66), np.uint8)
-    corridor[0, 1, 1:-1] = 1
-    corridor[0, 1, [1, 2, 64]] = 5, 4, 2
-    assert not fits(3, 66)
-    assert solve(corridor, objective)[1:3] == ([[3] * 62], [62])
+    far = np.pad(rooms, ((0, 0), (size - 6, 0), (size - 6, 0)))
+    assert solve(far, objective)[:3] == solve(rooms, objective)[:3]
+
+
+@both_objectives
+@pytest.mark.parametrize("width", [65, 66])
+def test_corridors(objective, width):
+    """63 inner columns are the most that a shift of one word allows."""
+    assert len(words_of(3, width)) == width - 64
+    row = np.ones((2, 1, width - 2), np.uint8)
+    row[0, 0, [0, 1, -1]] = 5, 4, 2
+    row[1, 0, [-1, -2, 0]] = 5, 4, 2
+    grids = np.pad(row, ((0, 0), (1, 1), (1, 1)))
+    count = width - 4
+    assert solve(grids, objective)[1:3] == ([[3] * count, [2] * count], [count] * 2)
 
 
 # By name: the room, and the moves of its shortest solution.
@@ -136,32 +123,30 @@ SPECIAL = {
 }
 
 
-@both_solvers
 @pytest.mark.parametrize("name", SPECIAL)
-def test_special_rooms(name, module):
+def test_special_rooms(name):
     text, length = SPECIAL[name]
     for objective in OBJECTIVES:
-        (status,), (path,), *_ = solve(parse(text)[np.newaxis], objective, module)
+        (status,), (path,), *_ = solve(parse(text)[np.newaxis], objective)
         assert status == (solver.UNSOLVABLE if length is None else solver.SOLVED)
         assert len(path) == (length or 0)
 
 
-@both_solvers
-def test_limits(module):
+def test_limits():
     """A search gives up at its limit; a workspace that is too small says so."""
     grids = draw_generated(3, num_boxes=3)
-    statuses, directions, *_ = solve(grids, "moves", module)
+    statuses, directions, *_ = solve(grids, "moves")
     assert statuses == [solver.SOLVED] * 3
-    assert solve(grids, "moves", module, max_states=5)[0] == [solver.GAVE_UP] * 3
+    assert solve(grids, "moves", max_states=5)[0] == [solver.GAVE_UP] * 3
     hard = draw_generated(1, (10, 10), 4)
-    assert solve(hard, "moves", module, capacity=256)[3] == (0, solver.NEEDS_SPACE)
+    assert solve(hard, "moves", capacity=256)[3] == (0, solver.NEEDS_SPACE)
     # The first two solutions fill the place for directions, the third one is too much.
     length = len(directions[0]) + len(directions[1])
     for paths in (length, length + len(directions[2]) - 1):
-        short = solve(grids, "moves", module, paths=paths)
+        short = solve(grids, "moves", paths=paths)
         assert short[1] == directions[:2]
         assert short[3] == (2, solver.NEEDS_PATHS)
-    exact = solve(grids, "moves", module, paths=sum(map(len, directions)))
+    exact = solve(grids, "moves", paths=sum(map(len, directions)))
     assert exact[1] == directions
 
 
@@ -173,8 +158,8 @@ def mark(grids):
     number, height, width = grids.shape
     out = np.zeros(number, np.bool_)
     flat = np.ascontiguousarray(grids).reshape(number, -1)
-    workspace = tuple(deadlocks.make_deadlock_workspace(height, width))
-    deadlocks.mark_deadlocks(0, number, flat, height, width, workspace, out)
+    words = words_of(height, width)
+    deadlocks.mark_deadlocks(0, number, flat, height, width, words, out)
     return out
 
 
