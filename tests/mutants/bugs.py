@@ -209,7 +209,7 @@ BUGS = [
         "an autoreset plays the level of the episode before",
         "roll_vec.arrays.levels",
         "LevelEngine.advance",
-        drop("self.episodes.numbers[rows] += np.uint64(1)"),
+        drop("self.episodes.numbers[env_ids] += np.uint64(1)"),
         _LOCKSTEP,
     ),
     Bug(
