@@ -207,8 +207,8 @@ BUGS = [
     ),
     Bug(
         "an autoreset plays the level of the episode before",
-        "roll_vec.arrays.levels",
-        "LevelEngine.advance",
+        "roll_vec.arrays.episodes",
+        "EpisodeEngine.advance",
         drop("self.episodes.numbers[env_ids] += np.uint64(1)"),
         _LOCKSTEP,
     ),
