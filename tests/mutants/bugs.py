@@ -265,7 +265,7 @@ BUGS = [
     Bug(
         "an environment whose reset fails is tried once more",
         "roll_vec.pool.members",
-        "Members._end_reset",
+        "Members._fail_reset",
         change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
