@@ -207,9 +207,9 @@ BUGS = [
     ),
     Bug(
         "an autoreset plays the level of the episode before",
-        "roll_vec.arrays.levels",
-        "LevelEngine.advance",
-        drop("self.episodes.numbers[rows] += np.uint64(1)"),
+        "roll_vec.arrays.episodes",
+        "EpisodeEngine.advance",
+        drop("self.episodes.numbers[env_ids] += np.uint64(1)"),
         _LOCKSTEP,
     ),
     Bug(
@@ -265,7 +265,7 @@ BUGS = [
     Bug(
         "an environment whose reset fails is tried once more",
         "roll_vec.pool.members",
-        "Members._end_reset",
+        "Members._fail_reset",
         change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
