@@ -79,6 +79,9 @@ def make_policy(
     """
     name, colon, argument = text.partition(":")
     if name in POLICIES:
+        if argument and name != "constant":
+            text = f"{name} takes no argument, got {argument!r}"
+            raise argument_error("--policy", text)
         return POLICIES[name](env, argument, seed)
     forms = f"{FORMS}, or {ENDPOINT_FORM}" if takes_endpoint else FORMS
     if is_endpoint(text):
@@ -105,9 +108,7 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
     UsageError, InvalidOptionError
         As `make_policy`.
     """
-    name, _, argument = text.partition(":")
-    if name == "random":
-        _check_no_argument(name, argument)
+    if text == "random":
         try:
             return UniformPolicy(env, seed)
         except InvalidOptionError as error:
@@ -119,9 +120,8 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
     return lambda turn: policy(turn.observations)
 
 
-def _random(env: Vector, argument: str, seed: int) -> Policy:
+def _random(env: Vector, _: str, seed: int) -> Policy:
     """Return uniform actions, independent of the observations."""
-    _check_no_argument("random", argument)
     space = env.single_action_space
     is_discrete = isinstance(space, Discrete) and isinstance(
         env.action_space, MultiDiscrete
@@ -135,21 +135,8 @@ def _random(env: Vector, argument: str, seed: int) -> Policy:
     return lambda _: env.action_space.sample()
 
 
-def _oracle(env: Vector, argument: str, seed: int) -> Policy:
-    """Return the right actions of environments that know them."""
-    del seed
-    _check_no_argument("oracle", argument)
-    return make_oracle(env)
-
-
-def _check_no_argument(name: str, argument: str) -> None:
-    if argument:
-        raise argument_error("--policy", f"{name} takes no argument, got {argument!r}")
-
-
-def _constant(env: Vector, argument: str, seed: int) -> Policy:
+def _constant(env: Vector, argument: str, _: int) -> Policy:
     """Return one action, passed as a literal, for every environment and step."""
-    del seed
     space = env.single_action_space
     action = literal(argument)
     if isinstance(space, Text) and not isinstance(action, str):
@@ -243,7 +230,7 @@ FORMS = "random, oracle, constant:A or module:attribute"
 ENDPOINT_FORM = "http(s)://..."
 POLICIES: dict[str, PolicyFactory] = {
     "random": _random,
-    "oracle": _oracle,
+    "oracle": lambda env, *_: make_oracle(env),
     "constant": _constant,
 }
 

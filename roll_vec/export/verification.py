@@ -91,7 +91,7 @@ def _play(path: str, numbered: Sequence[tuple[int, Row]], num_envs: int) -> None
         envs = make_batch(id, min(num_envs, len(rows)), rows[0].keywords)
     except RollVecError:
         raise
-    except (gymnasium.error.Error, ImportError, TypeError) as error:
+    except (gymnasium.error.Error, ImportError) as error:
         message = f"{path}: the environment {id!r} cannot be made here: {error}"
         raise InvalidFileError(message) from error
     dtype = envs.action_space.dtype

@@ -207,9 +207,9 @@ BUGS = [
     ),
     Bug(
         "an autoreset plays the level of the episode before",
-        "roll_vec.arrays.levels",
-        "LevelEngine.advance",
-        drop("self.episodes.numbers[rows] += np.uint64(1)"),
+        "roll_vec.arrays.episodes",
+        "EpisodeEngine.advance",
+        drop("self.episodes.numbers[env_ids] += np.uint64(1)"),
         _LOCKSTEP,
     ),
     Bug(
