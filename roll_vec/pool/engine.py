@@ -19,7 +19,7 @@ from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
+from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
@@ -135,19 +135,6 @@ class PoolEngine(Engine):
     def make_steps(self) -> PoolSteps:
         """Return an object that begins steps of some environments."""
         return PoolSteps(self)
-
-    def step(
-        self,
-        actions: list[Any],
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-        begins: NDArray[np.int64] = NO_IDS,
-    ) -> StepResult:
-        """Step every environment that is not skipped; those may be in a reset."""
-        if len(begins):
-            self.advance(begins)
-        self.begin_step(actions, skip_mask)
-        return self.end_step(actions, skip_mask, idle_mask)
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
