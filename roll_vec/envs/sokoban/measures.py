@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.solver import measure_rooms, solve_rooms
 from roll_vec.kernels.sokoban import rules as kernels
 
 
 def measure_levels(
-    options: SokobanOptions, num_threads: int, levels: tuple[NDArray[Any], ...]
+    options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
     """Return the measures of rooms, for `roll_vec.arrays.bands.Measure`.
 
