@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.levels import LevelEngine
 from roll_vec.arrays.single_env import LevelEnv
-from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
-from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
+from roll_vec.envs.sokoban.solver import (
+    mark_deadlocks,
+    refuse_unsolvable_levels,
+    solve_positions,
+)
 from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.options import parse_options, takes_keywords_of
