@@ -309,6 +309,13 @@ def check_int(name: str, value: Any, minimum: int, maximum: int = MAX_INT) -> in
     return number
 
 
+def check_optional(
+    name: str, value: Any, check: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Return a checked value; None stays None."""
+    return None if value is None else check(name, value, *arguments)
+
+
 def check_levels(num_levels: Any, start_level: Any) -> tuple[int, int]:
     """Return the number of levels, 0 for no limit, and the first level."""
     num_levels = check_int("num_levels", num_levels, 0, 1 << 32)

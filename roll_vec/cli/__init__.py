@@ -22,7 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import roll_vec
-from roll_vec.cli._errors import FAILURE, INTERRUPTED, USER_ERROR, say_error
+from roll_vec.cli._errors import (
+    FAILURE,
+    INTERRUPTED,
+    USER_ERROR,
+    as_argument,
+    say_error,
+)
 from roll_vec.errors import RollVecError, RollVecWarning, one_line
 
 if TYPE_CHECKING:
@@ -90,13 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILURE
     except RollVecError as error:
         section = f" (see {error.docs})" if error.docs else ""
-        text = one_line(error)
-        if not error.docs:
-            # Of `roll_vec.recordings`.
-            keyword, colon, rest = text.partition(": ")
-            if colon and keyword in _ARGUMENTS:
-                text = f"argument {_ARGUMENTS[keyword]}: {rest}"
-        say_error(f"error: {text}{section}")
+        if not section:
+            error = as_argument(error, _ARGUMENTS)
+        say_error(f"error: {one_line(error)}{section}")
         return USER_ERROR
     return code
 

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 
-from roll_vec.errors import MissingExtraError, RollVecError
-
-__all__ = [
-    "FAILURE",
-    "INTERRUPTED",
-    "USER_ERROR",
-    "UsageError",
-    "argument_error",
-    "require",
-    "say_error",
-]
+from roll_vec.errors import MissingExtraError, RollVecError, one_line
 
 # Exit codes.
 FAILURE = 1
@@ -30,6 +21,14 @@ class UsageError(RollVecError):
 def argument_error(argument: str, text: str) -> UsageError:
     """Return the error ``argument NAME: text``."""
     return UsageError(f"argument {argument}: {text}")
+
+
+def as_argument(error: RollVecError, arguments: Mapping[str, str]) -> UsageError:
+    """Return an error ``keyword: text`` as one about the keyword's argument."""
+    keyword, _, text = one_line(error).partition(": ")
+    if keyword not in arguments:
+        return UsageError(one_line(error))
+    return argument_error(arguments[keyword], text)
 
 
 def require(
@@ -60,3 +59,12 @@ def require(
 def say_error(message: str) -> None:
     """Write one line on stderr, after the program's name."""
     sys.stderr.write(f"roll-vec: {message}\n")
+
+
+def say_all_faults(count: int, first: str) -> int:
+    """Say that faults ended all episodes, and return the exit code."""
+    say_error(
+        f"error: all {count:,} episodes ended by faults, the first by this: "
+        f"{one_line(first)}"
+    )
+    return FAILURE

@@ -11,11 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from roll_vec.cli._errors import argument_error
-from roll_vec.errors import InvalidOptionError
-from roll_vec.render.mosaic import picture_format
 from roll_vec.storage.files import find_kind, find_target, replace_file
-
-__all__ = ["check_suffix", "check_target", "ending_signals", "new_file", "write_errors"]
 
 
 def check_target(argument: str, path: Path | None) -> None:
@@ -34,15 +30,6 @@ def check_target(argument: str, path: Path | None) -> None:
     else:
         return
     raise argument_error(argument, f"cannot write {str(path)!r}: {reason}")
-
-
-def check_suffix(argument: str, path: Path | None) -> None:
-    """Raise UsageError if a file's suffix is not that of a picture format."""
-    if path is not None:
-        try:
-            picture_format(path)
-        except InvalidOptionError as error:
-            raise argument_error(argument, str(error)) from error
 
 
 @contextmanager

@@ -11,8 +11,6 @@ from typing import TextIO
 
 from roll_vec.cli._files import ending_signals
 
-__all__ = ["UNKNOWN_KEY", "decode_keys", "read_keys"]
-
 UNKNOWN_KEY = "unknown"
 
 _LETTERS = {

@@ -1,40 +1,26 @@
-"""The levels that a command line names, and their measures."""
+"""The games and levels that ``roll-vec levels`` names, and their measures."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.level_archives import SUFFIX, read_archive
 from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.cli._errors import argument_error
-from roll_vec.cli._level_games import (
-    LevelGame,
-    Measures,
-    SearchBudget,
-    game_of_file,
-    game_of_id,
-)
 from roll_vec.progress import report
 from roll_vec.recordings.environments import SetupError, full_id, make_vector
-
-__all__ = [
-    "MAX_LEVELS",
-    "MAX_PLAYERS",
-    "LevelSource",
-    "Measurement",
-    "draw_levels",
-    "measure",
-    "open_source",
-    "stats_tables",
-    "write_csv",
-]
+from roll_vec.storage.files import check_regular
 
 # Numbers of one command; a set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000
@@ -42,25 +28,239 @@ MAX_LEVELS = 10_000_000
 _DEFAULT_COUNT = 100
 # Random players at once, unless one level has more of them.
 _PLAYERS = 1 << 15
+# The most random players of a level.
 MAX_PLAYERS = 100_000
-"""The most random players of a level."""
 # Keeps the streams of random players apart from others of the same seed.
 _SEED_WORD = 0x72616E64
 _QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}
 _NO_VALUE = "\N{EN DASH}"
 
+# Measures of L levels by name, (L,) each: numbers, NaN where there is none; texts.
+Columns = dict[str, NDArray[Any]]
+
+
+# ------------------------------------------------------------------------- the games
+
+
+class LevelGame(NamedTuple):
+    """A game that plays levels.
+
+    Attributes
+    ----------
+    env_id : str
+    package : str
+        Of `roll_vec.envs`; its ``level_files`` reads and writes levels.
+    text_suffixes : tuple of str
+        The first is the usual one.
+    charset : str
+        The letters of its text files.
+    generated : callable
+        From the rows of a provider's arrays to boards.
+    measure : callable
+        From levels, the keywords that play them, a bound of states and threads.
+    play_keywords : tuple of str
+        Keywords that the play of a level depends on, but not the level.
+    """
+
+    env_id: str
+    package: str
+    text_suffixes: tuple[str, ...]
+    charset: str
+    generated: Callable[..., NDArray[np.uint8]]
+    measure: Callable[..., Columns]
+    play_keywords: tuple[str, ...]
+
+    def load(self, levels: Any) -> LevelSet:
+        """Return levels in any form of the keyword ``levels`` as a set."""
+        levels_of_game: LevelSet = self._files.load_levels(levels)
+        return levels_of_game
+
+    def format_text(self, levels: LevelSet, numbers: NDArray[np.int64]) -> str:
+        """Return levels in the text format of the game, each below its number."""
+        text: str = self._files.format_levels(levels.grids, numbers)
+        return text
+
+    @property
+    def _files(self) -> Any:
+        return import_module(f"roll_vec.envs.{self.package}.level_files")
+
+
+def _draw_maps(
+    maps: NDArray[np.uint8], starts: NDArray[np.int64], *_: Any
+) -> NDArray[np.uint8]:
+    """Return generated lakes as boards; a band of difficulty adds more arrays."""
+    from roll_vec.kernels.frozen_lake import rules
+
+    # Random maps are squares; the code of the player is that of a start.
+    size = math.isqrt(maps.shape[1])
+    grids = maps.copy()
+    grids[np.arange(len(maps)), starts] = rules.PLAYER
+    return grids.reshape(-1, size, size)
+
+
+def _measure_rooms(
+    levels: LevelSet,
+    options: Mapping[str, Any],
+    max_states: int | None,
+    num_threads: int,
+) -> Columns:
+    from roll_vec.envs.sokoban.solver import GAVE_UP, NO_SOLUTION, measure_rooms
+    from roll_vec.kernels.sokoban import rules
+
+    del options
+    grids = levels.grids
+    bound = {} if max_states is None else {"max_states": max_states}
+    steps, pushes = measure_rooms(grids, num_threads=num_threads, **bound)
+    lowest = np.minimum(steps, pushes)
+    boxes = np.isin(grids, (rules.BOX, rules.BOX_ON_TARGET))
+    return {
+        "cells": (grids != rules.WALL).sum(axis=(1, 2)),
+        "boxes": boxes.sum(axis=(1, 2)),
+        "solution_steps": np.where(steps < 0, np.nan, steps),
+        "solution_pushes": np.where(pushes < 0, np.nan, pushes),
+        "result": np.select(
+            [(steps == NO_SOLUTION) | (pushes == NO_SOLUTION), lowest == GAVE_UP],
+            ["unsolvable", "gave up"],
+            "solved",
+        ),
+    }
+
+
+def _measure_maps(
+    levels: LevelSet,
+    options: Mapping[str, Any],
+    max_states: int | None,
+    num_threads: int,
+) -> Columns:
+    from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
+    from roll_vec.envs.frozen_lake.solver import measure_maps
+    from roll_vec.kernels.frozen_lake import rules
+
+    del max_states
+    is_slippery = options.get("is_slippery", RandomFrozenLakeOptions.is_slippery)
+    maps, starts = levels.arrays
+    chances = measure_maps(
+        maps,
+        starts,
+        levels.shape,
+        is_slippery=is_slippery,
+        num_threads=num_threads,
+    )
+    holes = (levels.grids == rules.HOLE).sum(axis=(1, 2))
+    return {"holes": holes, "success_probability": chances}
+
+
+_PLAY_KEYWORDS = ("max_episode_steps", "max_steps", "render_scale")
+SOKOBAN = LevelGame(
+    "roll_vec/Sokoban-v0",
+    "sokoban",
+    (".txt", ".xsb", ".sok"),
+    "#@+$*. -_",
+    lambda rooms, *_: rooms,
+    _measure_rooms,
+    _PLAY_KEYWORDS,
+)
+_LAKES = LevelGame(
+    "roll_vec/RandomFrozenLake-v0",
+    "frozen_lake",
+    (".txt",),
+    "SFHG",
+    _draw_maps,
+    _measure_maps,
+    ("is_slippery", *_PLAY_KEYWORDS),
+)
+_GAMES = {game.env_id: game for game in (SOKOBAN, _LAKES)}
+_TEXT_SUFFIXES = sorted({name for game in _GAMES.values() for name in game[2]})
+# Of files with levels: that of arrays, then those of text.
+LEVEL_SUFFIXES = (SUFFIX, *_TEXT_SUFFIXES)
+
+
+def game_of_id(
+    env_id: str, argument: str = "SOURCE", accepted: str = "a file or one of"
+) -> LevelGame:
+    """Return the game of an id; the error names the argument that it belongs to.
+
+    Raises
+    ------
+    UsageError
+        If its levels are not of a kind that these commands know.
+    """
+    name = full_id(env_id).rpartition(":")[2]
+    if name not in _GAMES:
+        ids = ", ".join(_GAMES)
+        raise argument_error(argument, f"expected {accepted} {ids}, got {name}")
+    return _GAMES[name]
+
+
+def game_of_file(path: Path) -> LevelGame:
+    """Return the game of a file or folder of levels, by its content.
+
+    Raises
+    ------
+    UsageError, InvalidOptionError
+        If it cannot be read, or has levels of no game.
+    """
+    file = path
+    if path.is_dir():
+        files = sorted(each for each in path.iterdir() if each.is_file())
+        suffixes = _TEXT_SUFFIXES
+        if not (files := [each for each in files if each.suffix.lower() in suffixes]):
+            text = f"{path} has no files {', '.join(suffixes)}"
+            raise argument_error("SOURCE", text)
+        file = files[0]
+    check_regular(file)
+    if file.suffix.lower() == SUFFIX:
+        levels, env_id = read_archive(file)
+        if env_id is None:
+            # Letters are of lakes; codes up to 3 without a box are, too.
+            is_lake = levels.dtype.kind in "SU" or (
+                levels.dtype.kind in "iu" and bool((levels <= 3).all())
+            )
+            env_id = (_LAKES if is_lake else SOKOBAN).env_id
+        if env_id not in _GAMES:
+            text = f"{file} has levels of {env_id}, expected one of {', '.join(_GAMES)}"
+            raise argument_error("SOURCE", text)
+        return _GAMES[env_id]
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            row = next(
+                (line for line in lines if line.strip() and not line.startswith(";")),
+                "",
+            )
+    except (OSError, UnicodeDecodeError) as error:
+        raise argument_error("SOURCE", f"{file} cannot be read: {error}") from error
+    letters = set(row.strip())
+    for game in _GAMES.values():
+        if letters and letters <= set(game.charset):
+            return game
+    formats = " or ".join(repr(game.charset) for game in _GAMES.values())
+    text = f"{file} has no levels: expected rows of the letters {formats}"
+    raise argument_error("SOURCE", text)
+
+
+# ------------------------------------------------------------------ levels, measures
+
 
 class LevelSource(NamedTuple):
-    """Some levels, and the environment that plays them."""
+    """Some levels, and the environment that plays them.
+
+    Attributes
+    ----------
+    title : str
+        The file or the id, as the user named it.
+    game : LevelGame
+    levels : LevelSet
+    numbers : (L,) int64
+        Numbers of the levels in their file, or seeds of the id.
+    options : mapping
+        Keywords for an environment that plays the levels.
+    """
 
     title: str
-    """The file or the id, as the user named it."""
     game: LevelGame
     levels: LevelSet
     numbers: NDArray[np.int64]
-    """(L,): numbers of the levels in their file, or seeds of the id."""
     options: Mapping[str, Any]
-    """Keywords for an environment that plays the levels."""
 
 
 def open_source(
@@ -77,7 +277,7 @@ def open_source(
     source : str
         A path that exists, or an id.
     options : mapping
-        Keywords of the environment; beside a path only `LevelGame.PLAY_KEYWORDS`.
+        Keywords of the environment; beside a path only `LevelGame.play_keywords`.
     ranges : sequence of range or None
         The levels to take; None: all of a file, the first 100 seeds of an id.
     max_levels : int, optional
@@ -132,7 +332,7 @@ def draw_levels(
         arrays, indices = provider.get(numbers.astype(np.uint64))
     finally:
         env.close()
-    return game.from_generated(tuple(array[indices] for array in arrays))
+    return game.load(game.generated(*(array[indices] for array in arrays)))
 
 
 def _open_file(
@@ -150,11 +350,11 @@ def _open_file(
         text = f"{source} has {count:,} levels, from 0 on; got {numbers.max()}"
         raise argument_error("--levels", text)
     # Keywords that the environment refuses beside levels are errors here, too.
-    make_vector(game.ENV_ID, 1, options={**options, "levels": levels}).close()
-    if others := [name for name in options if name not in game.PLAY_KEYWORDS]:
+    make_vector(game.env_id, 1, options={**options, "levels": levels}).close()
+    if others := [name for name in options if name not in game.play_keywords]:
         text = (
             f"{', '.join(others)}: cannot be given beside a file, which has its levels "
-            f"already; those that can: {', '.join(game.PLAY_KEYWORDS)}"
+            f"already; those that can: {', '.join(game.play_keywords)}"
         )
         raise argument_error("-o", text)
     if len(numbers) < count or (numbers != np.arange(count)).any():
@@ -167,17 +367,9 @@ def _open_file(
 def _play_options(
     game: LevelGame, options: Mapping[str, Any], levels: LevelSet
 ) -> dict[str, Any]:
-    names = game.PLAY_KEYWORDS
+    names = game.play_keywords
     keywords = {name: options[name] for name in names if name in options}
     return {**keywords, "levels": levels}
-
-
-class Measurement(NamedTuple):
-    """The measures of some levels."""
-
-    source: LevelSource
-    columns: Measures
-    """By name, (L,) each: numbers, NaN where a level has no such value; texts."""
 
 
 def measure(
@@ -187,7 +379,7 @@ def measure(
     seed: int,
     max_states: int | None,
     threads: int | None,
-) -> Measurement:
+) -> Columns:
     """Return the measures of levels; it reports its progress.
 
     Parameters
@@ -198,18 +390,16 @@ def measure(
     seed : int
         Of these actions.
     max_states : int or None
-        See `SearchBudget`.
+        States that a search may visit in a level; None: the solver's own bound.
     threads : int or None
     """
-    game, levels = source.game, source.levels
-    columns: Measures = {"level": source.numbers, **game.count(levels)}
     shares = {}
     if episodes:
         # First, because it refuses environments without a step limit.
         shares["random_success"] = random_success(source, episodes, seed, threads)
-    budget = SearchBudget(max_states, resolve_num_threads(threads))
-    columns |= game.solve(levels, source.options, budget) | shares
-    return Measurement(source, columns)
+    num_threads = resolve_num_threads(threads)
+    own = source.game.measure(source.levels, source.options, max_states, num_threads)
+    return {"level": source.numbers, **own, **shares}
 
 
 def random_success(
@@ -232,7 +422,7 @@ def random_success(
     group = max(1, min(count, _PLAYERS // episodes))
     shares = np.zeros(count)
     env: Any = make_vector(
-        source.game.ENV_ID, group * episodes, options=source.options, threads=threads
+        source.game.env_id, group * episodes, options=source.options, threads=threads
     )
     try:
         limit = env.unwrapped.engine.max_steps
@@ -283,14 +473,13 @@ def _play_group(
     return shares
 
 
-def write_csv(file: BinaryIO, result: Measurement) -> None:
+def write_csv(file: BinaryIO, columns: Columns) -> None:
     """Write a header and a row for each level; cells without a value are empty."""
-    columns = result.columns
     rows = io.TextIOWrapper(file, "utf-8", newline="")
     writer = csv.writer(rows, lineterminator="\n")
     writer.writerow(columns)
-    for j in range(len(result.source.levels)):
-        writer.writerow([_cell(column[j], "") for column in columns.values()])
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([_cell(value, "") for value in row])
     rows.detach()
 
 
@@ -301,20 +490,20 @@ def _cell(value: Any, no_value: str) -> str:
     return str(value)
 
 
-def stats_tables(result: Measurement, num_rows: int) -> Iterator[Any]:
-    """Yield tables of a measurement: its first levels, and quantiles; needs rich."""
+def stats_tables(source: LevelSource, columns: Columns, num_rows: int) -> Iterator[Any]:
+    """Yield tables of measures: of the first levels, and quantiles; needs rich."""
     from rich.table import Table
 
-    columns, count = result.columns, len(result.source.levels)
-    height, width = result.source.levels.shape
-    title = f"{result.source.title}: {count:,} levels of {height} x {width} cells"
+    count = len(source.levels)
+    height, width = source.levels.shape
+    title = f"{source.title}: {count:,} levels of {height} x {width} cells"
     if num_rows:
         table = Table(title=title)
         for name in columns:
             heading = name.replace("_", "\n")
             table.add_column(heading, justify="right", no_wrap=True)
-        for j in range(min(count, num_rows)):
-            table.add_row(*(_cell(column[j], _NO_VALUE) for column in columns.values()))
+        for row in islice(zip(*columns.values(), strict=True), num_rows):
+            table.add_row(*(_cell(value, _NO_VALUE) for value in row))
         if count > num_rows:
             table.add_row("...")
         yield table

@@ -21,17 +21,6 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.options import close_match
 
-__all__ = [
-    "CHAT_OPTIONS",
-    "POLICY_HELP",
-    "Parser",
-    "integer_from",
-    "literal",
-    "number_from",
-    "number_ranges",
-    "refuse_arguments",
-]
-
 # Keywords that a command sets itself, and advice on how to set them.
 _SET_BY_COMMAND = {
     "num_envs": "use --num-envs",
@@ -143,22 +132,6 @@ def _keyword(text: str) -> tuple[str, Any]:
     return key, literal(value)
 
 
-class _Collect(argparse.Action):
-    """Collect key=value pairs in a dict; the last value of a key holds."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        del parser, option_string
-        key, value = values
-        # A new dict: all uses of the parser share the default.
-        setattr(namespace, self.dest, {**getattr(namespace, self.dest), key: value})
-
-
 # ------------------------------------------------------------------------- the table
 
 POLICY_HELP = "random, oracle, constant:A or module:attribute, see docs/commands.md"
@@ -188,8 +161,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         _keyword,
         flags=("-o", "--option"),
         dest="options",
-        action=_Collect,
-        default={},
+        action="append",
+        default=[],
     ),
     "--seed": _option("seed of the first episode", "N", _FROM_ZERO, default=0),
     "--num-envs": _option("environments stepped at once", "N", _POSITIVE),
@@ -242,11 +215,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         default="fault",
     ),
 }
+# Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
     *("--model", "--temperature", "--max-tokens", "--concurrency"),
     *("--history", "--timeout", "--retries", "--on-error"),
 )
-"""Those of a policy that is a language model behind an HTTP endpoint."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -269,30 +242,49 @@ class Parser(argparse.ArgumentParser):
         self._commands = self.add_subparsers(title="commands", metavar="COMMAND")
         return self._commands
 
-    def take(self, *names: str, to: Any = None, **changes: Any) -> None:
-        """Add arguments.
+    def take(self, *names: str, to: Any = None) -> None:
+        """Add options of the table, to a group if one is given."""
+        for name in names:
+            self.option(name, to=to)
+
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value."""
+        self.option(name, help, action="store_true")
+
+    def option(
+        self,
+        name: str,
+        help: str | None = None,
+        metavar: str | None = None,
+        type: Any = None,
+        *,
+        to: Any = None,
+        **more: Any,
+    ) -> None:
+        """Add an argument.
 
         Parameters
         ----------
-        *names : str
-            Of `OPTIONS`, or new ones: of options ``--name``, of others their metavar.
+        name : str
+            Of `OPTIONS`, or new: of an option ``--name``, of others the metavar.
+        help, metavar, type, **more
+            Keywords of ``add_argument``, in place of those of the table.
         to : argument group, optional
-            Where they are added.
-        **changes
-            Keywords of ``add_argument`` in place of those of the table.
+            Where it is added.
         """
-        for name in names:
-            keywords = {**OPTIONS.get(name, {}), **changes}
-            flags = keywords.pop("flags", (name,))
-            if not name.startswith("-"):
-                flags = (keywords.pop("dest", name.lower()),)
-                keywords["metavar"] = name
-            is_silent = keywords.get("default") in (None, {})
-            if not is_silent and "(default" not in keywords["help"]:
-                keywords["help"] += " (default: %(default)s)"
-            if keywords.get("action") == "store_true":
-                keywords = {key: keywords[key] for key in ("action", "help")}
-            (to or self).add_argument(*flags, **keywords)
+        changes = {"help": help, "metavar": metavar, "type": type}
+        changes = {key: value for key, value in changes.items() if value is not None}
+        keywords = {**OPTIONS.get(name, {}), **changes, **more}
+        flags = keywords.pop("flags", (name,))
+        if not name.startswith("-"):
+            flags = (keywords.pop("dest", name.lower()),)
+            keywords["metavar"] = name
+        is_silent = keywords.get("default") in (None, [])
+        if not is_silent and "(default" not in keywords["help"]:
+            keywords["help"] += " (default: %(default)s)"
+        if keywords.get("action") == "store_true":
+            keywords = {key: keywords[key] for key in ("action", "help")}
+        (to or self).add_argument(*flags, **keywords)
 
     def take_chat(self, **defaults: Any) -> None:
         """Add the options of a model behind an endpoint."""
@@ -311,6 +303,8 @@ class Parser(argparse.ArgumentParser):
         # The parser of a command has ended before that of the program.
         if not hasattr(namespace, "changes"):
             namespace.changes = self._changes(namespace)
+            # The last value of a keyword holds.
+            namespace.options = dict(getattr(namespace, "options", ()))
         return namespace, unknown
 
     def _changes(self, namespace: argparse.Namespace) -> dict[str, str]:

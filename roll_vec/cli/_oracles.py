@@ -29,8 +29,6 @@ from roll_vec.registration import ENVIRONMENTS
 if TYPE_CHECKING:
     from roll_vec.text.action_parser import ActionParser
 
-__all__ = ["OraclePolicy", "SolverPolicy", "has_oracle", "hint", "make_oracle"]
-
 _ACTION, _NOTE = "oracle_action", "oracle_note"
 
 

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from roll_vec.errors import one_line
 from roll_vec.render.mosaic import mosaic
 
-__all__ = ["MAX_BOARDS", "NoPictureError", "draw_boards"]
-
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
+# Most boards of a picture.
 MAX_BOARDS = 1024
-"""Most boards of a picture."""
 # Most environments to render: those of other packages render all or none.
 _MAX_RENDERED = 64
 # Tile art is a few dozen pixels wide and is scale; larger frames are not.

@@ -28,26 +28,13 @@ from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
 
-__all__ = [
-    "ENDPOINT_FORM",
-    "FORMS",
-    "POLICIES",
-    "Policy",
-    "PolicyFactory",
-    "is_endpoint",
-    "make_endpoint",
-    "make_policy",
-    "make_turn_policy",
-    "refuse_chat",
-]
-
 _CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
+# From the batch of observations to the batch of actions.
 Policy: TypeAlias = Callable[[Any], Any]
-"""From the batch of observations to the batch of actions."""
 
+# From the environment, the text after the colon ("" for none) and the seed.
 PolicyFactory: TypeAlias = Callable[[Vector, str, int], Policy]
-"""From the environment, the text after the colon ("" for none) and the seed."""
 
 # The environments are seeded with the same number: without this extra word the policy
 # would draw the same numbers as the first environment.

@@ -12,21 +12,8 @@ from typing import Any, TextIO, TypeAlias
 
 from roll_vec.progress import listen
 
-__all__ = [
-    "Show",
-    "count",
-    "format_rows",
-    "is_screen",
-    "print_table",
-    "progress",
-    "screen_height",
-    "steps_listener",
-    "text_width",
-    "wants_colour",
-]
-
+# ``show(unit, count, total, rate="")``; total None: unknown.
 Show: TypeAlias = Callable[..., None]
-"""``show(unit, count, total, rate="")``; total None: unknown."""
 
 # Longest line of text, however wide the screen is.
 _MAX_WIDTH = 88

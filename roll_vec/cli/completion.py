@@ -11,8 +11,6 @@ from roll_vec.cli._errors import require
 from roll_vec.cli._policies import POLICIES
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["SHELLS", "add_parser"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 _EPILOG = """\
@@ -35,7 +33,7 @@ def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
         "ids and files\nafter roll-vec when you press Tab.",
         epilog=_EPILOG,
     )
-    parser.take("SHELL", choices=SHELLS, help="bash, zsh, fish")
+    parser.option("SHELL", "bash, zsh, fish", choices=SHELLS)
     parser.set_defaults(run=lambda arguments: _run(program, arguments.shell))
 
 

@@ -6,15 +6,12 @@ import argparse
 import json
 import os
 import sys
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from roll_vec.cli._errors import FAILURE
-from roll_vec.cli._tables import is_screen, text_width, wants_colour
+from roll_vec.cli._tables import format_rows, is_screen, wants_colour
 from roll_vec.diagnosis import BROKEN, OK, Finding, diagnose
-
-__all__ = ["add_parser"]
 
 _EPILOG = """\
 The exit code is 0 unless something is broken, so that no environment can run.
@@ -47,11 +44,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(_as_json(sections))
     else:
-        width = max(len(one.name) for one in findings)
+        rows = []
         for section, lines in sections.items():
-            sys.stdout.write(f"{section}\n")
-            for line in lines:
-                sys.stdout.write(_as_text(line, width))
+            rows += [(section, ""), *(row for one in lines for row in _as_rows(one))]
+        sys.stdout.write(format_rows(rows, "<", sys.stdout))
         warnings = len(findings) - len(broken) - sum(x.status == OK for x in findings)
         sys.stdout.write(f"\n{_count(len(broken), 'problem')}, ")
         sys.stdout.write(f"{_count(warnings, 'warning')}\n")
@@ -66,24 +62,11 @@ def _describe_terminal() -> Iterator[Finding]:
     yield Finding("encoding", getattr(sys.stdout, "encoding", None))
 
 
-def _as_text(finding: Finding, name_width: int) -> str:
-    """Return the lines of a finding; names take `name_width` columns."""
+def _as_rows(finding: Finding) -> Iterator[tuple[str, str]]:
     value = "none" if finding.value is None else str(finding.value)
-    texts = {f"  {finding.name:<{name_width}}  ": value}
+    yield f"  {finding.name}", value
     if finding.advice:
-        texts[" " * (name_width + 4)] = f"{finding.status}: {finding.advice}"
-    lines = [
-        textwrap.fill(
-            text,
-            max(text_width(), name_width + 40),
-            initial_indent=indent,
-            subsequent_indent=" " * (name_width + 4),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for indent, text in texts.items()
-    ]
-    return "".join(f"{line}\n" for line in lines)
+        yield "", f"{finding.status}: {finding.advice}"
 
 
 def _as_json(sections: dict[str, list[Finding]]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from roll_vec.cli._errors import (
     UsageError,
     argument_error,
     require,
+    say_all_faults,
     say_error,
 )
 from roll_vec.cli._files import check_target
@@ -59,7 +59,7 @@ from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
 from roll_vec.recordings.environments import find_spec, full_id, is_pooled
 from roll_vec.recordings.setup import current_versions
 
-__all__ = ["add_parser"]
+_Keywords: TypeAlias = dict[str, Any]
 
 _MAX_ENVS = 256
 _NO_VALUE = "-"
@@ -109,19 +109,18 @@ def add_parser(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     parser.take("ID")
-    parser.take("--split", metavar="NAME", required=True, help="the set of episodes")
+    parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.take("--policy")
-    parser.take("--seed", help="seed of the random policy")
+    parser.option("--seed", "seed of the random policy")
     parser.take("--num-episodes")
     most = f"as many as episodes, at most {_MAX_ENVS}"
-    parser.take("--num-envs", help=f"stepped at once, for speed (default: {most})")
+    parser.option("--num-envs", f"stepped at once, for speed (default: {most})")
     parser.take("--threads")
-    parser.take("-o", help="keyword that leaves the task as it is; may be repeated")
-    parser.take("--out", metavar="FILE.jsonl", help="write the results, a line each")
-    parser.take(
+    parser.option("-o", "keyword that leaves the task as it is; may be repeated")
+    parser.option("--out", "write the results, a line each", "FILE.jsonl")
+    parser.flag(
         "--retry-faults",
-        action="store_true",
-        help="play episodes again that ended by a fault in the file of --out",
+        "play episodes again that ended by a fault in the file of --out",
     )
     parser.take("--quiet")
     parser.take_chat()
@@ -130,7 +129,7 @@ def add_parser(commands: Any) -> None:
     parser = inner.add_parser(
         "list", help="list splits", description="List the splits of an id, or of all."
     )
-    parser.take("ID", nargs="?", help="the id (default: all)")
+    parser.option("ID", "the id (default: all)", nargs="?")
     parser.set_defaults(run=_list)
 
     parser = inner.add_parser(
@@ -139,8 +138,8 @@ def add_parser(commands: Any) -> None:
         description="Compute the digest of a split, and compare it with its name's.",
     )
     parser.take("ID")
-    parser.take("--split", metavar="NAME", required=True, help="the set of episodes")
-    parser.take("-o", help="of WebShop: products and the other files of a shop")
+    parser.option("--split", "the set of episodes", "NAME", required=True)
+    parser.option("-o", "of WebShop: products and the other files of a shop")
     parser.set_defaults(run=_check)
 
     parser = inner.add_parser(
@@ -149,12 +148,10 @@ def add_parser(commands: Any) -> None:
         description="Print the differences between two files of results, B minus A.",
     )
     for name in "AB":
-        parser.take(name, type=Path, help="a file of roll-vec eval run --out")
-    parser.take(
+        parser.option(name, "a file of roll-vec eval run --out", type=Path)
+    parser.flag(
         "--common",
-        action="store_true",
-        help="compare the episodes that both files have; without it, others are an "
-        "error",
+        "compare the episodes that both files have; without it, others are an error",
     )
     parser.set_defaults(run=_compare)
 
@@ -227,20 +224,11 @@ def _compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
-@dataclass
-class _Plan:
-    """A run that is about to begin."""
-
-    play: Play
-    policy: dict[str, Any]
-    keywords: dict[str, Any]
-    envs: Any
-
-
 def _evaluate(arguments: argparse.Namespace) -> int:
     split, keywords = _find_split(arguments)
-    check_target("--out", arguments.out)
-    if arguments.out is None:
+    out, policy = arguments.out, arguments.policy
+    check_target("--out", out)
+    if out is None:
         refuse_arguments(arguments, ["retry_faults"], "without --out FILE.jsonl")
     if not arguments.quiet:
         require("rich", "an evaluation without --quiet")
@@ -248,108 +236,102 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     if total > len(split):
         text = f"expected at most {len(split):,}, the episodes of {split.name}"
         raise argument_error("--num-episodes", f"{text}, got {total}")
-    text = arguments.policy
-    make = _plan_chat if is_endpoint(text) else _plan
-    plan = make(split, keywords, text, total, arguments)
+    make_play = _play_chat if is_endpoint(policy) else _play_batch
+    envs, play, facts, keywords = make_play(split, keywords, total, arguments)
     header = None
-    if arguments.out is not None:
+    if out is not None:
         versions = current_versions()
         # A published file says nothing about the machine.
         del versions["platform"]
-        header = ResultHeader.of(split, plan.keywords, plan.policy, versions)
-    account = _Account(total)
+        header = ResultHeader.of(split, keywords, facts, versions)
+    done, rate, start = 0, "", perf_counter()
     try:
         with progress(arguments.quiet) as show:
-            account.show = show
+
+            def on_progress(num_done: int, num_played: int) -> None:
+                nonlocal done, rate
+                done = num_done
+                if num_played:
+                    rate = f"{num_played / (perf_counter() - start):,.1f}"
+                if show is not None:
+                    show("episodes", done, total, rate and f"{rate}/s")
+
             records = evaluate(
                 split,
-                plan.play,
+                play,
                 num=total,
                 header=header,
-                path=arguments.out,
+                path=out,
                 retry_faults=arguments.retry_faults,
-                on_progress=account,
+                on_progress=on_progress,
             )
-    except KeyboardInterrupt:
-        say_error(f"interrupted after {account.describe(arguments.out)}")
-        return INTERRUPTED
-    except ChatError as error:
+    except (KeyboardInterrupt, ChatError) as error:
+        text = f"after {done:,} of {total:,} episodes"
+        if out is not None:
+            text += f"; the same command goes on with {str(out)!r}"
+        if isinstance(error, KeyboardInterrupt):
+            say_error(f"interrupted {text}")
+            return INTERRUPTED
         if error.is_refusal:
-            raise argument_error("--policy", f"{text}: {one_line(error)}") from error
-        say_error(f"error: {one_line(error)}, after {account.describe(arguments.out)}")
+            raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
+        say_error(f"error: {one_line(error)}, {text}")
         return FAILURE
     except (InvalidActionError, InvalidFileError) as error:
         name = "--policy" if isinstance(error, InvalidActionError) else "--out"
         raise argument_error(name, one_line(error)) from error
     finally:
-        plan.envs.close()
+        envs.close()
     if not arguments.quiet:
-        rows = _result_rows(split, plan.policy, records, account.rate())
+        rows = _result_rows(split, facts, records, rate or _NO_VALUE)
         print_table(f"{split.id} {split.name}", rows)
-    return _verdict(records)
-
-
-def _verdict(records: Sequence[EpisodeRecord]) -> int:
-    """Return the exit code; if all episodes are faults, write the first of them."""
     faults = [record.fault for record in records if record.fault is not None]
-    if len(faults) < len(records):
-        return 0
-    say_error(
-        f"error: all {len(records):,} episodes ended by faults, the first by this: "
-        f"{one_line(faults[0])}"
-    )
-    return FAILURE
+    return say_all_faults(len(faults), faults[0]) if len(faults) == len(records) else 0
 
 
-def _plan(
-    split: Split,
-    keywords: dict[str, Any],
-    text: str,
-    total: int,
-    arguments: argparse.Namespace,
-) -> _Plan:
-    """Make environments and a policy that acts in a batch."""
+def _play_batch(
+    split: Split, keywords: _Keywords, total: int, arguments: argparse.Namespace
+) -> tuple[Any, Play, _Keywords, _Keywords]:
+    """Make environments, and a player by a policy that acts in a batch.
+
+    Returns
+    -------
+    envs, play, facts, keywords
+        The last two are for the header of a file.
+    """
     refuse_chat(arguments)
     num_envs = min(total, arguments.num_envs or _MAX_ENVS)
     envs = _make_envs(split, num_envs, keywords, arguments)
+    facts: dict[str, Any] = {"name": arguments.policy}
+    if arguments.policy == "random":
+        facts["seed"] = arguments.seed
     try:
-        policy = make_turn_policy(text, envs, arguments.seed)
+        policy = make_turn_policy(arguments.policy, envs, arguments.seed)
     except BaseException:
         envs.close()
         raise
-    facts: dict[str, Any] = {"name": text}
-    if text == "random":
-        facts["seed"] = arguments.seed
-    return _Plan(partial(play_episodes, split, envs, policy), facts, keywords, envs)
+    return envs, partial(play_episodes, split, envs, policy), facts, keywords
 
 
-def _plan_chat(
-    split: Split,
-    keywords: dict[str, Any],
-    text: str,
-    total: int,
-    arguments: argparse.Namespace,
-) -> _Plan:
-    """Make environments of texts for a model behind an endpoint."""
+def _play_chat(
+    split: Split, keywords: _Keywords, total: int, arguments: argparse.Namespace
+) -> tuple[Any, Play, _Keywords, _Keywords]:
+    """Make environments of texts, and a player by a model behind an endpoint.
+
+    Returns
+    -------
+    envs, play, facts, keywords
+        As `_play_batch`.
+    """
     # The endpoint does not get it.
     refuse_arguments(arguments, ["seed"], "with --policy http(s)://...")
-    endpoint = make_endpoint(text, arguments)
+    endpoint = make_endpoint(arguments.policy, arguments)
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)
     envs = _make_envs(split, num_envs, keywords, arguments)
-
-    def play(episodes: Sequence[int]) -> Iterator[EpisodeRecord]:
-        return play_chat_episodes(
-            split,
-            envs,
-            endpoint,
-            episodes,
-            history=arguments.history,
-            on_error=arguments.on_error,
-        )
-
+    options = {"history": arguments.history, "on_error": arguments.on_error}
+    play = partial(play_chat_episodes, split, envs, endpoint, **options)
     facts = {**endpoint.to_json(), "history": arguments.history}
-    return _Plan(play, facts, keywords, envs)
+    return envs, play, facts, keywords
 
 
 def _make_envs(
@@ -370,55 +352,13 @@ def _make_envs(
         raise UsageError(message) from error
 
 
-class _Account:
-    """Counts episodes and seconds, and moves the progress bar."""
-
-    def __init__(self, total: int) -> None:
-        self.show: Any = None
-        self._total = total
-        self._num_done = self._num_played = 0
-        self._start = time.perf_counter()
-        self._seconds = 0.0
-
-    def __call__(self, num_done: int, num_played: int) -> None:
-        self._num_done, self._num_played = num_done, num_played
-        self._seconds = time.perf_counter() - self._start
-        if self.show is not None:
-            rate = self.rate()
-            text = "" if rate is None else f"{rate:,.1f}/s"
-            self.show("episodes", num_done, self._total, text)
-
-    def rate(self) -> float | None:
-        """Return episodes a second; None if none was played."""
-        if not (self._num_played and self._seconds > 0):
-            return None
-        return self._num_played / self._seconds
-
-    def describe(self, out: Path | None) -> str:
-        """Return how far the run is, and how it goes on."""
-        text = f"{self._num_done:,} of {self._total:,} episodes"
-        if out is None:
-            return text
-        return f"{text}; the same command goes on with {str(out)!r}"
-
-
 def _result_rows(
     split: Split,
     policy: Mapping[str, Any],
     records: Sequence[EpisodeRecord],
-    rate: float | None,
+    rate: str,
 ) -> list[tuple[str, str]]:
-    """Return the table of an evaluation.
-
-    Parameters
-    ----------
-    split : Split
-    policy : mapping
-        Of the header.
-    records : sequence of EpisodeRecord
-    rate : float or None
-        Episodes a second; None: all were in the file.
-    """
+    """Return the table of an evaluation; the policy is that of the header."""
     results = EpisodeResults.of(records)
     rows = [
         ("mean return", _number(results.mean_return())),
@@ -426,7 +366,7 @@ def _result_rows(
         ("mean length", f"{np.mean(results.lengths):,.1f}"),
         ("episodes", f"{len(records):,}"),
         ("faults", f"{np.count_nonzero(results.faults):,}"),
-        ("episodes/s", _NO_VALUE if rate is None else f"{rate:,.1f}"),
+        ("episodes/s", rate),
         ("policy", _describe(policy)),
         ("digest", split.digest[:_DIGEST_CHARS]),
     ]
@@ -443,13 +383,14 @@ def _comparison_rows(
     returns = [results.mean_return() for results in comparison.results]
     rates = [results.success_rate() for results in comparison.results]
     only_first, only_second = comparison.discordant()
+    gain = comparison.success_difference()
     return [
         ("A", f"{first}: {_describe(comparison.headers[0].policy)}"),
         ("B", f"{second}: {_describe(comparison.headers[1].policy)}"),
         ("episodes", f"{len(comparison):,}"),
         ("success rate of A", _percent(rates[0])),
         ("success rate of B", _percent(rates[1])),
-        ("success, B - A", _points(comparison.success_difference())),
+        ("success, B - A", _number(gain, " percentage points", "+.2f", 100)),
         ("only A solves", f"{only_first:,}"),
         ("only B solves", f"{only_second:,}"),
         ("McNemar's exact p", _probability(comparison.p_value())),
@@ -466,28 +407,20 @@ def _describe(policy: Mapping[str, Any]) -> str:
     return ", ".join([str(name[1]), *parts])
 
 
-def _number(interval: Interval) -> str:
-    value, *ends = (f"{x:.4f}" for x in interval)
-    return _with_ends(interval, value, ends)
+def _number(
+    interval: Interval, unit: str = "", form: str = ".4f", factor: int = 1
+) -> str:
+    """Return an estimate, with the ends of its interval if it has any."""
+    value, low, high = (f"{factor * x:{form}}" for x in interval)
+    if not math.isfinite(interval.low):
+        return f"{value}{unit} (no interval)"
+    return f"{value}{unit} (95 %: {low} to {high})"
 
 
 def _percent(interval: Interval) -> str:
-    value, *ends = (f"{100 * x:.2f}" for x in interval)
-    return _with_ends(interval, f"{value} %", ends)
-
-
-def _points(interval: Interval) -> str:
-    value, *ends = (f"{100 * x:+.2f}" for x in interval)
-    return _with_ends(interval, f"{value} percentage points", ends)
+    return _number(interval, " %", ".2f", 100)
 
 
 def _probability(value: float) -> str:
     # The least numbers of float64 are near 1e-308.
     return f"{value:.3g}" if value > 0 else "below 1e-300"
-
-
-def _with_ends(interval: Interval, value: str, ends: Sequence[str]) -> str:
-    """Return an estimate, with the ends of its interval if it has any."""
-    if not math.isfinite(interval.low):
-        return f"{value} (no interval)"
-    return f"{value} (95 %: {ends[0]} to {ends[1]})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,8 +11,8 @@ from typing import Any
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
-    UsageError,
     argument_error,
+    as_argument,
     require,
     say_error,
 )
@@ -51,9 +50,6 @@ from roll_vec.recordings.environments import (
     search_here,
 )
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.trajectories import Trajectory
-
-__all__ = ["add_parser"]
 
 # Rows, unless --num-rows says otherwise.
 _NUM_ROWS = 1000
@@ -98,35 +94,29 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG % {"formats": names},
     )
-    parser.take(
+    parser.option(
         "ID|FILE",
-        dest="source",
-        help="registered id, or the .npz file of a run; without --out the complete "
+        "registered id, or the .npz file of a run; without --out the complete "
         "export that --verify checks",
+        dest="source",
     )
-    parser.take(
-        "--format", choices=tuple(FORMATS), default="messages", help="see below"
+    parser.option("--format", "see below", choices=tuple(FORMATS), default="messages")
+    parser.option("--out", "what is written", "PATH")
+    parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")
+    parser.option("--policy", f"{POLICY_HELP} (default: oracle)", default=None)
+    parser.flag(
+        "--only-success", "leave out the other episodes, and say how many there were"
     )
-    parser.take("--out", metavar="PATH", help="what is written")
-    parser.take("--num-rows", help=f"rows (default: {_NUM_ROWS:,}; of a run, all)")
-    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: oracle)")
-    parser.take(
-        "--only-success",
-        action="store_true",
-        help="leave out the other episodes, and say how many there were",
-    )
-    parser.take(
+    parser.option(
         "--max-episodes",
-        metavar="N",
-        type=integer_from(1),
-        help="give up after N episodes (default: 100 for each row)",
+        "give up after N episodes (default: 100 for each row)",
+        "N",
+        integer_from(1),
     )
     parser.take("--seed", "-o")
-    parser.take("--num-envs", help=f"stepped at once, for speed (default: {NUM_ENVS})")
-    parser.take(
-        "--verify", action="store_true", help="play each row again, and compare"
-    )
-    parser.take("--overwrite", action="store_true", help="replace a complete export")
+    parser.option("--num-envs", f"stepped at once, for speed (default: {NUM_ENVS})")
+    parser.flag("--verify", "play each row again, and compare")
+    parser.flag("--overwrite", "replace a complete export")
     parser.take("--quiet")
     # The same command goes on, so that a failure need not cost an episode.
     parser.take_chat(on_error="raise")
@@ -191,7 +181,7 @@ def _export(arguments: argparse.Namespace) -> int:
     except InvalidActionError as error:
         raise argument_error("--policy", one_line(error)) from error
     except InvalidOptionError as error:
-        raise _as_argument(error) from error
+        raise as_argument(error, _ARGUMENTS) from error
     seconds = perf_counter() - start
     for line in _report(arguments, result, seconds):
         sys.stdout.write(f"{line}\n")
@@ -252,14 +242,6 @@ def _report(
     return lines
 
 
-def _as_argument(error: InvalidOptionError) -> UsageError:
-    """Return an error about a keyword of `export` as one about an argument."""
-    name, _, text = str(error).partition(": ")
-    if name not in _ARGUMENTS:
-        return UsageError(str(error))
-    return argument_error(_ARGUMENTS[name], text)
-
-
 def _make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
     """Return the episodes to export, and the number of rows; None: all.
 
@@ -308,21 +290,11 @@ def _chat_source(
 ) -> Source:
     """Return the episodes of a model behind an endpoint."""
     endpoint = make_endpoint(policy, arguments)
-
-    def play(envs: Any, seeds: Sequence[int], first: int) -> Iterator[Trajectory]:
-        del first
-        return play_chat(
-            envs,
-            seeds,
-            endpoint,
-            history=arguments.history,
-            on_error=arguments.on_error,
-        )
-
+    options = {"history": arguments.history, "on_error": arguments.on_error}
     facts = {**endpoint.to_json(), "history": arguments.history}
     return player_source(
         id,
-        play,
+        lambda envs, seeds, _: play_chat(envs, seeds, endpoint, **options),
         {"policy": arguments.model, "endpoint": facts},
         keywords=keywords,
         start_seed=arguments.seed,

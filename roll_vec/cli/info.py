@@ -12,8 +12,6 @@ from roll_vec.cli._tables import format_rows
 from roll_vec.recordings.environments import full_id, import_module, make_or_refuse
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["add_parser"]
-
 _EPILOG = """\
 examples:
   roll-vec info roll_vec/Sokoban-v0
@@ -33,10 +31,8 @@ def add_parser(commands: Any) -> None:
         '"roll-vec info ID" explains one, with its keywords.',
         epilog="examples:\n  roll-vec envs\n  roll-vec envs my_module\n",
     )
-    parser.take(
-        "MODULE",
-        nargs="?",
-        help="import this module first, and list what it registers, too",
+    parser.option(
+        "MODULE", "import this module first, and list what it registers, too", nargs="?"
     )
     parser.set_defaults(run=_list)
     parser = commands.add_parser(
@@ -47,9 +43,9 @@ def add_parser(commands: Any) -> None:
         epilog=_EPILOG,
     )
     parser.take("ID", "--json")
-    parser.take(
+    parser.option(
         "-o",
-        help="keyword of the environment: spaces and rewards are then those with it; "
+        "keyword of the environment: spaces and rewards are then those with it; "
         "may be repeated",
     )
     parser.set_defaults(run=_info)

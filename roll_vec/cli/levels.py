@@ -11,18 +11,15 @@ import numpy as np
 
 from roll_vec.arrays.level_archives import SUFFIX, write_archive
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
-from roll_vec.cli._level_games import (
-    LEVEL_SUFFIXES,
-    LevelGame,
-    SokobanLevels,
-    game_of_id,
-)
+from roll_vec.cli._files import check_target, new_file, write_errors
 from roll_vec.cli._levels import (
+    LEVEL_SUFFIXES,
     MAX_LEVELS,
     MAX_PLAYERS,
-    Measurement,
+    SOKOBAN,
+    LevelGame,
     draw_levels,
+    game_of_id,
     measure,
     open_source,
     stats_tables,
@@ -31,10 +28,9 @@ from roll_vec.cli._levels import (
 from roll_vec.cli._options import integer_from, number_ranges, refuse_arguments
 from roll_vec.cli._pictures import MAX_BOARDS, draw_boards
 from roll_vec.cli._tables import progress
+from roll_vec.errors import InvalidOptionError
 from roll_vec.recordings.environments import full_id, make_vector
-from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
-
-__all__ = ["add_parser"]
+from roll_vec.render.mosaic import PICTURE_SUFFIXES, picture_format, save_picture
 
 # Boards of a sheet if the user does not say how many.
 _SHEET = 16
@@ -85,13 +81,13 @@ def add_parser(commands: Any) -> None:
         return parser
 
     def take_source(parser: Any, default: str, max_levels: int = MAX_LEVELS) -> None:
-        parser.take("SOURCE", help="a file or a folder of levels, or an id")
-        parser.take(
+        parser.option("SOURCE", "a file or a folder of levels, or an id")
+        parser.option(
             "--levels",
-            type=number_ranges(max_levels),
-            metavar="NUMBERS",
-            help="such as 0-15,40: numbers of a file's levels, from 0, or seeds of an "
+            "such as 0-15,40: numbers of a file's levels, from 0, or seeds of an "
             f"id (default: {default})",
+            "NUMBERS",
+            number_ranges(max_levels),
         )
         parser.take("-o")
 
@@ -105,21 +101,17 @@ def add_parser(commands: Any) -> None:
         "start_level=S plays: level n of the file is that of seed S + n.",
     )
     parser.take("ID", "-o")
-    parser.take(
+    parser.option(
         "--num-levels",
-        type=integer_from(1, MAX_LEVELS),
+        "levels to generate",
+        "N",
+        integer_from(1, MAX_LEVELS),
         default=1000,
-        metavar="N",
-        help="levels to generate",
     )
-    parser.take(
-        "--start-level",
-        type=integer_from(0),
-        default=0,
-        metavar="S",
-        help="seed of the first level",
+    parser.option(
+        "--start-level", "seed of the first level", "S", integer_from(0), default=0
     )
-    parser.take("--out", required=True, help=out)
+    parser.option("--out", out, required=True)
 
     parser = add(
         "show",
@@ -129,11 +121,11 @@ def add_parser(commands: Any) -> None:
         "right; or write them on the screen as text, in the format of a file.",
     )
     take_source(parser, f"the first {_SHEET}", MAX_BOARDS)
-    parser.take(
+    parser.option(
         "--out",
-        default=Path("levels.png"),
-        help=f"the picture: {', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its "
+        f"the picture: {', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its "
         "boards",
+        default=Path("levels.png"),
     )
     parser.take("--text")
 
@@ -147,29 +139,29 @@ def add_parser(commands: Any) -> None:
         "the environment (-o max_episode_steps=N).",
     )
     take_source(parser, some)
-    parser.take(
+    parser.option(
         "--random-episodes",
-        type=integer_from(0, MAX_PLAYERS),
+        "episodes of random actions in each level",
+        "N",
+        integer_from(0, MAX_PLAYERS),
         default=100,
-        metavar="N",
-        help="episodes of random actions in each level",
     )
-    parser.take("--seed", help="seed of the random actions")
-    parser.take(
+    parser.option("--seed", "seed of the random actions")
+    parser.option(
         "--max-states",
-        type=integer_from(1),
-        metavar="N",
-        help="positions after which the search gives a Sokoban level up (default: the "
+        "positions after which the search gives a Sokoban level up (default: the "
         "solver's own bound)",
+        "N",
+        integer_from(1),
     )
-    parser.take("--threads", help="threads (default: one for each core)")
-    parser.take(
+    parser.option("--threads", "threads (default: one for each core)")
+    parser.option(
         "--num-rows",
+        "levels in the table on the screen",
         type=integer_from(0),
         default=20,
-        help="levels in the table on the screen",
     )
-    parser.take("--out", metavar="FILE.csv", help="write a row for each level")
+    parser.option("--out", "write a row for each level", "FILE.csv")
 
     parser = add(
         "export",
@@ -180,15 +172,12 @@ def add_parser(commands: Any) -> None:
         "the largest.",
     )
     take_source(parser, some)
-    parser.take("--out", required=True, help=out)
+    parser.option("--out", out, required=True)
 
 
 def _make(arguments: argparse.Namespace) -> int:
-    game, count, start = (
-        game_of_id(arguments.id, "ID", "one of"),
-        arguments.num_levels,
-        arguments.start_level,
-    )
+    game = game_of_id(arguments.id, "ID", "one of")
+    count, start = arguments.num_levels, arguments.start_level
     _check_out(game, arguments.out)
     for name in ("num_levels", "start_level", "levels"):
         if name in arguments.options:
@@ -200,72 +189,76 @@ def _make(arguments: argparse.Namespace) -> int:
     require("rich", "roll-vec levels")
     with progress():
         levels = draw_levels(arguments.id, game, options, np.arange(count))
-    _write(game, levels, arguments.out)
     seeds = f"seeds {start} to {start + count - 1}"
-    _say(f"{count:,} levels of {full_id(arguments.id)}, {seeds}: {arguments.out}")
+    _write(game, levels, f"{full_id(arguments.id)}, {seeds}", arguments.out)
     return 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    out = arguments.out
     if arguments.text:
         refuse_arguments(arguments, ["out"], "with --text")
     else:
-        check_target("--out", arguments.out)
-        check_suffix("--out", arguments.out)
+        check_target("--out", out)
+        try:
+            picture_format(out)
+        except InvalidOptionError as error:
+            raise argument_error("--out", str(error)) from error
         require("pillow", "a sheet of levels without --text", module="PIL.Image")
     source = open_source(
         arguments.source, arguments.options, arguments.levels, max_levels=_SHEET
     )
     if arguments.text:
-        _say(source.game.format_text(source.levels, source.numbers), end="")
+        sys.stdout.write(source.game.format_text(source.levels, source.numbers))
         return 0
-    count = len(source.levels)
-    name = source.game.ENV_ID
-    env: Any = make_vector(name, count, options=source.options, render_mode="rgb_array")
+    count, options = len(source.levels), source.options
+    env: Any = make_vector(
+        source.game.env_id, count, options=options, render_mode="rgb_array"
+    )
     try:
         env.reset(seed=list(range(count)))
-        picture, _ = draw_boards(env, count, has_scale="render_scale" in source.options)
+        picture, _ = draw_boards(env, count, has_scale="render_scale" in options)
     finally:
         env.close()
-    with write_errors("--out", arguments.out):
-        save_picture(arguments.out, picture)
-    _say(f"{count:,} levels of {source.title}: {arguments.out}")
+    with write_errors("--out", out):
+        save_picture(out, picture)
+    _say(f"{count:,} levels of {source.title}: {out}")
     return 0
 
 
 def _stats(arguments: argparse.Namespace) -> int:
-    check_target("--out", arguments.out)
-    levels, rows = Path(arguments.source), arguments.out
-    if rows is not None and rows.exists() and levels.exists() and rows.samefile(levels):
+    levels, out = Path(arguments.source), arguments.out
+    check_target("--out", out)
+    if out is not None and out.exists() and levels.exists() and out.samefile(levels):
         raise argument_error("--out", f"{str(levels)!r} is the file of the levels")
     if not arguments.random_episodes:
         refuse_arguments(arguments, ["seed"], "with --random-episodes 0")
     require("rich", "roll-vec levels stats")
     with progress():
         source = open_source(arguments.source, arguments.options, arguments.levels)
-        if not isinstance(source.game, SokobanLevels):
+        if source.game is not SOKOBAN:
             refuse_arguments(arguments, ["max_states"], "with lakes")
-        result: Measurement = measure(
+        columns = measure(
             source,
             episodes=arguments.random_episodes,
             seed=arguments.seed,
             max_states=arguments.max_states,
             threads=arguments.threads,
         )
-    if arguments.out is not None:
-        with new_file("--out", arguments.out) as file:
-            write_csv(file, result)
+    if out is not None:
+        with new_file("--out", out) as file:
+            write_csv(file, columns)
     from rich.console import Console
-    from rich.measure import Measurement as Widths
+    from rich.measure import Measurement
 
     console = Console()
-    for part in stats_tables(result, arguments.num_rows):
+    for part in stats_tables(source, columns, arguments.num_rows):
         # A table is never narrower than its values: the terminal breaks its lines.
         free = console.options.update(width=_NO_LIMIT)
-        console.width = max(console.width, Widths.get(console, free, part).minimum)
+        console.width = max(console.width, Measurement.get(console, free, part).minimum)
         console.print(part)
-    if arguments.out is not None:
-        _say(f"a row for each level: {arguments.out}")
+    if out is not None:
+        _say(f"a row for each level: {out}")
     return 0
 
 
@@ -275,27 +268,27 @@ def _export(arguments: argparse.Namespace) -> int:
     with progress():
         source = open_source(arguments.source, arguments.options, arguments.levels)
     _check_out(source.game, arguments.out)
-    _write(source.game, source.levels, arguments.out)
-    _say(f"{len(source.levels):,} levels of {source.title}: {arguments.out}")
+    _write(source.game, source.levels, source.title, arguments.out)
     return 0
 
 
 def _check_out(game: LevelGame, path: Path) -> None:
     check_target("--out", path)
-    suffixes = (SUFFIX, *game.TEXT_SUFFIXES)
+    suffixes = (SUFFIX, *game.text_suffixes)
     if path.suffix.lower() not in suffixes:
         text = f"expected a file {', '.join(suffixes)}, got {str(path)!r}"
         raise argument_error("--out", text)
 
 
-def _write(game: LevelGame, levels: Any, path: Path) -> None:
+def _write(game: LevelGame, levels: Any, title: str, path: Path) -> None:
     with new_file("--out", path) as file:
         if path.suffix.lower() == SUFFIX:
-            write_archive(file, game.ENV_ID, levels.grids)
+            write_archive(file, game.env_id, levels.grids)
         else:
             numbers = np.arange(len(levels))
             file.write(game.format_text(levels, numbers).encode())
+    _say(f"{len(levels):,} levels of {title}: {path}")
 
 
-def _say(text: str, end: str = "\n") -> None:
-    sys.stdout.write(text + end)
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

@@ -13,8 +13,6 @@ from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
 from roll_vec.recordings.setup import current_versions
 
-__all__ = ["add_parser", "make_batch", "open_run"]
-
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --out again, reset it with the same
 seeds, take the same actions, and compare the results of every reset and step,
@@ -42,15 +40,15 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("FILE.npz", dest="file", type=Path, help="a saved run")
-    parser.take(
+    parser.option("FILE.npz", "a saved run", dest="file", type=Path)
+    parser.option(
         "-o",
-        help="another path of a data file, or for a pool other workers=N, "
+        "another path of a data file, or for a pool other workers=N, "
         "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
         "may be repeated",
     )
     parser.take("--threads")
-    parser.take("--quiet", help="no progress bar, no output: the exit code says all")
+    parser.option("--quiet", "no progress bar, no output: the exit code says all")
     parser.set_defaults(run=_run)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from roll_vec.cli._errors import (
-    FAILURE,
     INTERRUPTED,
     argument_error,
     require,
+    say_all_faults,
     say_error,
 )
 from roll_vec.cli._files import check_target, write_errors
@@ -32,8 +32,6 @@ from roll_vec.recordings import (
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.infos import UNKNOWN
-
-__all__ = ["add_parser"]
 
 _RUN_SUFFIX = ".npz"
 _PICTURE = Path("rollout.png")
@@ -76,31 +74,31 @@ def add_parser(commands: Any) -> None:
         epilog=_EPILOG,
     )
     parser.take("ID", "-o")
-    parser.take("--num-envs", default=4096)
-    parser.take("--steps", default=1000)
-    parser.take("--seed", help="environment i has seed N + i")
+    parser.option("--num-envs", default=4096)
+    parser.option("--steps", default=1000)
+    parser.option("--seed", "environment i has seed N + i")
     parser.take("--policy", "--autoreset", "--threads")
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
-    parser.take(
+    parser.option(
         "--out",
+        f"write the run or a picture: {suffixes} (default: {_PICTURE})",
         action="append",
-        help=f"write the run or a picture: {suffixes} (default: {_PICTURE})",
     )
-    parser.take("--no-image", action="store_true", help="draw no picture")
-    parser.take(
+    parser.flag("--no-image", "draw no picture")
+    parser.option(
         "--boards",
-        metavar="N",
-        type=integer_from(1, MAX_BOARDS),
+        "boards in the picture",
+        "N",
+        integer_from(1, MAX_BOARDS),
         default=16,
-        help="boards in the picture",
     )
-    parser.take(
+    parser.option(
         "--save-values",
-        metavar="MB",
-        type=integer_from(0),
-        default=256,
-        help="megabytes of observations, and of infos, of which the run has the "
+        "megabytes of observations, and of infos, of which the run has the "
         "values; of later steps it has digests",
+        "MB",
+        integer_from(0),
+        default=256,
     )
     parser.take("--quiet")
     parser.set_defaults(run=_run)
@@ -219,11 +217,7 @@ def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     first = summary.first_error
     if first is not None and summary.faults == len(summary.episodes) > 0:
-        say_error(
-            f"error: all {summary.faults:,} episodes ended by faults, the first by "
-            f"this: {one_line(first)}"
-        )
-        return FAILURE
+        return say_all_faults(summary.faults, first)
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from gymnasium.spaces import Text
 
@@ -34,7 +34,6 @@ from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
 from roll_vec.recordings import BatchEvent, Run, replay, roll_out
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.watch import (
-    FirstDifference,
     Frame,
     FrameRecorder,
     Recording,
@@ -50,8 +49,6 @@ from roll_vec.watch.video import (
     write_mp4,
 )
 
-__all__ = ["add_parser"]
-
 # Environments to show, unless the user says otherwise, and at most.
 _NUM_ENVS, _MAX_ENVS = 16, 4096
 _STEPS = 100
@@ -59,33 +56,31 @@ _STEPS = 100
 _MAX_BYTES = 4_000_000_000
 _FRAME_BYTES = 1_000
 
-_Writer: TypeAlias = Callable[
-    [BinaryIO, Recording, Callable[[int, int], None] | None], None
-]
-
 
 class _OutputFormat(NamedTuple):
-    """A form of file: `write` gets the open file, the recording and a listener."""
+    """A form of file: `write` gets the open file, the recording and a listener.
+
+    Attributes
+    ----------
+    write : callable
+    max_fps : float or None
+        None: it is no video.
+    packages : tuple of (str, str, str)
+        Of each package: its name for pip, that for import, and the extra.
+    """
 
     write: Callable[..., None]
-    is_video: bool = False
-    max_fps: float = MAX_MP4_FPS
+    max_fps: float | None = None
     packages: tuple[tuple[str, str, str], ...] = ()
-    """Of each package: its name for pip, that for import, and the extra."""
 
 
 _PILLOW = ("pillow", "PIL", "cli")
+_FFMPEG = ("imageio-ffmpeg", "imageio_ffmpeg", "render")
 # By the suffix of the file.
 _FORMATS = {
     ".html": _OutputFormat(write_page),
-    ".gif": _OutputFormat(
-        write_gif, is_video=True, max_fps=MAX_GIF_FPS, packages=(_PILLOW,)
-    ),
-    ".mp4": _OutputFormat(
-        write_mp4,
-        is_video=True,
-        packages=(_PILLOW, ("imageio-ffmpeg", "imageio_ffmpeg", "render")),
-    ),
+    ".gif": _OutputFormat(write_gif, MAX_GIF_FPS, (_PILLOW,)),
+    ".mp4": _OutputFormat(write_mp4, MAX_MP4_FPS, (_PILLOW, _FFMPEG)),
 }
 
 _DESCRIPTION = """\
@@ -118,88 +113,65 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("RUN.npz|ID", dest="target", help="a saved run, or a registered id")
+    parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
     place = parser.add_mutually_exclusive_group(required=True)
-    parser.take("--out", to=place, help=f"the file to write: {', '.join(_FORMATS)}")
-    parser.take("--text", to=place, help="write all steps as plain text, here")
-    parser.take(
+    parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
+    parser.option("--text", "write all steps as plain text, here", to=place)
+    parser.option(
         "--num-envs",
+        f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
         type=integer_from(1, _MAX_ENVS),
-        help=f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
     )
-    parser.take(
+    parser.option(
         "--envs",
-        type=number_ranges(_MAX_ENVS),
-        metavar="I-J,K",
-        help="of a run, the environments to show by their numbers: 0-15,40",
+        "of a run, the environments to show by their numbers: 0-15,40",
+        "I-J,K",
+        number_ranges(_MAX_ENVS),
     )
-    parser.take(
-        "--steps", help=f"steps to play (default: all of a run, {_STEPS} of an ID)"
+    parser.option(
+        "--steps", f"steps to play (default: all of a run, {_STEPS} of an ID)"
     )
-    parser.take("--policy", default=None, help=f"{POLICY_HELP} (default: random)")
+    parser.option("--policy", f"{POLICY_HELP} (default: random)", default=None)
     parser.take("--seed", "--autoreset")
-    parser.take("-o", help="as for roll-vec rollout; of a run, as for roll-vec replay")
-    parser.take(
+    parser.option("-o", "as for roll-vec rollout; of a run, as for roll-vec replay")
+    parser.option(
         "--fps",
-        type=number_from(0, is_open=True),
-        metavar="N",
-        help=f"of a video: steps a second (default: {DEFAULT_FPS})",
+        f"of a video: steps a second (default: {DEFAULT_FPS})",
+        "N",
+        number_from(0, is_open=True),
     )
-    parser.take(
+    parser.option(
         "--scale",
-        type=integer_from(1),
-        metavar="N",
-        help="of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
+        "of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
         "number of boards)",
+        "N",
+        integer_from(1),
     )
-    parser.take("--open", action="store_true", help="open the file when it is written")
+    parser.flag("--open", "open the file when it is written")
     parser.take("--quiet")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
-    writer = None
     if arguments.out is None:
         refuse_arguments(arguments, ["fps", "scale", "open"], "with --text")
     else:
-        writer = _file_writer(arguments.out, arguments.fps, arguments.scale)
+        form = _find_format(arguments)
     if not arguments.quiet:
         require("rich", "roll-vec watch without --quiet")
     target = arguments.target
     is_run = target.lower().endswith(".npz") or Path(target).is_file()
     recording, code = (_record_run if is_run else _record_policy)(arguments)
-    if writer is None:
+    if arguments.out is None:
         write_text(sys.stdout, recording, text_width())
     else:
-        _write(arguments, recording, writer)
+        _write(arguments, recording, form)
     return code
 
 
-def _write(
-    arguments: argparse.Namespace, recording: Recording, writer: _Writer
-) -> None:
-    """Write the file, say so, and open it."""
-    out: Path = arguments.out
-    with new_file("--out", out) as file, progress(arguments.quiet) as show:
-        writer(file, recording, None if show is None else partial(show, "written"))
-    if not arguments.quiet:
-        size = out.stat().st_size / 1_000_000
-        num_envs, steps = len(recording.env_ids), recording.ticks[-1].step
-        line = f"{num_envs:,} environments, {steps:,} steps, {size:.2f} MB: {out}"
-        sys.stdout.write(f"{line}\n")
-    if arguments.open:
-        webbrowser.open(out.absolute().as_uri())
-
-
-def _file_writer(out: Path, fps: float | None, scale: int | None) -> _Writer:
-    """Return the function that writes a file, after a check of all that it needs.
-
-    Parameters
-    ----------
-    out : Path
-    fps, scale : numbers or None
-        Of ``--fps`` and ``--scale``, for videos alone.
+def _find_format(arguments: argparse.Namespace) -> _OutputFormat:
+    """Return the form of the file, after a check of all that it needs.
 
     Raises
     ------
@@ -208,44 +180,45 @@ def _file_writer(out: Path, fps: float | None, scale: int | None) -> _Writer:
     MissingExtraError
         If a package is missing.
     """
+    out, fps = arguments.out, arguments.fps
     form = _FORMATS.get(out.suffix.lower())
     if form is None:
         text = f"expected a file name that ends in {', '.join(_FORMATS)}"
         raise argument_error("--out", f"{text}, got {str(out)!r}")
     check_target("--out", out)
-    options: dict[str, Any] = {"fps": fps, "scale": scale}
-    options = {name: value for name, value in options.items() if value is not None}
-    for name in options:
-        if not form.is_video:
-            videos = ", ".join(
-                suffix for suffix, form in _FORMATS.items() if form.is_video
-            )
-            text = f"it is for a video ({videos}), not for {str(out)!r}"
-            argument = f"--{name}"
-            raise argument_error(argument, text)
-    if fps is not None and not MIN_FPS <= fps <= form.max_fps:
+    if form.max_fps is None:
+        videos = ", ".join(name for name, form in _FORMATS.items() if form.max_fps)
+        reason = f"for {str(out)!r}, which is no video ({videos})"
+        refuse_arguments(arguments, ["fps", "scale"], reason)
+    elif fps is not None and not MIN_FPS <= fps <= form.max_fps:
         text = f"expected {MIN_FPS:g} to {form.max_fps:g} for a file {out.suffix}"
         raise argument_error("--fps", f"{text}, got {fps:g}")
     for package, module, extra in form.packages:
         feature = f"a file {out.suffix.lower()}"
         require(package, feature, module=module, extra=extra)
-    return _with_argument(partial(form.write, **options))
+    return form
 
 
-def _with_argument(write: _Writer) -> _Writer:
-    """Return a writer whose InvalidOptionError names the argument --out."""
-
-    def write_file(
-        file: BinaryIO,
-        recording: Recording,
-        on_progress: Callable[[int, int], None] | None,
-    ) -> None:
+def _write(
+    arguments: argparse.Namespace, recording: Recording, form: _OutputFormat
+) -> None:
+    """Write the file, say so, and open it."""
+    out: Path = arguments.out
+    pairs = {"fps": arguments.fps, "scale": arguments.scale}.items()
+    options = {name: value for name, value in pairs if value is not None}
+    with new_file("--out", out) as file, progress(arguments.quiet) as show:
+        on_progress = None if show is None else partial(show, "written")
         try:
-            write(file, recording, on_progress)
+            form.write(file, recording, on_progress, **options)
         except InvalidOptionError as error:
             raise argument_error("--out", str(error)) from error
-
-    return write_file
+    if not arguments.quiet:
+        size = out.stat().st_size / 1_000_000
+        num_envs, steps = len(recording.env_ids), recording.ticks[-1].step
+        line = f"{num_envs:,} environments, {steps:,} steps, {size:.2f} MB: {out}"
+        sys.stdout.write(f"{line}\n")
+    if arguments.open:
+        webbrowser.open(out.absolute().as_uri())
 
 
 class _BoundedRecorder(FrameRecorder):
@@ -256,20 +229,17 @@ class _BoundedRecorder(FrameRecorder):
 
     def __init__(self, env: Any, env_ids: Sequence[int], steps: int) -> None:
         super().__init__(env, env_ids)
-        self._max_steps, self._is_checked = steps, False
+        self._steps = steps
 
     def add(self, event: BatchEvent) -> None:
-        """Add an event; check the size at the first one."""
+        """Add an event; check the size of a reset."""
         super().add(event)
-        if self._is_checked:
+        if not event.is_reset:
             return
-        self._is_checked = True
-        recording = self.recording("", {})
-        first = [frame for (frame,) in recording.frames if frame is not None]
-        size = self._max_steps * sum(map(_size_of, first))
+        size = self._steps * sum(map(_size_of, self.last))
         if size > _MAX_BYTES:
             text = (
-                f"{len(first):,} environments of {self._max_steps:,} steps take about "
+                f"{len(self.last):,} environments of {self._steps:,} steps take about "
                 f"{size / 1e9:,.0f} GB of memory, expected at most "
                 f"{_MAX_BYTES / 1e9:g}: fewer steps, or fewer environments "
                 "(--num-envs, --envs)"
@@ -404,22 +374,13 @@ def _replay(
         with progress(arguments.quiet) as show:
             listener = steps_listener(show, steps)
             result = replay(env, run, listener, recorder=recorder, max_steps=steps)
-        first = None
-        if result.difference is not None:
-            first = FirstDifference(
-                step=result.num_steps,
-                env_id=result.difference.env_id,
-                field=result.difference.field,
-                recorded=result.difference.recorded,
-                present=result.difference.present,
-            )
         batch = f"{run.setup.num_envs:,} environments"
         details = {"run": run.path.name, "batch": batch, "seed": str(run.seed)}
         details |= _keyword_details(run.setup.options)
         if run.exception is not None:
             details["exception"] = run.exception
         return recorder.recording(
-            run.setup.id, details, difference=first, is_replay=True
+            run.setup.id, details, difference=result.difference, is_replay=True
         )
     finally:
         env.close()

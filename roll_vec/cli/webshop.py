@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roll_vec.cli._errors import UsageError, require
+from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._options import integer_from, refuse_arguments
 from roll_vec.cli._tables import print_table, progress
 from roll_vec.progress import Listener
 
 if TYPE_CHECKING:
     from roll_vec.envs.webshop import Catalogue
-
-__all__ = ["add_parser"]
 
 # --check solves at most so many goals, in even steps, and names the first obstacles.
 _MAX_SOLVED_GOALS = 10_000
@@ -65,49 +63,37 @@ def add_parser(commands: Any) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.take("FILES", nargs="*", help="WebShop's files, or a folder that was stored")
+    parser.option("FILES", "WebShop's files, or a folder that was stored", nargs="*")
     for name, content in (
         ("attributes", "attributes and instructions"),
         ("human-instructions", "instructions by people"),
         ("title-nouns", "nouns of titles by asin"),
     ):
-        parser.take(
-            f"--{name}", metavar="FILE", help=f"file of {content}, whatever its name"
-        )
-    parser.take("--out", type=str, metavar="DIR", help="where the catalogue is stored")
-    parser.take(
-        "--force",
-        action="store_true",
-        help="replace the catalogue that is in the folder of --out",
-    )
-    parser.take(
-        "--check",
-        action="store_true",
-        help="report what is in it, and which goals cannot earn 1.0",
-    )
-    parser.take(
+        parser.option(f"--{name}", f"file of {content}, whatever its name", "FILE")
+    parser.option("--out", "where the catalogue is stored", "DIR", str)
+    parser.flag("--force", "replace the catalogue that is in the folder of --out")
+    parser.flag("--check", "report what is in it, and which goals cannot earn 1.0")
+    parser.option(
         "--num-products",
-        type=integer_from(1),
-        metavar="N",
-        help="read N items of the file, or make N products (default: all, or 1000)",
+        "read N items of the file, or make N products (default: all, or 1000)",
+        "N",
+        integer_from(1),
     )
-    parser.take(
-        "--human-goals",
-        action="store_true",
-        help="the goals are people's instructions, not choices of options",
+    parser.flag(
+        "--human-goals", "the goals are people's instructions, not choices of options"
     )
-    parser.take(
+    parser.option(
         "--catalog-seed",
-        type=integer_from(0),
+        "seed of drawn prices and limits",
+        "N",
+        integer_from(0),
         default=0,
-        metavar="N",
-        help="seed of drawn prices and limits",
     )
-    parser.take(
+    parser.option(
         "--search-backend",
+        "lucene, or tantivy for a million products, which ranks otherwise",
+        "NAME",
         default="lucene",
-        metavar="NAME",
-        help="lucene, or tantivy for a million products, which ranks otherwise",
     )
     parser.set_defaults(run=_run)
 
@@ -122,30 +108,26 @@ def _run(arguments: argparse.Namespace) -> int:
     source = Path(files.get("products", "."))
     is_stored = "products" in files and source.is_dir()
     if not (arguments.out or arguments.check):
-        message = "argument --out: expected a folder, or --check, or both"
-        raise UsageError(message)
+        raise argument_error("--out", "expected a folder, or --check, or both")
     if is_stored and arguments.out:
-        message = f"argument --out: {source} is a stored catalogue already"
-        raise UsageError(message)
+        raise argument_error("--out", f"{source} is a stored catalogue already")
     if arguments.out and not arguments.force:
         target = Path(arguments.out)
         if target.is_dir() and any(target.iterdir()):
-            message = f"argument --out: {target} is not empty; --force replaces it"
-            raise UsageError(message)
+            text = f"{target} is not empty; --force replaces it"
+            raise argument_error("--out", text)
     if not arguments.out:
         refuse_arguments(arguments, ["force"], "without --out DIR")
     # A stored catalogue is opened with the options that it was built with.
     if is_stored:
         refuse_arguments(arguments, FIXED_OPTIONS, "with a stored catalogue")
-    options = (
-        stored_options(source)
-        if is_stored
-        else {name: getattr(arguments, name) for name in FIXED_OPTIONS}
-    )
+        options = stored_options(source)
+    else:
+        options = {name: getattr(arguments, name) for name in FIXED_OPTIONS}
     options |= {**files, "num_products": arguments.num_products}
     start = time.perf_counter()
     with progress() as show:
-        tell = show or _tell_nobody
+        tell = show or (lambda *_: None)
         catalogue = Catalogue.load(progress=tell, **options)
         seconds = time.perf_counter() - start
         if arguments.out:
@@ -168,26 +150,21 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_nobody(*_: object) -> None:
-    """Take a report of progress that nobody sees."""
-
-
 def _files_by_keyword(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the files by the keyword of the catalogue that takes each."""
     files: dict[str, str] = {}
-    pairs = [(_guess_keyword(path), path) for path in arguments.files]
-    for keyword in ("attributes", "human_instructions", "title_nouns"):
-        path = getattr(arguments, keyword)
-        if path is not None:
-            pairs.append((keyword, path))
-    for keyword, path in pairs:
+    named = ("attributes", "human_instructions", "title_nouns")
+    for keyword, path in (
+        *((_guess_keyword(path), path) for path in arguments.files),
+        *((name, path) for name in named if (path := getattr(arguments, name))),
+    ):
         if keyword in files:
-            message = (
-                f"argument FILES: {files[keyword]} and {path} would both be {keyword} "
-                "by their names; --attributes, --human-instructions and --title-nouns "
-                "say what a file is"
+            text = (
+                f"{files[keyword]} and {path} would both be {keyword} by their names; "
+                "--attributes, --human-instructions and --title-nouns say what a file "
+                "is"
             )
-            raise UsageError(message)
+            raise argument_error("FILES", text)
         files[keyword] = path
     return files
 

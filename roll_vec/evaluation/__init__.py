@@ -4,8 +4,7 @@ In reading order:
 
 - `splits`: sets of episodes, each with a digest of its first observations
 - `episodes`: play each episode of a split once, with any policy; uniform actions
-- `chat_endpoint`, `chat_episodes`: a language model behind an HTTP endpoint as the
-  policy
+- `chat`: a language model behind an HTTP endpoint as the policy
 - `statistics`: 95 % intervals of rates, means and differences
 - `results`: results in a file, to which an interrupted evaluation goes back; two
   policies on the same episodes
@@ -18,8 +17,9 @@ In reading order:
     print(results.success_rate(), results.mean_return())
 """
 
-from roll_vec.evaluation.chat_endpoint import ChatEndpoint, ChatError
-from roll_vec.evaluation.chat_episodes import (
+from roll_vec.evaluation.chat import (
+    ChatEndpoint,
+    ChatError,
     chat_keywords,
     play_chat,
     play_chat_episodes,

@@ -8,8 +8,8 @@ FrozenLake are no pools: they stand in arrays, see `roll_vec.arrays`.)
 Each file needs only the files below it; read from top to bottom::
 
     vector          PoolVectorEnv: the public class, with all its keywords
-    engine          PoolEngine: all environments together, as `RollVectorEnv` asks
-    pending_steps   steps of some environments, begun now and received later
+    engine          PoolEngine: all environments together, as `RollVectorEnv` asks;
+                    PoolSteps: steps of some, begun now and received later
     engine_state    the state of all environments as arrays, and back
     members         all environments: tasks submitted to workers, outcomes taken
     serial          ╮

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.member import NO_RESULT, Result
+from roll_vec.pool.member import NO_RESULT
 from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
+from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -39,6 +39,8 @@ class PoolEngine(Engine):
     ----------
     members : Members
         What the pool knows of its environments, and their workers.
+    step_infos : list of dict
+        Of the last step of each environment; empty where a reset took its place.
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -66,8 +68,7 @@ class PoolEngine(Engine):
         self.observations = Observations(self.single_observation_space, self.num_envs)
         self.members.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
-        # Of the last step.
-        self._step_infos: InfoList = [{}] * self.num_envs
+        self.step_infos: InfoList = [{}] * self.num_envs
 
     def _set_spaces(
         self, descriptions: list[EnvDescription], observation_mode: ObservationMode
@@ -176,24 +177,14 @@ class PoolEngine(Engine):
         step_infos = list(infos)
         if idle_mask is not None:
             for env_id in idle_mask.nonzero()[0].tolist():
-                step_infos[env_id] = self._step_infos[env_id]
-        self._step_infos = step_infos
+                step_infos[env_id] = self.step_infos[env_id]
+        self.step_infos = step_infos
         return (
             np.array(rewards, np.float64),
             np.array(terminations, np.bool_),
             np.array(truncations, np.bool_),
             list(infos),
         )
-
-    def result(self, env_id: int) -> Result:
-        """Return reward, terminated, truncated and info of one environment's step."""
-        result = self.members.records[env_id].result
-        self._step_infos[env_id] = result[3]
-        return result
-
-    def forget_step(self, env_id: int) -> None:
-        """Note that a reset took the place of an environment's step."""
-        self._step_infos[env_id] = {}
 
     # -------------------------------------------------------- observations
 
@@ -217,7 +208,7 @@ class PoolEngine(Engine):
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step had a true ``success``."""
-        values = [info.get("success") for info in self._step_infos]
+        values = [info.get("success") for info in self.step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
     # -------------------------------------------------------------- faults
@@ -324,7 +315,7 @@ class PoolEngine(Engine):
         engine_state.set_state(state, pairs, self.members)
         successes = state.arrays["successes"]
         for row, env_id in pairs:
-            self._step_infos[env_id] = {"success": bool(successes[row])}
+            self.step_infos[env_id] = {"success": bool(successes[row])}
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False
 
@@ -352,7 +343,8 @@ class PoolEngine(Engine):
 
         If one raises, the others have it then.
         """
-        self.members.run("set", [(name, value) for value in values])
+        items = [(name, value) for value in values]
+        self.members.set(items, range(self.num_envs))
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -369,11 +361,8 @@ class PoolEngine(Engine):
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        able_ids = [
-            env_id
-            for env_id in env_ids.tolist()
-            if not self.members.records[env_id].needs_replacement
-        ]
+        all_able = set(self.members.able_ids)
+        able_ids = [env_id for env_id in env_ids.tolist() if env_id in all_able]
         results = self.members.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
@@ -396,13 +385,63 @@ class PoolEngine(Engine):
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
-        # Each once: `run` waits for as many results as it has numbers.
-        own_ids = list(dict.fromkeys(env_ids.tolist()))
         call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        frames = self.members.run("call", [call] * len(own_ids), own_ids)
-        by_id = dict(zip(own_ids, frames, strict=True))
-        return tuple(by_id[env_id] for env_id in env_ids.tolist())
+        return tuple(self.members.run("call", [call] * len(env_ids), env_ids.tolist()))
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
         self.members.close()
+
+
+class PoolSteps(Steps):
+    """Steps of some environments of a pool; see `roll_vec.vector.steps.Steps`.
+
+    Parameters
+    ----------
+    engine : PoolEngine
+    """
+
+    def __init__(self, engine: PoolEngine) -> None:
+        self._engine, self._members = engine, engine.members
+        self._resets: dict[int, ResetCall] = {}
+        self.in_workers = engine.members.workers.are_others
+
+    def begin(
+        self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
+    ) -> None:
+        """Begin steps and resets; see `Steps.begin`."""
+        self._resets |= resets
+        calls = [None if isinstance(one, Next) else one for one in resets.values()]
+        self._members.start_resets(list(resets), calls)
+        self._members.start_steps(actions.items())
+        self._members.workers.flush()
+
+    def poll(self, timeout: float | None) -> Results:
+        """Return the results that are there; see `Steps.poll`."""
+        env_ids = self._members.wait_for_some(timeout)
+        return [(env_id, self._take(env_id)) for env_id in env_ids]
+
+    def _take(self, env_id: int) -> EnvResult:
+        # The pool needs its own copy if a later step fails.
+        observation = copy_data(self._members.observations.copy_latest(env_id))
+        member, infos = self._members.records[env_id], self._engine.step_infos
+        call = self._resets.pop(env_id, None)
+        if call is None:
+            reward, terminated, truncated, info = member.result
+            infos[env_id] = info
+            return EnvResult(observation, info, reward, terminated, truncated)
+        if call is Next.IN_PLACE_OF_STEP:
+            infos[env_id] = {}
+        return EnvResult(observation, member.reset_info)
+
+    def clear(self) -> None:
+        """Forget everything that was begun; all environments must be reset."""
+        self._resets.clear()
+
+    def serve_single(self) -> None:
+        """Let `wake` work."""
+        self._members.workers.allow_wake()
+
+    def wake(self) -> None:
+        """Let `poll`, in another thread, return at once."""
+        self._members.workers.wake()

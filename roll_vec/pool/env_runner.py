@@ -17,15 +17,10 @@ import numpy as np
 from roll_vec.errors import InvalidStateError
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
-from roll_vec.objects.states import (
-    check_env_state,
-    get_env_state,
-    set_env_state,
-    supports_state,
-)
+from roll_vec.objects.states import check_env_state, set_env_state
 from roll_vec.pool.env_descriptions import describe_env
 from roll_vec.pool.observations import same_data
-from roll_vec.pool.snapshots import EnvSnapshot, pickle_env, take_snapshot
+from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
@@ -41,7 +36,6 @@ from roll_vec.seeding import episode_seed
 from roll_vec.vector.columns import (
     COPY,
     LOST,
-    PICKLED,
     PICKLED_ENV,
     from_bytes,
 )
@@ -49,18 +43,8 @@ from roll_vec.vector.columns import (
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
-# Operations whose result is None where the object was lost.
-_ON_OBJECTS = frozenset(
-    (
-        "call",
-        "set",
-        "check_level_options",
-        "check_states",
-        "fetch",
-        "get_state",
-        "solve",
-    )
-)
+# Operations that need no object; the result of others is None where it was lost.
+_WITHOUT_OBJECT = ("build", "reset", "restore", "set_state", "step")
 
 
 def to_float(reward: Any) -> float:
@@ -154,7 +138,7 @@ class EnvRunner:
                         and type(value[4]) is dict
                     ):
                         value = check_step(value)
-                elif env_id in envs or operation not in _ON_OBJECTS:
+                elif env_id in envs or operation in _WITHOUT_OBJECT:
                     value = getattr(self, operation)(env_id, argument)
                 else:
                     value = None
@@ -201,20 +185,16 @@ class EnvRunner:
         return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
 
     def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
-        """Return the state of an environment, or else the whole object, pickled.
+        """Return a snapshot for `roll_vec.pool.journal`.
 
         Raises
         ------
-        TypeError
-            If a pickle of the object would lose its state.
+        UnsupportedError
+            If the environment has no state that can be kept.
         ValueError
             If that takes more than ``limit`` bytes.
         """
-        env = self.envs[env_id]
-        if supports_state(env):
-            snapshot = EnvSnapshot(PICKLED, pickle.dumps(get_env_state(env)))
-        else:
-            snapshot = EnvSnapshot(PICKLED_ENV, pickle_env(env))
+        snapshot = self.get_state(env_id, False)
         if len(snapshot.content) > limit:
             message = f"it takes {len(snapshot.content)} bytes, and {limit} are kept"
             raise ValueError(message)

@@ -61,6 +61,8 @@ class EnvJournal:
         All calls since, pickled, in order.
     size : int
         Their bytes.
+    no_snapshots_because : str
+        The reason why there are none until the next seeded reset; empty if there are.
     obstacle : str
         The reason why the environment cannot be restored; empty if it can.
     """
@@ -75,7 +77,6 @@ class EnvJournal:
         self.obstacle = ""
         self._next_snapshot: EnvSnapshot | None = None
         self.no_snapshots_because = ""
-        self._deaths_in_snapshots = 0
         self._rebase(base)
 
     def _rebase(self, base: ResetRequest | EnvSnapshot | None) -> None:
@@ -112,7 +113,6 @@ class EnvJournal:
             # Used from the next call on.  A restoration then compares the result of
             # that call, because an object can lose state in its pickle.
             self._next_snapshot = value
-            self._deaths_in_snapshots = 0
         if operation in ("step", "reset"):
             self._observation = value[:1]
 
@@ -141,12 +141,6 @@ class EnvJournal:
         if operation == "reset":
             return not is_seeded(argument) and not argument.replace_env
         return operation in ("step", "set")
-
-    def record_death_in_snapshot(self, reason: str) -> None:
-        """Note that the worker died in a snapshot; the second time is the last one."""
-        self._deaths_in_snapshots += 1
-        if self._deaths_in_snapshots > 1:
-            self.no_snapshots_because = reason
 
     def make_plan(self) -> ReplayPlan:
         """Return how to restore the environment; there must be no obstacle."""
@@ -227,7 +221,7 @@ class ProcessRecovery:
         """Note the task in which a worker died or was killed."""
         env_id, operation, _ = task
         if operation == "snapshot":
-            self.journals[env_id].record_death_in_snapshot(fault.message)
+            self.journals[env_id].no_snapshots_because = fault.message
         elif operation == "restore":
             self._lose(env_id, fault.message)
         else:

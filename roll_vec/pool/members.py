@@ -372,25 +372,36 @@ class Members:
         """Run one operation on some environments; return the results and the faults."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
+        # An environment that is asked twice answers once.
+        by_id = dict(zip(env_ids, arguments, strict=True))
         needed_reset = self.faults.needs_full_reset
         # Already now: Ctrl-C may come again, before the tasks are dropped.
         self.faults.needs_full_reset = True
         try:
-            pairs = zip(env_ids, arguments, strict=True)
-            self.workers.submit([(env_id, operation, one) for env_id, one in pairs])
-            while len(values) + len(faults) < len(env_ids):
-                for (env_id, _, argument), value, fault in self.workers.collect():
-                    if fault is not None:
+            self.workers.submit([(i, operation, one) for i, one in by_id.items()])
+            while len(values) + len(faults) < len(by_id):
+                for (env_id, _, _), value, fault in self.workers.collect():
+                    if fault is None:
+                        values[env_id] = value
+                    else:
                         faults[env_id] = fault
-                        continue
-                    values[env_id] = value
-                    if operation == "set":
-                        self.records[env_id].save_attribute(*argument)
         except BaseException:
             self.demand_reset()
             raise
         self.faults.needs_full_reset = needed_reset
         return values, faults
+
+    def set(self, items: Sequence[tuple[str, Any]], env_ids: Sequence[int]) -> None:
+        """Set an attribute, or level options, of some environments.
+
+        New objects get them, too.  If one raises, the others have them then.
+        """
+        values, faults = self.run_each("set", items, env_ids)
+        for env_id, item in zip(env_ids, items, strict=True):
+            if env_id in values:
+                self.records[env_id].save_attribute(*item)
+        if faults:
+            raise_faults(faults, unchanged=True)
 
     def set_level_options(
         self, env_ids: Sequence[int], level_options: dict[str, Any]
@@ -404,22 +415,14 @@ class Members:
         """
         count = len(env_ids)
         self.run("check_level_options", [level_options] * count, env_ids)
-        before = [dict(self.records[env_id].attributes) for env_id in env_ids]
         try:
-            item = LEVEL_OPTIONS, level_options
-            faults = self.run_each("set", [item] * count, env_ids)[1]
-        except BaseException:
-            # Ctrl-C: nobody knows which have changed.  All get new objects, with the
-            # level options that they had.
-            self.demand_reset()
-            for env_id, attributes in zip(env_ids, before, strict=True):
-                member = self.records[env_id]
-                member.attributes.clear()
-                member.attributes.update(attributes)
-                member.needs_replacement = True
+            self.set([(LEVEL_OPTIONS, level_options)] * count, env_ids)
+        except BaseException as error:
+            if self.faults.needs_full_reset or not isinstance(error, Exception):
+                # Nobody knows which have changed.  All get new objects.
+                for env_id in env_ids:
+                    self.records[env_id].needs_replacement = True
             raise
-        if faults:
-            raise_faults(faults, unchanged=True)
 
     # ---------------------------------------------------- the objects
 

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int, check_seconds
+from roll_vec.options import (
+    check_choice,
+    check_fields,
+    check_int,
+    check_optional,
+    check_seconds,
+    option,
+)
 
 EXECUTORS = ("thread", "process")
 ON_ERROR = ("truncate", "raise")
+START_METHODS = (None, *multiprocessing.get_all_start_methods())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,31 +59,22 @@ class PoolOptions:
     InvalidOptionError
     """
 
-    workers: int = 0
-    executor: str = "thread"
+    workers: int = option(0, check_int, 0)
+    executor: str = option("thread", check_choice, EXECUTORS)
     step_timeout: float | None = None
     reset_timeout: float | None = None
-    on_error: str = "truncate"
-    max_episode_steps: int | None = None
-    context: str | None = None
+    on_error: str = option("truncate", check_choice, ON_ERROR)
+    max_episode_steps: int | None = option(None, check_optional, check_int, 1)
+    context: str | None = option(None, check_choice, START_METHODS)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "workers", check_int("workers", self.workers, 0))
-        check_choice("executor", self.executor, EXECUTORS)
-        check_choice("on_error", self.on_error, ON_ERROR)
-        if self.max_episode_steps is not None:
-            limit = check_int("max_episode_steps", self.max_episode_steps, 1)
-            object.__setattr__(self, "max_episode_steps", limit)
+        check_fields(self)
         for name in ("step_timeout", "reset_timeout"):
             self._check_timeout(name, getattr(self, name))
-        start_methods = multiprocessing.get_all_start_methods()
-        check_choice("context", self.context, [None, *start_methods])
 
     def _check_timeout(self, name: str, value: Any) -> None:
-        if value is None:
-            return
         seconds = check_seconds(name, value, allows_zero=False)
-        if not self.workers:
+        if value is not None and not self.workers:
             message = (
                 f"{name}: workers=0 runs the environments in the calling thread, which "
                 "nothing can interrupt: a timeout needs workers=1 or more (threads, or "

@@ -62,7 +62,7 @@ def take_snapshot(
         with suppress(Exception):
             return EnvSnapshot(*to_bytes(state))
     try:
-        return EnvSnapshot(PICKLED_ENV, pickle_env(env))
+        return EnvSnapshot(PICKLED_ENV, _pickle_env(env))
     except Exception as error:
         obstacle = f"{type(error).__name__}: {error}"
     # A copy is made by the same methods of a class as a pickle.
@@ -79,16 +79,7 @@ def take_snapshot(
     raise UnsupportedError(message)
 
 
-def pickle_env(env: gymnasium.Env[Any, Any]) -> bytes:
-    """Return an environment object, pickled.
-
-    Raises
-    ------
-    TypeError
-        If a pickle would lose its state.
-    Exception
-        If it cannot be pickled.
-    """
+def _pickle_env(env: gymnasium.Env[Any, Any]) -> bytes:
     layer = _forgetful_layer(env)
     if layer is not None:
         message = f"{type(layer).__name__} is pickled without its state"

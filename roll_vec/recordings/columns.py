@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "TextTable", "pack_texts", "read_column", "read_texts"]
-
 # The fastest level: the others save little.
 _LEVEL = 1
 

@@ -19,8 +19,6 @@ from roll_vec.recordings.flat_results import (
 )
 from roll_vec.storage.plain_data import decode
 
-__all__ = ["Difference", "find_difference"]
-
 _ABSENT = "nothing"
 # Characters of a value in the report, and of a text before the first difference.
 _WIDTH, _CONTEXT = 120, 20
@@ -32,6 +30,8 @@ class Difference:
 
     Attributes
     ----------
+    step : int
+        Of the batch: 0 is the first reset.
     env_id : int or None
         None: it cannot be said.
     field : str
@@ -42,17 +42,18 @@ class Difference:
         Environments in which this frame differs.
     """
 
+    step: int
     env_id: int | None
     field: str
     recorded: str
     present: str
-    num_envs: int
+    num_envs: int = 0
 
 
 def find_difference(
-    recorded: RecordedFrame, present: FlatResults, num_envs: int
+    step: int, recorded: RecordedFrame, present: FlatResults, num_envs: int
 ) -> Difference | None:
-    """Return the first difference; None if all bits are equal."""
+    """Return the first difference in a frame of a step; None if all bits are equal."""
     full = present
     present = with_digests(full, recorded.digest_fields, num_envs)
     unequal = {
@@ -65,20 +66,19 @@ def find_difference(
         digest = digest_frame(present)
         if digest == recorded.digest:
             return None
-        return Difference(None, "digest", f"{recorded.digest:08x}", f"{digest:08x}", 0)
+        digests = f"{recorded.digest:08x}", f"{digest:08x}"
+        return Difference(step, None, "digest", *digests)
     differs = np.logical_or.reduce([*unequal.values()])
     env_id = int(differs.argmax())
     path = min(
         (path for path, rows in unequal.items() if rows[env_id]),
         key=lambda path: (FIELDS.index(path[0]), path[-1].startswith("_")),
     )
-    texts = _describe(recorded.values, present, path, env_id)
     if path[0] in recorded.digest_fields:
-        texts = (
-            path[0],
-            *_describe_digests(recorded.values, present, full, path, env_id),
-        )
-    return Difference(env_id, *texts, int(np.count_nonzero(differs)))
+        texts = _describe_digests(recorded.values, present, full, path, env_id)
+    else:
+        texts = _describe(recorded.values, present, path, env_id)
+    return Difference(step, env_id, *texts, int(np.count_nonzero(differs)))
 
 
 def _compare(
@@ -114,40 +114,31 @@ def _describe(
     owner = (*path[:-1], path[-1][1:])
     if path[-1].startswith("_") and (owner in recorded or owner in present):
         path = owner
-    old, new = recorded.get(path), present.get(path)
+    name, (old, new) = _name(path), (each.get(path) for each in (recorded, present))
     # The mask of an info says whether the environment has it.
     mask_path = (*path[:-1], f"_{path[-1]}")
-    has_old, has_new = (
-        leaf is not None and _is_present(frame, mask_path, env_id)
-        for leaf, frame in ((old, recorded), (new, present))
-    )
-    if not (has_old and has_new):
-        return _name(path), _show(old, env_id, has_old), _show(new, env_id, has_new)
+    if not _is_present(recorded, mask_path, env_id):
+        old = None
+    if not _is_present(present, mask_path, env_id):
+        new = None
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         if old.dtype != new.dtype or old.shape != new.shape:
-            forms = [f"{leaf.dtype} {leaf.shape[1:]}" for leaf in (old, new)]
             texts = [
-                f"{_show(leaf, env_id)} ({form})"
-                for leaf, form in zip((old, new), forms, strict=True)
+                f"{_show(leaf, env_id)} ({leaf.dtype} {leaf.shape[1:]})"
+                for leaf in (old, new)
             ]
-            return _name(path), texts[0], texts[1]
+            return name, texts[0], texts[1]
         a, b = old[env_id], new[env_id]
         if a.ndim:
-            places = _bytes_of(a.reshape(-1), a.size) != _bytes_of(
-                b.reshape(-1), b.size
-            )
-            place = np.unravel_index(int(places.any(axis=1).argmax()), a.shape)
-            index = ", ".join(str(int(i)) for i in place)
-            return (
-                f"{_name(path)}[{index}]",
-                repr(a[place].item()),
-                repr(b[place].item()),
-            )
+            places = (_bytes_of(a, a.size) != _bytes_of(b, b.size)).any(axis=1)
+            index = np.unravel_index(int(places.argmax()), a.shape)
+            name += f"[{', '.join(str(int(i)) for i in index)}]"
+            return name, repr(a[index].item()), repr(b[index].item())
     if isinstance(old, list) and isinstance(new, list):
         a, b = decode(old[env_id]), decode(new[env_id])
         if isinstance(a, str) and isinstance(b, str):
-            return _name(path), *_show_texts(a, b)
-    return _name(path), _show(old, env_id), _show(new, env_id)
+            return name, *_show_texts(a, b)
+    return name, _show(old, env_id), _show(new, env_id)
 
 
 def _is_present(frame: FlatResults, mask_path: LeafPath, env_id: int) -> bool:
@@ -161,27 +152,27 @@ def _describe_digests(
     full: FlatResults,
     path: LeafPath,
     env_id: int,
-) -> tuple[str, str]:
-    """Return the recorded digest, and the present one with the values."""
+) -> tuple[str, str, str]:
+    """Return the field, its recorded digest, and the present one with the values."""
     old, new = (
         f"digest {int(frame[path][env_id]):08x}" if path in frame else _ABSENT
         for frame in (recorded, present)
     )
     values = "; ".join(
-        f"{_name(part)} {_show(leaf, env_id)}" if len(part) > 1 else _show(leaf, env_id)
+        f"{_name(part) if len(part) > 1 else ''} {_show(leaf, env_id)}".lstrip()
         for part, leaf in full.items()
         if part[0] == path[0] and not part[-1].startswith("_")
     )
-    return f"{old}, without values", f"{new}: {values}"
+    return path[0], f"{old}, without values", f"{new}: {values}"
 
 
 def _name(path: LeafPath) -> str:
     return path[0] + "".join(f"[{key!r}]" for key in path[1:])
 
 
-def _show(leaf: Leaf | None, env_id: int, is_present: bool = True) -> str:
+def _show(leaf: Leaf | None, env_id: int) -> str:
     """Return an environment's row of a leaf on one line."""
-    if leaf is None or not is_present:
+    if leaf is None:
         return _ABSENT
     row = leaf[env_id]
     value = row.tolist() if isinstance(row, (np.ndarray, np.generic)) else decode(row)

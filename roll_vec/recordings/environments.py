@@ -25,21 +25,6 @@ from roll_vec.errors import (
 from roll_vec.options import close_match
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = [
-    "SetupError",
-    "find_spec",
-    "full_id",
-    "import_from_here",
-    "import_module",
-    "is_pooled",
-    "load_class",
-    "make_or_refuse",
-    "make_vector",
-    "mode_of",
-    "render_modes",
-    "search_here",
-]
-
 _Env = TypeVar("_Env")
 
 

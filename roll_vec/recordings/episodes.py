@@ -7,7 +7,7 @@ bookkeeping is a few array operations a step, whatever the number of environment
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
 
@@ -21,9 +21,10 @@ from roll_vec.recordings.environments import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
 from roll_vec.vector.infos import episode_successes
 
-__all__ = ["EpisodeStatistics", "Episodes", "Recorder", "RolloutSummary", "roll_out"]
-
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
+
+# Of the fields of `Episodes`.
+_DTYPES = (np.int64, np.float64, np.int64, np.int8, np.bool_, np.bool_)
 
 
 class Recorder(Protocol):
@@ -38,20 +39,30 @@ class Recorder(Protocol):
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes that ended, in the order of their ends; arrays of one length."""
+    """The episodes that ended, in the order of their ends; arrays of one length.
+
+    Attributes
+    ----------
+    env_index : (n,) int64
+        Index of the environment in the batch.
+    returns : (n,) float64
+        Sums of the rewards.
+    lengths : (n,) int64
+        Steps.
+    success : (n,) int8
+        1 or 0 as the environment says at the last step, or -1 (`UNKNOWN`).
+    terminated : (n,) bool
+        Ended by the rules.
+    truncated : (n,) bool
+        Cut off by a limit; both may hold.
+    """
 
     env_index: NDArray[np.int64]
-    """Index of the environment in the batch."""
     returns: NDArray[np.float64]
-    """Sums of the rewards."""
     lengths: NDArray[np.int64]
-    """Steps."""
     success: NDArray[np.int8]
-    """1 or 0 as the environment says at the last step, or -1 (`UNKNOWN`)."""
     terminated: NDArray[np.bool_]
-    """Ended by the rules."""
     truncated: NDArray[np.bool_]
-    """Cut off by a limit; both may hold."""
 
     def __len__(self) -> int:
         return len(self.env_index)
@@ -59,27 +70,41 @@ class Episodes:
 
 @dataclass(frozen=True)
 class RolloutSummary:
-    """The episodes of a rollout, its steps and its times."""
+    """The episodes of a rollout, its steps and its times.
+
+    Attributes
+    ----------
+    episodes : Episodes
+    env_steps : int
+        Steps of single environments, without the autoresets of next-step mode.
+    startup_seconds : float
+        Time of the first reset and step, which may include compilation.
+    timed_env_steps : int
+        Steps of single environments after the first step of the vector.
+    timed_seconds : float
+        Time of these steps, with the policy and the bookkeeping.
+    steps : int
+        Steps of the vector.
+    is_interrupted : bool
+        True: Ctrl-C ended it before the last step.
+    faults : int
+        Episodes that ended because an environment of a pool failed.
+    first_error : str or None
+        The error of the first environment that failed, if one did.
+    exception : Exception or None
+        With a recorder, the exception of a step, which ended the rollout.
+    """
 
     episodes: Episodes
     env_steps: int
-    """Steps of single environments, without the autoresets of next-step mode."""
     startup_seconds: float
-    """Time of the first reset and step, which may include compilation."""
     timed_env_steps: int
-    """Steps of single environments after the first step of the vector."""
     timed_seconds: float
-    """Time of these steps, with the policy and the bookkeeping."""
     steps: int
-    """Steps of the vector."""
     is_interrupted: bool = False
-    """True: Ctrl-C ended it before the last step."""
     faults: int = 0
-    """Episodes that ended because an environment of a pool failed."""
     first_error: str | None = None
-    """The error of the first environment that failed, if one did."""
     exception: Exception | None = None
-    """With a recorder, the exception of a step, which ended the rollout."""
 
     @property
     def steps_per_second(self) -> float | None:
@@ -133,17 +158,21 @@ def roll_out(
     is_interrupted = False
     exception = None
     section = CriticalSection()
+
+    def reset(**options: Any) -> BatchEvent:
+        results = env.reset(**options)
+        with section:
+            event = stream.add_reset(*results)
+            if recorder is not None:
+                recorder.add(event)
+        return event
+
     try:
         section.open()
-        observations, infos = env.reset(seed=seed)
-        if recorder is not None:
-            with section:
-                recorder.add(stream.add_reset(observations, infos))
-        else:
-            stream.add_reset(observations, infos)
+        event = reset(seed=seed)
         first_end = now = perf_counter()
         while num_steps < steps:
-            actions = policy(observations)
+            actions = policy(event.observations)
             try:
                 results = env.step(actions)
             except Exception as error:
@@ -159,14 +188,9 @@ def roll_out(
                     recorder.add(event)
                 statistics.add(event)
                 num_steps += 1
-            observations = event.observations
             is_over = mode is AutoresetMode.DISABLED and event.ends.any()
             if is_over and num_steps < steps:
-                observations, infos = env.reset(options={"reset_mask": event.ends})
-                event = stream.add_reset(observations, infos)
-                if recorder is not None:
-                    with section:
-                        recorder.add(event)
+                event = reset(options={"reset_mask": event.ends})
             now = perf_counter()
             env_steps = statistics.env_steps
             if num_steps == 1:
@@ -211,7 +235,7 @@ class EpisodeStatistics:
         self.faults = 0
         self.first_error: str | None = None
         self._is_pool = hasattr(env.unwrapped, "faults")
-        self._chunks: list[Episodes] = []
+        self._chunks: list[tuple[NDArray[Any], ...]] = []
 
     def add(self, event: BatchEvent) -> None:
         """Add an event; resets change nothing."""
@@ -227,13 +251,13 @@ class EpisodeStatistics:
         if not env_ids.size:
             return
         self._chunks.append(
-            Episodes(
-                env_index=env_ids,
-                returns=self._returns[env_ids],
-                lengths=self._lengths[env_ids],
-                success=episode_successes(self._env, event.last_infos, env_ids),
-                terminated=event.terminations[env_ids],
-                truncated=event.truncations[env_ids],
+            (
+                env_ids,
+                self._returns[env_ids],
+                self._lengths[env_ids],
+                episode_successes(self._env, event.last_infos, env_ids),
+                event.terminations[env_ids],
+                event.truncations[env_ids],
             )
         )
         self._returns[env_ids] = 0.0
@@ -241,26 +265,14 @@ class EpisodeStatistics:
 
     def episodes(self) -> Episodes:
         """Return all episodes that ended so far."""
-        empty = Episodes(
-            env_index=np.empty(0, dtype=np.int64),
-            returns=np.empty(0),
-            lengths=np.empty(0, dtype=np.int64),
-            success=np.empty(0, dtype=np.int8),
-            terminated=np.empty(0, dtype=np.bool_),
-            truncated=np.empty(0, dtype=np.bool_),
-        )
         # The empty chunk fixes the dtypes if no episode ended.
-        chunks = [empty, *self._chunks]
-        columns = {
-            field.name: np.concatenate([getattr(chunk, field.name) for chunk in chunks])
-            for field in fields(Episodes)
-        }
-        return Episodes(**columns)
+        empty = [np.empty(0, dtype) for dtype in _DTYPES]
+        return Episodes(*map(np.concatenate, zip(empty, *self._chunks, strict=True)))
 
     def _add_faults(self, event: BatchEvent) -> None:
         """Count the episodes that a fault ended, and store the first message."""
         last = event.last_infos
-        for infos in (last, event.infos):
+        for infos in (last,) if last is event.infos else (last, event.infos):
             if "_error" not in infos:
                 continue
             has_error = np.asarray(infos["_error"])
@@ -268,5 +280,3 @@ class EpisodeStatistics:
                 self.faults += int(np.count_nonzero(has_error & event.ends))
             if self.first_error is None and has_error.any():
                 self.first_error = str(infos["error"][has_error.argmax()])
-            if last is event.infos:
-                return

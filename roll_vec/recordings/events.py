@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.infos import split_infos
 
-__all__ = ["BatchEvent", "EventStream"]
-
 # Keys that hold the last observation and infos of an episode in SAME_STEP mode.
 _FINAL_KEYS = {"final_obs", "final_info", "_final_obs", "_final_info"}
 
@@ -115,10 +113,8 @@ class EventStream:
 
     def __init__(self, num_envs: int, mode: AutoresetMode) -> None:
         self._mode = mode
-        self._all, self._none = (
-            np.ones(num_envs, np.bool_),
-            np.zeros(num_envs, np.bool_),
-        )
+        self._all = np.ones(num_envs, np.bool_)
+        self._none = np.zeros(num_envs, np.bool_)
         self._is_running = self._none
         """(N,) bool: an episode goes on."""
 

@@ -29,16 +29,6 @@ from roll_vec.recordings.setup import RunSetup, current_versions
 from roll_vec.storage.npz_files import MAX_RATIO, read_npz, write_npz
 from roll_vec.storage.plain_data import decode
 
-__all__ = [
-    "FORMAT",
-    "KIND",
-    "RecordedFrame",
-    "Run",
-    "load_run",
-    "refuse_damage",
-    "save_run",
-]
-
 KIND = "run"
 # The version of the format: a file of another version is refused by name.
 FORMAT = 2
@@ -119,14 +109,22 @@ def save_run(
 
 
 class RecordedFrame(NamedTuple):
-    """The results of one step or reset, as they were recorded."""
+    """The results of one step or reset, as they were recorded.
+
+    Attributes
+    ----------
+    is_reset : bool
+    digest : int
+    values : FlatResults
+        All leaves, with the digests of some fields in place of their values.
+    digest_fields : frozenset of str
+        Those fields.
+    """
 
     is_reset: bool
     digest: int
     values: FlatResults
-    """All leaves, with the digests of some fields in place of their values."""
     digest_fields: frozenset[str]
-    """Those fields."""
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,6 @@ from numpy.typing import NDArray
 
 from roll_vec.storage.plain_data import encode
 
-__all__ = [
-    "ARRAY_KINDS",
-    "FIELDS",
-    "FlatResults",
-    "Leaf",
-    "LeafPath",
-    "digest_frame",
-    "digest_rows",
-    "flatten",
-    "with_digests",
-]
-
 LeafPath: TypeAlias = tuple[str, ...]
 Leaf: TypeAlias = NDArray[Any] | list[bytes]
 FlatResults: TypeAlias = dict[LeafPath, Leaf]

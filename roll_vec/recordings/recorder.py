@@ -14,8 +14,6 @@ from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.flat_results import digest_frame, flatten, with_digests
 from roll_vec.storage.plain_data import encode
 
-__all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder", "describe_exception"]
-
 # Kinds of columns: rows of arrays, numbers of texts, digests of rows.
 KINDS = VALUES, TEXTS, DIGESTS = "values", "texts", "digests"
 

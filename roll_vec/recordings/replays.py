@@ -13,11 +13,9 @@ from roll_vec.errors import InvalidFileError
 from roll_vec.recordings.differences import Difference, find_difference
 from roll_vec.recordings.episodes import Recorder
 from roll_vec.recordings.events import BatchEvent, EventStream
-from roll_vec.recordings.files import RecordedFrame, Run, refuse_damage
+from roll_vec.recordings.files import Run, refuse_damage
 from roll_vec.recordings.flat_results import flatten
 from roll_vec.recordings.recorder import describe_exception
-
-__all__ = ["ReplayResult", "replay"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,8 @@ def replay(
     InvalidFileError
         If the file says what no rollout does.
     """
-    player = _Player(env, run, recorder)
+    player = _Player(env, run)
+    space, num_envs = env.single_observation_space, env.num_envs
     begin = perf_counter()
     next_report = 0.0
     difference, is_reset = None, True
@@ -67,86 +66,69 @@ def replay(
         if max_steps is not None and player.num_steps >= max_steps:
             break
         is_reset = recorded.is_reset
-        difference = player.play(recorded)
+        event, error = player.take(is_reset)
+        steps = player.num_steps
+        if event is None:
+            difference = Difference(steps, None, "exception", "none", error)
+            break
+        if recorder is not None:
+            recorder.add(event)
+        results = flatten(space, num_envs, event.results)
+        with refuse_damage(run.path):
+            difference = find_difference(steps, recorded, results, num_envs)
         if difference is not None:
             break
-        now, steps = perf_counter(), player.num_steps
+        now = perf_counter()
         is_due = now >= next_report or steps == run.num_steps
         if on_progress is not None and is_due:
-            on_progress(steps, steps * env.num_envs, now - begin)
+            on_progress(steps, steps * num_envs, now - begin)
             next_report = now + interval
     is_whole = max_steps is None or player.num_steps < max_steps
     if difference is None and run.exception is not None and is_whole:
         is_reset = False
-        difference = player.play_exception(run.exception)
+        _, error = player.take(is_reset)
+        if error != run.exception:
+            place = player.num_steps, None
+            difference = Difference(*place, "exception", run.exception, error)
     return ReplayResult(player.num_steps, difference, is_reset, perf_counter() - begin)
 
 
 class _Player:
     """Takes the steps and resets of a run, one at a time."""
 
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], run: Run, recorder: Recorder | None
-    ) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], run: Run) -> None:
         self.num_steps = 0
-        self._recorder = recorder
-        self._stream = EventStream(env.num_envs, run.setup.autoreset)
         self._env, self._run = env, run
+        self._stream = EventStream(env.num_envs, run.setup.autoreset)
         self._actions = run.actions()
-        self._dones: Any = None
-        self._is_started = False
+        self._last: BatchEvent | None = None
 
-    def play(self, recorded: RecordedFrame) -> Difference | None:
-        """Play one frame, and return its first difference."""
+    def take(self, is_reset: bool) -> tuple[BatchEvent | None, str]:
+        """Return the event of a step or reset and "none", or None and its exception."""
         try:
-            event = self._play(recorded.is_reset)
+            self._last = self._take(is_reset)
         except InvalidFileError:
             raise
         except Exception as error:
-            present = describe_exception(error)
-            return Difference(None, "exception", "none", present, 0)
-        env = self._env
-        if self._recorder is not None:
-            self._recorder.add(event)
-        space, num_envs = env.single_observation_space, env.num_envs
-        results = flatten(space, num_envs, event.results)
-        with refuse_damage(self._run.path):
-            return find_difference(recorded, results, num_envs)
+            return None, describe_exception(error)
+        return self._last, "none"
 
-    def play_exception(self, recorded: str) -> Difference | None:
-        """Take the step that raised an exception, and return the difference."""
-        present = "none"
-        try:
-            self._play(is_reset=False)
-        except InvalidFileError:
-            raise
-        except Exception as error:
-            present = describe_exception(error)
-        if present == recorded:
-            return None
-        return Difference(None, "exception", recorded, present, 0)
-
-    def _play(self, is_reset: bool) -> BatchEvent:
-        env = self._env
+    def _take(self, is_reset: bool) -> BatchEvent:
+        env, last = self._env, self._last
         if is_reset:
-            if not self._is_started:
-                observations, infos = env.reset(seed=self._run.seed)
-                self._is_started = True
-            elif self._dones is not None and self._dones.any():
-                options = {"reset_mask": self._dones}
-                observations, infos = env.reset(options=options)
-            else:
+            if last is None:
+                return self._stream.add_reset(*env.reset(seed=self._run.seed))
+            if not last.ends.any():
                 self._refuse("a reset after a step that ended nothing")
-            return self._stream.add_reset(observations, infos)
-        if not self._is_started:
+            options = {"reset_mask": last.ends}
+            return self._stream.add_reset(*env.reset(options=options))
+        if last is None:
             self._refuse("a step before the first reset")
         actions = next(self._actions, self)
         if actions is self:
             self._refuse("a step without actions")
         self.num_steps += 1
-        event = self._stream.add_step(actions, *env.step(actions))
-        self._dones = event.ends
-        return event
+        return self._stream.add_step(actions, *env.step(actions))
 
     def _refuse(self, content: str) -> NoReturn:
         message = f"{self._run.path} cannot be played: it has {content}"

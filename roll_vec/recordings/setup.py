@@ -32,14 +32,13 @@ from roll_vec.storage.data_files import (
 from roll_vec.storage.plain_data import decode, encode
 from roll_vec.version import __version__
 
-__all__ = ["RunSetup", "current_versions", "plan_run"]
-
 # Keywords of array environments that can be paths; those of pools are in `DATA_FILES`.
 _DATA_FILES = {"levels": ""}
 # Keywords that change how a pool works, and no result.
 _HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
 _LIMIT = "max_episode_steps"
 _NOT_INSTALLED = "not installed"
+_NO_KEYWORD = "no keyword of this run may"
 
 
 @dataclass(frozen=True)
@@ -90,27 +89,23 @@ class RunSetup:
         ValueError, TypeError, KeyError
             If the content is no setup.
         """
-        files = {
-            str(name): PinnedFile(
-                str(name), str(f["path"]), str(f["manifest"]), str(f["sha256"])
-            )
-            for name, f in content["data_files"].items()
-        }
-        options = decode(content["options"].encode())
+        options = dict(decode(content["options"].encode()))
         if not all(type(name) is str for name in options):
             message = "keywords are no text"
             raise ValueError(message)
-        defaults = {
-            str(name): text.encode() for name, text in content["defaults"].items()
-        }
+        defaults = {str(k): text.encode() for k, text in content["defaults"].items()}
         for text in defaults.values():
             decode(text)
+        names = "path", "manifest", "sha256"
         return cls(
             id=str(content["id"]),
             num_envs=int(content["num_envs"]),
             autoreset=AutoresetMode(content["autoreset"]),
-            options=dict(options),
-            data_files=files,
+            options=options,
+            data_files={
+                str(name): PinnedFile(str(name), *(str(file[each]) for each in names))
+                for name, file in content["data_files"].items()
+            },
             defaults=defaults,
         )
 
@@ -142,13 +137,11 @@ class RunSetup:
         names = {*self.data_files}
         if is_pooled(find_spec(self.id)):
             names |= _HOW_POOLS_WORK
-        for name in overrides:
-            if name not in names:
-                others = f"those that may: {', '.join(sorted(names))}"
-                if not names:
-                    others = "no keyword of this run may"
-                text = f"{name} may not change in a replay; {others}"
-                raise SetupError(text)
+        if unknown := [name for name in overrides if name not in names]:
+            others = ", ".join(sorted(names))
+            others = f"those that may: {others}" if names else _NO_KEYWORD
+            text = f"{unknown[0]} may not change in a replay; {others}"
+            raise SetupError(text)
         paths = {
             name: _check_file(file, overrides.get(name, file.path))
             for name, file in self.data_files.items()

@@ -18,8 +18,6 @@ from roll_vec.storage.plain_data import decode
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.trajectory import OpenEpisode
 
-__all__ = ["read_events", "read_trajectories"]
-
 _NEEDED = ("observations", "infos")
 
 
@@ -75,24 +73,25 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
     episodes: dict[int, OpenEpisode] = {}
     with refuse_damage(run.path):
         for event in read_events(run):
-            for env_id, terminated, truncated in _extend(episodes, event):
-                episode = episodes.pop(env_id)
-                number, seed = len(ended[env_id]), seeds[env_id]
+            _extend(episodes, event)
+            for env_id in np.flatnonzero(event.ends).tolist():
+                episode, number = episodes.pop(env_id), len(ended[env_id])
+                seed = seeds[env_id]
                 if number and seed is not None:
                     seed = episode_seed(seed, number) if has_levels else None
-                success, fault = (
+                trajectory = episode.end(
+                    spec.id,
+                    seed,
+                    bool(event.terminations[env_id]),
+                    bool(event.truncations[env_id]),
                     successes[env_id][number],
                     episode.infos[-1].get("error"),
-                )
-                trajectory = episode.end(
-                    spec.id, seed, terminated, truncated, success, fault
                 )
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)
             first = event.first_infos(env_ids)
             for env_id, info in zip(env_ids.tolist(), first, strict=True):
-                observation = _row(event.observations, env_id)
-                episodes[env_id] = OpenEpisode(observation, info)
+                episodes[env_id] = OpenEpisode(_row(event.observations, env_id), info)
     for env_id, each in enumerate(ended):
         faults = sum(one.fault is not None for one in each)
         if run.fault_counts is not None and run.fault_counts[env_id] != faults:
@@ -100,27 +99,16 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
         yield from each
 
 
-def _extend(
-    episodes: dict[int, OpenEpisode], event: BatchEvent
-) -> Iterator[tuple[int, bool, bool]]:
-    """Add a step to the episodes, and yield the environments whose episode it ends.
-
-    With whether they have terminated, and whether they were truncated.
-    """
+def _extend(episodes: dict[int, OpenEpisode], event: BatchEvent) -> None:
+    """Add a step to the episodes of the environments that took it."""
     env_ids = np.flatnonzero(event.plays)
-    ended = []
     for env_id, info in zip(env_ids.tolist(), event.step_infos(env_ids), strict=True):
-        episode = episodes[env_id]
         if event.ends[env_id] and event.starts[env_id]:
             observation = event.final_observation(env_id)
         else:
             observation = _row(event.observations, env_id)
-        reward = float(event.rewards[env_id])
-        episode.add(_row(event.actions, env_id), observation, reward, info)
-        if event.ends[env_id]:
-            ends = event.terminations[env_id], event.truncations[env_id]
-            ended.append((env_id, bool(ends[0]), bool(ends[1])))
-    yield from ended
+        action, reward = _row(event.actions, env_id), float(event.rewards[env_id])
+        episodes[env_id].add(action, observation, reward, info)
 
 
 def _nested(frame: FlatResults) -> dict[str, Any]:

@@ -12,20 +12,13 @@ there are any.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 
 from roll_vec.errors import ClosedError
-from roll_vec.sessions.calls import (
-    Call,
-    TaskCall,
-    ThreadCall,
-    copy_error,
-    finish_calls,
-)
+from roll_vec.sessions.calls import Call, copy_error, finish_calls
 from roll_vec.sessions.env_rows import EnvRows
-
-__all__ = ["CallQueue"]
 
 
 class CallQueue:
@@ -52,7 +45,7 @@ class CallQueue:
 
     # ------------------------------------------------------------- callers
 
-    def run_thread_call(self, call: ThreadCall) -> None:
+    def run_thread_call(self, call: Call) -> None:
         """Let a call wait, and return when it is done.
 
         Raises
@@ -71,7 +64,7 @@ class CallQueue:
             self._withdraw(call)
             raise
 
-    async def run_task_call(self, call: TaskCall) -> None:
+    async def run_task_call(self, call: Call) -> None:
         """Let a call of a coroutine wait, and return when it is done.
 
         Raises
@@ -82,7 +75,7 @@ class CallQueue:
         """
         if self._submit(call):
             # Not at once: coroutines that are ready by now join the batch.
-            call.loop.call_soon(self._lead, call)
+            asyncio.get_running_loop().call_soon(self._lead, call)
         try:
             await call.future
         except BaseException:

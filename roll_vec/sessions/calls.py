@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Call", "Operation", "TaskCall", "ThreadCall", "copy_error", "finish_calls"]
-
 Operation: TypeAlias = Literal["reset", "step", "render"]
 
 
@@ -24,6 +22,8 @@ class Call:
     operation : str
     argument
         The action of a step; the seed and the options of a reset.
+    loop : event loop or None
+        That of the caller, a coroutine; None: it is a thread, which waits.
 
     Attributes
     ----------
@@ -41,11 +41,24 @@ class Call:
     lead: Callable[[Call], None]
     epoch = 0
 
-    def __init__(self, row: int, operation: Operation, argument: Any = None) -> None:
+    def __init__(
+        self,
+        row: int,
+        operation: Operation,
+        argument: Any = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         self.row, self.operation, self.argument = row, operation, argument
+        self.loop = loop
         self._result: Any = None
         self._error: BaseException | None = None
         self.is_done = self.is_withdrawn = False
+        if loop is None:
+            # A bare lock: an Event takes five times as long.
+            self._lock = threading.Lock()
+            self._lock.acquire()
+        else:
+            self.future: asyncio.Future[None] = loop.create_future()
 
     @property
     def has_result(self) -> bool:  # noqa: D102
@@ -65,6 +78,10 @@ class Call:
             raise self._error
         return self._result
 
+    def wait(self) -> None:
+        """Let a thread wait for `wake`."""
+        self._lock.acquire()
+
     def wake(self) -> bool:
         """Wake the caller, who leads the next batch unless the call is done.
 
@@ -73,43 +90,14 @@ class Call:
         bool
             False if nobody can be woken.
         """
-        raise NotImplementedError
-
-
-class ThreadCall(Call):
-    """A call whose caller is a thread, which waits."""
-
-    def __init__(self, row: int, operation: Operation, argument: Any = None) -> None:
-        super().__init__(row, operation, argument)
-        # A bare lock: an Event takes five times as long.
-        self._lock = threading.Lock()
-        self._lock.acquire()
-
-    def wait(self) -> None:
-        """Wait for `wake`."""
-        self._lock.acquire()
-
-    def wake(self) -> bool:
-        """Let `wait` return."""
+        if self.loop is not None:
+            if self.is_done:
+                return call_in_loop(self.loop, _resolve, [self])
+            return call_in_loop(self.loop, self.lead, self)
         # Already released: `close` wakes callers that were chosen to lead.
         with suppress(RuntimeError):
             self._lock.release()
         return True
-
-
-class TaskCall(Call):
-    """A call of a coroutine; made within its event loop."""
-
-    def __init__(self, row: int, operation: Operation, argument: Any = None) -> None:
-        super().__init__(row, operation, argument)
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[None] = self.loop.create_future()
-
-    def wake(self) -> bool:
-        """Let the event loop run the next batch, or the coroutine go on."""
-        if self.is_done:
-            return call_in_loop(self.loop, _resolve, [self])
-        return call_in_loop(self.loop, self.lead, self)
 
 
 def finish_calls(calls: Iterable[Call], leader: Call | None = None) -> None:
@@ -117,9 +105,9 @@ def finish_calls(calls: Iterable[Call], leader: Call | None = None) -> None:
 
     A thread that leads is awake.
     """
-    by_loop: dict[asyncio.AbstractEventLoop, list[TaskCall]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[Call]] = {}
     for call in calls:
-        if isinstance(call, TaskCall):
+        if call.loop is not None:
             by_loop.setdefault(call.loop, []).append(call)
         elif call is not leader:
             call.wake()
@@ -139,7 +127,7 @@ def call_in_loop(
     return True
 
 
-def _resolve(calls: list[TaskCall]) -> None:
+def _resolve(calls: list[Call]) -> None:
     """Let coroutines go on; called in their event loop."""
     for call in calls:
         if not call.future.done():

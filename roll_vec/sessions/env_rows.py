@@ -16,8 +16,6 @@ from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import EnvResult, batch_actions
 
-__all__ = ["EnvRows"]
-
 
 class EnvRows:
     """The environments of a batch, for callers that do not know each other.

@@ -24,11 +24,9 @@ from roll_vec.errors import (
 from roll_vec.options import check_seconds
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.call_queue import CallQueue, closed_error
-from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
+from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.vector.env import RollVectorEnv
-
-__all__ = ["Session", "Sessions"]
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
@@ -345,9 +343,7 @@ class Session:
     # --------------------------------------------------------------- calls
 
     def _run(self, operation: Operation, argument: Any) -> Any:
-        self._begin(operation)
-        call = ThreadCall(self._row, operation, argument)
-        call.epoch = self._sessions._epoch
+        call = self._begin(operation, argument)
         try:
             self._sessions._calls.run_thread_call(call)
         except BaseException:
@@ -357,9 +353,7 @@ class Session:
         return call.get()
 
     async def _run_async(self, operation: Operation, argument: Any) -> Any:
-        self._begin(operation)
-        call = TaskCall(self._row, operation, argument)
-        call.epoch = self._sessions._epoch
+        call = self._begin(operation, argument, asyncio.get_running_loop())
         try:
             await self._sessions._calls.run_task_call(call)
         except BaseException:
@@ -368,10 +362,18 @@ class Session:
         self._end(call)
         return call.get()
 
-    def _begin(self, operation: Operation) -> None:
+    def _begin(
+        self,
+        operation: Operation,
+        argument: Any,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Call:
         if not self._in_call.acquire(blocking=False):
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
+        call = Call(self._row, operation, argument, loop)
+        call.epoch = self._sessions._epoch
+        return call
 
     def _end(self, call: Call, is_lost: bool = False) -> None:
         """Note the outcome of a call, and let the next one come.

@@ -7,11 +7,48 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from roll_vec.errors import InvalidOptionError, SlowPatternWarning, warn_caller
-from roll_vec.options import check_choice, check_int, check_number
+from roll_vec.options import (
+    check_choice,
+    check_fields,
+    check_int,
+    check_number,
+    check_optional,
+    option,
+)
 from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, literal_tags
 
 # Values of `action_mode` of an environment with integer actions.
 ACTION_MODES = ("discrete", "text")
+
+
+def _check_pattern(_: str, pattern: object) -> object:
+    compile_pattern(pattern)
+    return pattern
+
+
+def _check_tokens(name: str, value: object) -> tuple[str, ...]:
+    """Return special tokens as a tuple of non-empty strings."""
+    tokens = () if value is None else value
+    if isinstance(tokens, Iterable) and not isinstance(tokens, str):
+        tokens = tuple(tokens)
+        if all(isinstance(token, str) and token for token in tokens):
+            return tokens
+    accepted = "None or a sequence of non-empty strings"
+    raise InvalidOptionError.expected(name, accepted, tokens)
+
+
+def _check_finite(name: str, value: object) -> float:
+    number = check_number(name, value, -math.inf, math.inf)
+    if not math.isfinite(number):
+        raise InvalidOptionError.expected(name, "a finite number", number)
+    return number
+
+
+def _check_separator(name: str, value: object) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    accepted = "None or a str with more than white space"
+    raise InvalidOptionError.expected(name, accepted, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,66 +84,26 @@ class TextOptions:
     InvalidOptionError
     """
 
-    action_pattern: str | None = None
-    special_token_list: Sequence[str] | None = ("<|im_start|>", "<|im_end|>")
-    format_penalty: float = 0.0
-    match: str = "first"
-    action_separator: str | None = None
-    max_actions_per_turn: int = 5
-    max_answer_chars: int | None = None
+    action_pattern: str | None = option(None, check_optional, _check_pattern)
+    special_token_list: Sequence[str] | None = option(
+        ("<|im_start|>", "<|im_end|>"), _check_tokens
+    )
+    format_penalty: float = option(0.0, _check_finite)
+    match: str = option("first", check_choice, ("first", "last"))
+    action_separator: str | None = option(None, check_optional, _check_separator)
+    max_actions_per_turn: int = option(5, check_int, 1)
+    max_answer_chars: int | None = option(None, check_optional, check_int, 1)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         pattern, max_chars = self.action_pattern, self.max_answer_chars
-        if pattern is not None:
-            compile_pattern(pattern)
-        penalty = check_number(
-            "format_penalty", self.format_penalty, -math.inf, math.inf
-        )
-        if not math.isfinite(penalty):
-            raise InvalidOptionError.expected(
-                "format_penalty", "a finite number", penalty
+        if max_chars is not None and pattern is None:
+            message = (
+                f"max_answer_chars: {max_chars!r} has no meaning without a pattern"
             )
-        check_choice("match", self.match, ("first", "last"))
-        separator = self.action_separator
-        if separator is not None and not (
-            isinstance(separator, str) and separator.strip()
-        ):
-            raise InvalidOptionError.expected(
-                "action_separator",
-                "None or a str with more than white space",
-                separator,
-            )
-        if max_chars is not None:
-            if pattern is None:
-                message = (
-                    f"max_answer_chars: {max_chars!r} has no meaning without a pattern"
-                )
-                raise InvalidOptionError(message)
-            max_chars = check_int("max_answer_chars", max_chars, 1)
-        checked = {
-            "max_answer_chars": max_chars,
-            "special_token_list": _check_tokens(self.special_token_list),
-            "format_penalty": penalty,
-            "max_actions_per_turn": check_int(
-                "max_actions_per_turn", self.max_actions_per_turn, 1
-            ),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+            raise InvalidOptionError(message)
         if pattern is not None and max_chars is None and not literal_tags(pattern):
             _warn_if_slow(pattern)
-
-
-def _check_tokens(value: object) -> tuple[str, ...]:
-    """Return special tokens as a tuple of non-empty strings."""
-    tokens = () if value is None else value
-    if isinstance(tokens, Iterable) and not isinstance(tokens, str):
-        tokens = tuple(tokens)
-        if all(isinstance(token, str) and token for token in tokens):
-            return tokens
-    raise InvalidOptionError.expected(
-        "special_token_list", "None or a sequence of non-empty strings", tokens
-    )
 
 
 def _warn_if_slow(pattern: str) -> None:

@@ -104,10 +104,28 @@ def make_matcher(
 
 
 class Matcher:
-    """Finds content and thinking in texts without special tokens."""
+    """Finds content and thinking in texts without special tokens.
+
+    Attributes
+    ----------
+    last : bool
+        Whether the last match counts instead of the first one.
+    """
+
+    last = False
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking, or None."""
+        match = self._find_from(text, 0)
+        while match is not None and self.last:
+            later = self._find_from(text, match[2])
+            if later is None:
+                break
+            match = later
+        return None if match is None else match[:2]
+
+    def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
+        """Return content, thinking and the end of the first match from ``begin`` on."""
         raise NotImplementedError
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -130,9 +148,8 @@ class TagMatcher(Matcher):
     def __init__(self, opening: str, closing: str, *, last: bool) -> None:
         self.opening, self.closing, self.last = opening, closing, last
 
-    def find(self, text: str) -> AnswerMatch:
-        """Return content and thinking; see `Matcher.find`."""
-        start = text.find(self.opening)
+    def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
+        start = text.find(self.opening, begin)
         if start < 0:
             return None
         start += len(self.opening)
@@ -140,16 +157,7 @@ class TagMatcher(Matcher):
         end = text.find(self.closing, start)
         if end < 0:
             return None
-        while self.last:
-            later = text.find(self.opening, end + len(self.closing))
-            if later < 0:
-                break
-            later += len(self.opening)
-            later_end = text.find(self.closing, later)
-            if later_end < 0:
-                break
-            start, end = later, later_end
-        return text[start:end].strip(), ""
+        return text[start:end].strip(), "", end + len(self.closing)
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return contents and thinkings; see `Matcher.find_all`."""
@@ -177,18 +185,7 @@ class ThinkAnswerMatcher(Matcher):
         self.gap = re.compile(_GAP + re.escape(second[0]) if second else "")
         self.last = last
 
-    def find(self, text: str) -> AnswerMatch:
-        """Return content and thinking; see `Matcher.find`."""
-        match = self._find_from(text, 0)
-        while match is not None and self.last:
-            later = self._find_from(text, match[2])
-            if later is None:
-                break
-            match = later
-        return None if match is None else match[:2]
-
     def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
-        """Return content, thinking and the end of the first match from ``begin`` on."""
         opening, closing, last_closing = self.opening, self.closing, self.last_closing
         start = text.find(opening, begin)
         if start < 0:

@@ -22,8 +22,8 @@ from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
 from roll_vec.trajectories.turn import Policy, Turn
 from roll_vec.vector.infos import episode_success, split_infos
 
+# The fault of an episode in whose place a pool plays another one.
 SKIPPED = "the reset failed, and the pool played another episode"
-"""The fault of an episode in whose place a pool plays another one."""
 
 # Episodes that may be ahead of the first unfinished one, for each environment.  They
 # wait in the memory until they can be returned in order.
@@ -31,15 +31,30 @@ _EPISODES_AHEAD = 4
 
 
 class BatchStep(NamedTuple):
-    """The arguments and results of one step of the batch."""
+    """The arguments and results of one step of the batch.
+
+    Attributes
+    ----------
+    turn : Turn
+        The observations before the step, and who plays what.
+    playing : (num_envs,) bool
+        True: the environment plays an episode and took this step.
+    reset_infos : dict
+        The infos of the reset before this step; environments that it reset have
+        ``turn.steps == 0``.
+    actions, observations : any
+    rewards : (num_envs,) float64
+    terminations : (num_envs,) bool
+    truncations : (num_envs,) bool
+    infos : dict
+    skipped : (num_envs,) bool
+        True: the reset with the seed failed, and the pool plays another
+        episode in its place.
+    """
 
     turn: Turn
-    """The observations before the step, and who plays what."""
     playing: NDArray[np.bool_]
-    """(num_envs,) True: the environment plays an episode and took this step."""
     reset_infos: dict[str, Any]
-    """The infos of the reset before this step; environments that it reset have
-    ``turn.steps == 0``."""
     actions: Any
     observations: Any
     rewards: NDArray[np.float64]
@@ -47,8 +62,6 @@ class BatchStep(NamedTuple):
     truncations: NDArray[np.bool_]
     infos: dict[str, Any]
     skipped: NDArray[np.bool_]
-    """(num_envs,) True: the reset with the seed failed, and the pool plays another
-    episode in its place."""
 
     def fault_of(self, env_id: int) -> str | None:
         """Return the reason why an episode that has ended does not count, or None."""

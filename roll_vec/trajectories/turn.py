@@ -14,18 +14,23 @@ from roll_vec.seeding import fold_seed
 
 @dataclass(frozen=True)
 class Turn:
-    """A batch whose environments wait for an action."""
+    """A batch whose environments wait for an action.
+
+    Attributes
+    ----------
+    observations : any
+        Of the whole batch.
+    episodes : (num_envs,) int64
+        The episode that each environment plays, by its number in the list.  One that
+        waits for a new episode, or has none left, has the number of its last one: its
+        action has no effect.
+    steps : (num_envs,) int64
+        The steps of these episodes so far.
+    """
 
     observations: Any
-    """Of the whole batch."""
     episodes: NDArray[np.int64]
-    """(num_envs,) the episode that each environment plays, by its number in the list.
-
-    An environment that waits for a new episode, or has none left, has the number of its
-    last one.  Its action has no effect.
-    """
     steps: NDArray[np.int64]
-    """(num_envs,) the steps of these episodes so far."""
 
     def random_words(self, seed: int) -> NDArray[np.uint64]:
         """Return (num_envs,) uint64, each a function of seed, episode and step."""
@@ -38,5 +43,5 @@ class Turn:
         return words
 
 
+# From a `Turn` to the actions of the batch.
 Policy: TypeAlias = Callable[[Turn], Any]
-"""From a `Turn` to the actions of the batch."""

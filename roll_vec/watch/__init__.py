@@ -12,7 +12,7 @@ The model, in `frames`:
 * A frame has the action, the reward and their sum, the ends, the infos, and up to three
   views of the environment: ``board`` (cell codes, drawn with ``recording.tiles``),
   ``text`` and ``picture`` (pixels).
-* A `FirstDifference` is the place where a replay differs from the file that it plays.
+* ``recording.difference`` is where a replay differs from the file that it plays.
 
 `FrameRecorder` makes a recording: it has the interface of a recorder of `roll-vec
 rollout`, and gets the results of each reset and step; `views` takes boards, texts and
@@ -24,7 +24,8 @@ draws; `text.write_text` as plain text.
 
 from __future__ import annotations
 
-from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
+from roll_vec.recordings import Difference as FirstDifference
+from roll_vec.watch.frames import Frame, Recording, Tick
 from roll_vec.watch.page import make_page, write_page
 from roll_vec.watch.recorder import FrameRecorder
 from roll_vec.watch.text import write_text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from roll_vec.watch.frames import Frame, Recording
 
-__all__ = ["action_text", "end_word", "return_text", "reward_text", "title"]
-
 
 def title(recording: Recording) -> str:
     """Return the id and the further facts of a recording as one line."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 import base64
 import io
 import json
-import math
 import struct
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from itertools import islice
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ from numpy.typing import NDArray
 from roll_vec.errors import MissingExtraError
 from roll_vec.watch.frames import Frame, Recording
 
-__all__ = ["pack", "to_base64"]
-
 FORMAT = 1
+
+_OF_DIFFERENCE = ("step", "field", "recorded", "present")
 
 # Bits of a frame.
 RESET, STEP, TERMINATED, TRUNCATED, SAYS_SUCCESS, SUCCESS, FAULT = (
@@ -161,11 +162,8 @@ def pack(
         "difference": None
         if difference is None
         else {
-            "step": difference.step,
             "env": difference.env_id,
-            "field": difference.field,
-            "recorded": difference.recorded,
-            "present": difference.present,
+            **{name: getattr(difference, name) for name in _OF_DIFFERENCE},
         },
         "boardShapes": shapes[:1] if len(set(shapes)) == 1 else shapes,
         "tileSize": 0 if recording.tiles is None else recording.tiles.shape[1],
@@ -205,33 +203,24 @@ def _join(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def to_plain(value: Any, depth: int = 0) -> Any:
     """Return a value as JSON can have it: what it cannot have becomes a text."""
-    if value is None or isinstance(value, (bool, str)):
-        return _cut(value) if isinstance(value, str) else value
-    if isinstance(value, np.generic):
-        return to_plain(value.item(), depth)
-    if isinstance(value, int):
+    if isinstance(value, np.ndarray) and value.size > _MOST_ENTRIES:
+        return f"{value.dtype} array of shape {value.shape}"
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
         # A number of JavaScript has 53 bits.
-        return value if abs(value) < 1 << 53 else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if depth > _DEEPEST:
+        is_exact = abs(value) < 1 << 53 if isinstance(value, int) else isfinite(value)
+        return value if is_exact else str(value)
+    if isinstance(value, (dict, list, tuple, set, frozenset)) and depth > _DEEPEST:
         return "..."
-    if isinstance(value, np.ndarray):
-        if value.size > _MOST_ENTRIES:
-            return f"{value.dtype} array of shape {value.shape}"
-        return to_plain(value.tolist(), depth)
     if isinstance(value, dict):
-        return {
-            _cut(str(key)): to_plain(part, depth + 1)
-            for key, part in _first(value.items())
-        }
+        items = islice(value.items(), _MOST_ENTRIES)
+        return {_cut(str(key)): to_plain(part, depth + 1) for key, part in items}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [to_plain(part, depth + 1) for part in _first(value)]
+        return [to_plain(part, depth + 1) for part in islice(value, _MOST_ENTRIES)]
     return _cut(str(value))
-
-
-def _first(values: Iterable[Any]) -> Iterable[Any]:
-    return (value for _, value in zip(range(_MOST_ENTRIES), values, strict=False))
 
 
 def _cut(text: str) -> str:
@@ -256,17 +245,8 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
         raise MissingExtraError(feature, extra="cli", package="pillow") from error
     file = io.BytesIO()
     image = Image.fromarray(pixels)
-    # Up to 256 colours fit into a palette, without loss.
-    colours = image.getcolors(256)
-    if colours is not None:
-        palette = np.array([colour for _, colour in colours], np.uint8)
-        keys = palette.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-        order = np.argsort(keys)
-        pixel_keys = pixels.astype(np.uint32) @ np.array(
-            [1 << 16, 1 << 8, 1], np.uint32
-        )
-        codes = np.searchsorted(keys[order], pixel_keys).astype(np.uint8)
-        image = Image.fromarray(codes)
-        image.putpalette(palette[order].tobytes())
+    if image.getcolors(256) is not None:
+        # So many colours fit into a palette, without loss.
+        image = image.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     image.save(file, format="PNG", optimize=True)
     return file.getvalue()

@@ -19,8 +19,7 @@ from typing import BinaryIO
 from roll_vec.watch.frames import Recording
 from roll_vec.watch.packing import pack, to_base64
 
-__all__ = ["SCRIPTS", "make_page", "write_page"]
-
+# The parts of the page's script, in their order.
 SCRIPTS = (
     "data.js",
     "texts.js",
@@ -33,7 +32,6 @@ SCRIPTS = (
     "controls.js",
     "main.js",
 )
-"""The parts of the page's script, in their order."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 

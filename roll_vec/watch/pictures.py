@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from roll_vec.errors import InvalidOptionError
-from roll_vec.render.mosaic import upscale
-from roll_vec.watch import letters
+from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.watch.captions import (
     action_text,
     end_word,
@@ -24,21 +22,28 @@ from roll_vec.watch.captions import (
     title,
 )
 from roll_vec.watch.frames import Frame, Recording
-from roll_vec.watch.letters import BACKGROUND, LINE_HEIGHT, Label, Pixels
 
-__all__ = ["MAX_SIDE", "PictureMaker"]
+Ink: TypeAlias = tuple[int, int, int]
 
+# The largest width and height of a picture, in pixels: the limit of H.264 decoders.
 MAX_SIDE = 4096
-"""The largest width and height of a picture, in pixels: the limit of H.264 decoders."""
 
+BACKGROUND = (24, 26, 34)
+_TEXT, _DIM = (226, 230, 240), (150, 158, 176)
+_GOOD, _BAD, _CAUTION = (96, 208, 136), (255, 138, 128), (240, 200, 96)
 _END_INKS = {
-    "first difference": letters.BAD,
-    "fault": letters.BAD,
-    "success": letters.GOOD,
-    "failure": letters.BAD,
-    "terminated": letters.CAUTION,
-    "truncated": letters.CAUTION,
+    "first difference": _BAD,
+    "fault": _BAD,
+    "success": _GOOD,
+    "failure": _BAD,
+    "terminated": _CAUTION,
+    "truncated": _CAUTION,
 }
+# Smooth edges have so many levels that the palette of a GIF has room for all.
+_LEVELS = [round(level / 255 * 4) * 255 // 4 for level in range(256)]
+_FONT_SIZE = 12
+# In pixels.
+LINE_HEIGHT = 16
 
 _GAP = 10
 _BORDER = 2
@@ -69,7 +74,7 @@ class PictureMaker:
     """
 
     def __init__(self, recording: Recording, *, scale: int | None = None) -> None:
-        letters.font()  # raises without Pillow
+        _font()  # raises without Pillow
         self._recording = recording
         count = len(recording.env_ids)
         height, width = self._view_size()
@@ -120,7 +125,7 @@ class PictureMaker:
     def _view_size(self) -> tuple[int, int]:
         """Return the largest height and width of a view, before scaling."""
         sizes = [
-            self._view(frame).shape
+            self._view(frame).shape[:2]
             for frames in self._recording.frames
             for frame in frames
             if frame is not None
@@ -130,82 +135,78 @@ class PictureMaker:
             return _PANEL[1], _PANEL[0]
         return max(size[0] for size in sizes), max(size[1] for size in sizes)
 
-    def _view(self, frame: Frame) -> Pixels:
-        """Return the board or picture of a frame, before scaling."""
+    def _view(self, frame: Frame) -> Any:
+        """Return the pixels of a board or picture, before scaling: (H, W, 3) uint8."""
         tiles = self._recording.tiles
         if frame.board is not None and tiles is not None:
             (height, width), side = frame.board.shape, tiles.shape[1]
             pixels = tiles[frame.board].transpose(0, 2, 1, 3, 4)
             return pixels.reshape(height * side, width * side, 3)
-        assert frame.picture is not None
         return frame.picture
 
-    def pictures(self) -> Iterator[Pixels]:
-        """Yield a picture of each tick: (height, width, 3) uint8.
+    def pictures(self) -> Iterator[Any]:
+        """Yield a picture of each tick: an image of Pillow, in RGB.
 
-        It is the same array each time: copy what must last.
+        It is the same image each time: copy what must last.
         """
-        canvas = np.empty((self.height, self.width, 3), np.uint8)
-        canvas[:] = BACKGROUND
+        from PIL import Image
+
+        canvas = Image.new("RGB", (self.width, self.height), BACKGROUND)
         for number, tick in enumerate(self._recording.ticks):
             self._draw_title(canvas, tick.step)
             for index, frames in enumerate(self._recording.frames):
-                frame = frames[number]
-                if frame is not None:
-                    self._draw_cell(canvas, index, frame, tick.step)
+                if (frame := frames[number]) is not None:
+                    row, column = divmod(index, self._columns)
+                    top = LINE_HEIGHT + _GAP + row * self._cell[0]
+                    left = _GAP + column * self._cell[1]
+                    canvas.paste(self._draw_cell(index, frame, tick.step), (left, top))
             yield canvas
 
-    def _draw_title(self, canvas: Pixels, step: int) -> None:
-        canvas[: LINE_HEIGHT + _GAP // 2] = BACKGROUND
-        number = Label(f"step {step}", letters.TEXT)
-        free = self.width - 2 * _GAP - letters.text_width(number.text) - 8
-        facts = Label(letters.fit(title(self._recording), free), letters.DIM)
-        letters.write(canvas, _GAP // 2, _GAP, facts)
-        letters.write_right(canvas, _GAP // 2, self.width - _GAP, number)
+    def _draw_title(self, canvas: Any, step: int) -> None:
+        canvas.paste(BACKGROUND, (0, 0, self.width, LINE_HEIGHT + _GAP // 2))
+        number = f"step {step}"
+        free = self.width - 2 * _GAP - _width(number) - 8
+        _write(canvas, _GAP, _GAP // 2, _fit(title(self._recording), free), _DIM)
+        _write_right(canvas, self.width - _GAP, _GAP // 2, number, _TEXT)
 
-    def _draw_cell(self, canvas: Pixels, index: int, frame: Frame, step: int) -> None:
-        row, column = divmod(index, self._columns)
-        top = LINE_HEIGHT + _GAP + row * self._cell[0]
-        left = _GAP + column * self._cell[1]
-        cell = canvas[
-            top : top + self._cell[0] - _GAP, left : left + self._cell[1] - _GAP
-        ]
-        cell[:] = BACKGROUND
-        word = end_word(self._recording, index, frame, step)
-        end = Label(word, _END_INKS[word]) if word else None
-        if end is not None:
-            cell[: self._height + 2 * _BORDER] = end.ink
-        box = cell[_BORDER : _BORDER + self._height, _BORDER : _BORDER + self._width]
-        box[:] = BACKGROUND
+    def _draw_cell(self, index: int, frame: Frame, step: int) -> Any:
+        """Return the image of a board with its frame and captions."""
+        from PIL import Image
+
+        size = self._cell[1] - _GAP, self._cell[0] - _GAP
+        cell = Image.new("RGB", size, BACKGROUND)
+        end = end_word(self._recording, index, frame, step)
+        caption = self._height + 2 * _BORDER
+        if end:
+            cell.paste(_END_INKS[end], (0, 0, cell.width, caption))
+        box = Image.new("RGB", (self._width, self._height), BACKGROUND)
         if frame.board is not None or frame.picture is not None:
-            view = _reduce(upscale(self._view(frame), self._scale), self._reduction)
-            view = view[: self._height, : self._width]
-            y, x = (self._height - len(view)) // 2, (self._width - view.shape[1]) // 2
-            box[y : y + len(view), x : x + view.shape[1]] = view
+            view = Image.fromarray(self._view(frame))
+            size = view.width * self._scale, view.height * self._scale
+            view = view.resize(size, Image.Resampling.NEAREST).reduce(self._reduction)
+            places = (box.width - view.width, box.height - view.height)
+            box.paste(view, (max(places[0] // 2, 0), max(places[1] // 2, 0)))
         else:
             _write_panel(box, frame)
-        self._draw_caption(cell[self._height + 2 * _BORDER :], index, frame, end)
+        cell.paste(box, (_BORDER, _BORDER))
+        self._draw_caption(cell, caption, index, frame, end)
+        return cell
 
     def _draw_caption(
-        self, area: Pixels, index: int, frame: Frame, end: Label | None
+        self, cell: Any, top: int, index: int, frame: Frame, end: str
     ) -> None:
         """Write the two lines below a board."""
-        right = area.shape[1]
-        number = f"#{self._recording.env_ids[index]}"
-        action = action_text(frame)
-        reward = Label(reward_text(frame), letters.TEXT)
-        letters.write(area, 0, 0, Label(number, letters.DIM))
-        begin = letters.text_width(number) + 6
-        free = right - begin - letters.text_width(reward.text) - 6
-        letters.write(area, 0, begin, Label(letters.fit(action, free), letters.TEXT))
-        letters.write_right(area, 0, right, reward)
-        total = Label(return_text(frame), letters.DIM)
-        if end is not None:
-            free = right - letters.text_width(total.text) - 6
-            letters.write(
-                area, LINE_HEIGHT, 0, end._replace(text=letters.fit(end.text, free))
-            )
-        letters.write_right(area, LINE_HEIGHT, right, total)
+        number, reward = f"#{self._recording.env_ids[index]}", reward_text(frame)
+        begin, total = _width(number) + 6, return_text(frame)
+        free = cell.width - begin - _width(reward) - 6
+        _write(cell, 0, top, number, _DIM)
+        _write(cell, begin, top, _fit(action_text(frame), free), _TEXT)
+        _write_right(cell, cell.width, top, reward, _TEXT)
+        top += LINE_HEIGHT
+        if end:
+            free = cell.width - _width(total) - 6
+            _write(cell, 0, top, _fit(end, free), _END_INKS[end])
+        _write_right(cell, cell.width, top, total, _DIM)
 
 
 def _columns(count: int, height: int, width: int) -> int:
@@ -219,32 +220,78 @@ def _columns(count: int, height: int, width: int) -> int:
     return min(range(1, count + 1), key=cost)
 
 
-def _reduce(pixels: Pixels, factor: int) -> Pixels:
-    """Return the means of squares of pixels; an incomplete edge is cut off."""
-    if factor == 1:
-        return pixels
-    height, width = (side // factor for side in pixels.shape[:2])
-    squares = pixels[: height * factor, : width * factor]
-    squares = squares.reshape(height, factor, width, factor, 3)
-    means: Pixels = squares.mean(axis=(1, 3)).round().astype(np.uint8)
-    return means
-
-
-def _write_panel(area: Pixels, frame: Frame) -> None:
+def _write_panel(box: Any, frame: Frame) -> None:
     """Write the answer and the observation into the panel of a text."""
-    height, width = area.shape[:2]
     # About as many letters as fit; the width of a line is measured.
-    num_letters = max(width // 6, 8)
+    num_letters = max(box.width // 6, 8)
     lines = []
-    for text, ink in (
-        (frame.action_name, letters.CAUTION),
-        (frame.text or "", letters.TEXT),
-    ):
+    for text, ink in ((frame.action_name, _CAUTION), (frame.text or "", _TEXT)):
         for paragraph in text.splitlines():
             wrapped = textwrap.wrap(paragraph, num_letters) or [""]
-            lines += [Label(letters.fit(line, width), ink) for line in wrapped]
-    num_lines = height // LINE_HEIGHT
+            lines += [(_fit(line, box.width), ink) for line in wrapped]
+    num_lines = box.height // LINE_HEIGHT
     if len(lines) > num_lines:
-        lines = [*lines[: num_lines - 1], Label("..", letters.DIM)]
-    for number, line in enumerate(lines):
-        letters.write(area, number * LINE_HEIGHT, 0, line)
+        lines = [*lines[: num_lines - 1], ("..", _DIM)]
+    for number, (line, ink) in enumerate(lines):
+        _write(box, 0, number * LINE_HEIGHT, line, ink)
+
+
+# ------------------------------------------------------------------- lines of text
+
+
+@lru_cache(maxsize=1)
+def _font() -> Any:
+    """Return Pillow's own font.
+
+    Raises
+    ------
+    MissingExtraError
+        Pillow is not installed.
+    """
+    try:
+        from PIL import ImageFont
+    except ImportError as error:
+        feature = "a video"
+        raise MissingExtraError(feature, extra="cli", package="pillow") from error
+    return ImageFont.load_default(_FONT_SIZE)
+
+
+def _width(text: str) -> int:
+    """Return the width of a line in pixels."""
+    width: float = _font().getlength(_to_latin(text))
+    return math.ceil(width)
+
+
+def _to_latin(text: str) -> str:
+    """Return a text with a question mark for each letter that the font lacks."""
+    return text.encode("latin-1", "replace").decode("latin-1")
+
+
+def _fit(text: str, width: int) -> str:
+    """Return a text, cut where it would be wider than so many pixels."""
+    if _width(text) <= width:
+        return text
+    while text and _width(text + "..") > width:
+        text = text[:-1]
+    return text + ".." if text else ""
+
+
+@lru_cache(maxsize=4096)
+def _mask(text: str) -> Any:
+    """Return how much of each pixel a line covers, as an image of few levels."""
+    from PIL import Image, ImageDraw
+
+    mask = Image.new("L", (_width(text) + 1, LINE_HEIGHT))
+    ImageDraw.Draw(mask).text((0, 0), _to_latin(text), font=_font(), fill=255)
+    return mask.point(_LEVELS)
+
+
+def _write(image: Any, left: int, top: int, text: str, ink: Ink) -> None:
+    """Write a line onto the background; what does not fit is cut off."""
+    if text:
+        image.paste(ink, (max(left, 0), top), _mask(text))
+
+
+def _write_right(image: Any, right: int, top: int, text: str, ink: Ink) -> None:
+    """Write a line that ends at a column."""
+    _write(image, right - _width(text), top, text, ink)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Text
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 
-from roll_vec.recordings import BatchEvent, EventStream
+from roll_vec.recordings import BatchEvent, Difference, EventStream
+from roll_vec.recordings.environments import mode_of
 from roll_vec.vector.infos import episode_success
-from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
-from roll_vec.watch.views import View, Views, row_of
-
-__all__ = ["FrameRecorder"]
+from roll_vec.vector.space_batches import item_at
+from roll_vec.watch.frames import Frame, Recording, Tick
+from roll_vec.watch.views import View, Views
 
 
 class FrameRecorder:
@@ -31,21 +31,23 @@ class FrameRecorder:
         recorded, of others the texts, or the pictures that they render.
     env_ids : sequence of int
         The environments to record.
+
+    Attributes
+    ----------
+    last : list of Frame
+        The latest frame of each of them.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], env_ids: Sequence[int]) -> None:
         self._env: Any = env
         self._env_ids = np.array(env_ids, np.int64)
-        mode = AutoresetMode(
-            env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        )
+        mode = mode_of(env)
         self._stream = EventStream(env.num_envs, mode)
         self._views = Views(env, mode)
         self._names = _action_names(env)
-        self._num_steps = 0
         self._ticks: list[Tick] = []
         self._frames: list[list[Frame | None]] = [[] for _ in env_ids]
-        self._states = [_Episode() for _ in env_ids]
+        self.last = [Frame(is_reset=True, episode=-1) for _ in env_ids]
 
     # ---------------------------------------------------------------- results
 
@@ -69,91 +71,69 @@ class FrameRecorder:
     def add(self, event: BatchEvent) -> None:
         """Add the event of a reset or step, in the place of its results."""
         starts, ends = (mask[self._env_ids] for mask in (event.starts, event.ends))
+        both = starts & ends
         env_ids = self._env_ids
         views = self._views.present(event.observations, env_ids)
+        step = self._ticks[-1].step if self._ticks else 0
         if not event.is_reset:
-            self._num_steps += 1
-            self._ticks.append(Tick(self._num_steps, is_reset=False))
-            both = np.flatnonzero(starts & ends)
-            last = self._views.final(event.infos, env_ids[both])
-            last_views = dict(zip(both.tolist(), last, strict=True))
+            step += 1
+            self._ticks.append(Tick(step, is_reset=False))
+            last = iter(self._views.final(event.infos, env_ids[both]))
             infos = event.step_infos(env_ids)
             for row in np.flatnonzero(event.plays[env_ids]).tolist():
-                view = last_views.get(row, views[row])
-                self._take(row, event, infos[row], view)
+                view = next(last) if both[row] else views[row]
+                self._add_step(row, event, infos[row], view)
         beginning = np.flatnonzero(starts)
-        if event.is_reset or (starts & ends).any():
+        if event.is_reset or both.any():
             self._fill()
-            self._ticks.append(Tick(self._num_steps, is_reset=True))
+            self._ticks.append(Tick(step, is_reset=True))
         infos = event.first_infos(env_ids[beginning])
         for row, own in zip(beginning.tolist(), infos, strict=True):
-            self._begin(row, views[row], own)
+            episode = self.last[row].episode + 1
+            self._append(row, views[row], own, is_reset=True, episode=episode)
         self._fill()
 
     def add_exception(self, actions: Any, error: Exception) -> None:
         """Accept the exception of the last step, which has no results."""
-        del actions, error
 
     # ---------------------------------------------------------------- frames
 
-    def _begin(self, row: int, view: View, infos: dict[str, Any]) -> None:
-        """Add the first frame of an episode."""
-        state = self._states[row]
-        state.begin()
+    def _append(
+        self, row: int, view: View, infos: dict[str, Any], **fields: Any
+    ) -> None:
         fault = infos.pop("error", None)
-        frame = Frame(
-            is_reset=True,
-            episode=state.number,
-            length=0,
-            action=None,
-            action_name="",
-            reward=0.0,
-            total_reward=0.0,
-            terminated=False,
-            truncated=False,
-            success=None,
-            fault=None if fault is None else str(fault),
-            infos=infos,
-            board=view.board,
-            text=view.text,
-            picture=view.picture,
-        )
+        fault = None if fault is None else str(fault)
+        frame = Frame(**fields, **view._asdict(), infos=infos, fault=fault)
         self._frames[row].append(frame)
+        self.last[row] = frame
 
-    def _take(
+    def _add_step(
         self, row: int, event: BatchEvent, infos: dict[str, Any], view: View
     ) -> None:
         """Add the frame of a step."""
-        state, env_id = self._states[row], int(self._env_ids[row])
-        action = row_of(self._env.action_space, event.actions, env_id)
+        last, env_id = self.last[row], int(self._env_ids[row])
+        action = item_at(self._env.single_action_space, event.actions, env_id)
+        if isinstance(action, np.generic):
+            action = action.item()
         reward = float(event.rewards[env_id])
-        terminated, truncated = (
-            bool(each[env_id]) for each in (event.terminations, event.truncations)
-        )
-        state.length += 1
-        state.total_reward += reward
         success = infos.get("success")
-        if terminated or truncated:
+        if event.ends[env_id]:
             success = episode_success(self._env, env_id, infos)
-        fault = infos.pop("error", None)
-        frame = Frame(
+        self._append(
+            row,
+            view,
+            infos,
             is_reset=False,
-            episode=state.number,
-            length=state.length,
+            episode=last.episode,
+            length=last.length + 1,
             action=action,
             action_name=self._name(action),
             reward=reward,
-            total_reward=state.total_reward,
-            terminated=terminated,
-            truncated=truncated,
+            total_reward=last.total_reward + reward,
+            terminated=bool(event.terminations[env_id]),
+            truncated=bool(event.truncations[env_id]),
             success=None if success is None else bool(success),
-            fault=None if fault is None else str(fault),
-            infos=infos,
-            board=view.board,
-            text=view.text,
-            picture=view.picture,
         )
-        self._frames[row].append(frame)
 
     def _fill(self) -> None:
         """Complete a tick: environments without a frame of it stay as they are."""
@@ -178,7 +158,7 @@ class FrameRecorder:
         id: str,
         details: Mapping[str, str],
         *,
-        difference: FirstDifference | None = None,
+        difference: Difference | None = None,
         is_replay: bool = False,
     ) -> Recording:
         """End the recording and return it; the arguments are its fields."""
@@ -198,18 +178,6 @@ class FrameRecorder:
             difference=difference,
             is_replay=is_replay,
         )
-
-
-class _Episode:
-    """The episode that an environment plays."""
-
-    def __init__(self) -> None:
-        self.number = -1
-        self.length, self.total_reward = 0, 0.0
-
-    def begin(self) -> None:
-        self.number += 1
-        self.length, self.total_reward = 0, 0.0
 
 
 def _action_names(env: VectorEnv[Any, Any, Any]) -> dict[int, str]:

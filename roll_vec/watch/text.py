@@ -20,8 +20,6 @@ from roll_vec.watch.captions import (
 )
 from roll_vec.watch.frames import Frame, Recording
 
-__all__ = ["write_text"]
-
 # The last two ranges change the direction of the text that follows.
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\N{LEFT-TO-RIGHT EMBEDDING}-"

@@ -8,32 +8,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from roll_vec.errors import MissingExtraError
 from roll_vec.options import check_number
 from roll_vec.watch.frames import Recording
-from roll_vec.watch.letters import theme_colours
 from roll_vec.watch.pictures import PictureMaker
 
-__all__ = [
-    "DEFAULT_FPS",
-    "MAX_GIF_FPS",
-    "MAX_MP4_FPS",
-    "MIN_FPS",
-    "write_gif",
-    "write_mp4",
-]
-
+# Ticks a second.
 DEFAULT_FPS = 8
-"""Ticks a second."""
+# Browsers show a GIF with more than 50 pictures a second slowly.
 MAX_GIF_FPS = 50
-"""Browsers show a GIF with more than 50 pictures a second slowly."""
+# No screen shows more.
 MAX_MP4_FPS = 240
-"""No screen shows more."""
+# The longest time of a picture in a GIF is some eleven minutes.
 MIN_FPS = 0.01
-"""The longest time of a picture in a GIF is some eleven minutes."""
 
 # The last picture stays so long, before a GIF begins again.
 _LAST_SECONDS = 2
@@ -77,14 +64,13 @@ def write_gif(
     maker = PictureMaker(recording, scale=scale)
     from PIL import Image
 
-    palette = _Palette(maker, recording)
     total = len(recording.ticks)
 
     def images() -> Iterator[Any]:
-        for number, pixels in enumerate(maker.pictures(), start=1):
-            image = Image.fromarray(palette.indices(pixels))
-            image.putpalette(palette.colours.tobytes())
-            yield image
+        for number, image in enumerate(maker.pictures(), start=1):
+            # Without loss up to 256 colours: those of tiles and captions are fewer.
+            method, dither = Image.Quantize.MEDIANCUT, Image.Dither.NONE
+            yield image.quantize(_NUM_COLOURS, method, dither=dither)
             if on_progress is not None:
                 on_progress(number, total)
 
@@ -154,9 +140,10 @@ def write_mp4(
         )
         try:
             writer.send(None)
-            pixels = None
-            for number, pixels in enumerate(maker.pictures(), start=1):
-                writer.send(np.ascontiguousarray(pixels))
+            pixels = b""
+            for number, image in enumerate(maker.pictures(), start=1):
+                pixels = image.tobytes()
+                writer.send(pixels)
                 if on_progress is not None:
                     on_progress(number, total)
             for _ in range(round(_LAST_SECONDS * fps) - 1):
@@ -165,62 +152,3 @@ def write_mp4(
             writer.close()
         with path.open("rb") as video:
             shutil.copyfileobj(video, file)
-
-
-class _Palette:
-    """The colours of all pictures of a GIF, the same for all of them.
-
-    Parameters
-    ----------
-    maker : PictureMaker
-    recording : Recording
-    """
-
-    def __init__(self, maker: PictureMaker, recording: Recording) -> None:
-        colours = [theme_colours()]
-        if recording.tiles is not None:
-            colours.append(recording.tiles.reshape(-1, 3))
-        self.colours: NDArray[np.uint8] = np.unique(np.concatenate(colours), axis=0)
-        """(N, 3), N at most 256."""
-        self._is_exact = len(self.colours) <= _NUM_COLOURS and all(
-            frame is None or frame.picture is None
-            for frames in recording.frames
-            for frame in frames
-        )
-        if not self._is_exact:
-            self._image = _best_colours(maker, len(recording.ticks))
-            palette = self._image.getpalette("RGB")
-            self.colours = np.array(palette, np.uint8).reshape(-1, 3)
-        self._packed = _pack(self.colours)
-
-    def indices(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the numbers of the colours of (H, W, 3) pixels."""
-        if self._is_exact:
-            return np.searchsorted(self._packed, _pack(pixels)).astype(np.uint8)
-        from PIL import Image
-
-        image = Image.fromarray(pixels).quantize(
-            palette=self._image, dither=Image.Dither.NONE
-        )
-        return np.asarray(image)
-
-
-def _pack(pixels: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return colours as one number each, which sort as their rows do."""
-    wide = pixels.astype(np.uint32)
-    return wide @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-
-
-def _best_colours(maker: PictureMaker, num_ticks: int) -> Any:
-    """Return an image whose palette fits some of the pictures best."""
-    from PIL import Image
-
-    every = max(num_ticks // 8, 1)
-    samples = [
-        pixels.copy()
-        for number, pixels in enumerate(maker.pictures())
-        if number % every == 0
-    ]
-    # Rows of all samples, in one image of moderate size.
-    image = Image.fromarray(np.concatenate(samples)[:: max(len(samples) // 2, 1)])
-    return image.quantize(_NUM_COLOURS, method=Image.Quantize.MEDIANCUT)

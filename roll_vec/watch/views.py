@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Dict, Space, Text, Tuple
+from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from roll_vec.render.ansi import strip_colours
+from roll_vec.vector.space_batches import item_at
 
-__all__ = ["View", "Views", "row_of"]
 
-
-class View:
+class View(NamedTuple):
     """The board, text and picture of one environment at one time."""
 
-    __slots__ = ("board", "picture", "text")
-
-    def __init__(
-        self,
-        board: NDArray[np.uint8] | None = None,
-        text: str | None = None,
-        picture: NDArray[np.uint8] | None = None,
-    ) -> None:
-        self.board, self.text, self.picture = board, text, picture
+    board: NDArray[np.uint8] | None = None
+    text: str | None = None
+    picture: NDArray[np.uint8] | None = None
 
 
 class Views:
@@ -36,7 +28,7 @@ class Views:
 
     def __init__(self, env: VectorEnv[Any, Any, Any], mode: AutoresetMode) -> None:
         self._env: Any = env.unwrapped
-        self._space = env.observation_space
+        self._space = env.single_observation_space
         self._is_text = isinstance(env.single_observation_space, Text)
         self._can_render = getattr(self._env, "render_mode", None) is not None
         engine = getattr(self._env, "engine", None)
@@ -80,23 +72,23 @@ class Views:
         """Return the views of some environments as they are now."""
         if not len(env_ids):
             return []
-        views = [View() for _ in env_ids]
+        rows = env_ids.tolist()
+        texts: list[str | None] = [None] * len(rows)
         if self._is_text:
-            for view, env_id in zip(views, env_ids.tolist(), strict=True):
-                view.text = str(observations[env_id])
+            texts = [str(observations[env_id]) for env_id in rows]
         if self._grids is not None:
-            for view, board in zip(views, self._grids(env_ids).copy(), strict=True):
-                view.board = board
-        elif not self._is_text:
-            for view, env_id, drawing in zip(
-                views, env_ids.tolist(), self._render(env_ids), strict=True
-            ):
-                if isinstance(drawing, np.ndarray) and drawing.ndim == 3:
-                    view.picture = np.array(drawing[..., :3], np.uint8)
-                elif isinstance(drawing, str):
-                    view.text = strip_colours(drawing)
-                else:
-                    view.text = show_value(row_of(self._space, observations, env_id))
+            return [*map(View, self._grids(env_ids).copy(), texts)]
+        if self._is_text:
+            return [View(text=text) for text in texts]
+        views = []
+        for env_id, drawing in zip(rows, self._render(env_ids), strict=True):
+            if isinstance(drawing, np.ndarray) and drawing.ndim == 3:
+                views.append(View(picture=np.array(drawing[..., :3], np.uint8)))
+            elif isinstance(drawing, str):
+                views.append(View(text=strip_colours(drawing)))
+            else:
+                row = item_at(self._space, observations, env_id)
+                views.append(View(text=show_value(row)))
         return views
 
     def final(self, infos: Mapping[str, Any], env_ids: NDArray[np.int64]) -> list[View]:
@@ -107,11 +99,11 @@ class Views:
         last = infos.get("final_obs", {})
         views = []
         for env_id in env_ids.tolist():
-            view = View(board=self._last_boards.get(env_id))
-            if self._is_text or (view.board is None and not self._can_render):
+            board, text = self._last_boards.get(env_id), None
+            if self._is_text or (board is None and not self._can_render):
                 with suppress(KeyError, IndexError):
-                    view.text = show_value(last[env_id])
-            views.append(view)
+                    text = show_value(last[env_id])
+            views.append(View(board, text))
         return views
 
     def _render(self, env_ids: NDArray[np.int64]) -> list[Any]:
@@ -126,18 +118,6 @@ class Views:
             frames = self._env.render()
             return [frames[env_id] for env_id in env_ids.tolist()]
         return nothing
-
-
-def row_of(space: Space[Any], batch: Any, env_id: int) -> Any:
-    """Return the part of one environment of a batch."""
-    # The batch of a Text space is a tuple or list of texts.
-    is_nested = isinstance(space, Dict) or (
-        isinstance(space, Tuple) and not isinstance(space.spaces[0], Text)
-    )
-    if is_nested and isinstance(batch, (dict, tuple)):
-        return list(iterate(space, batch))[env_id]
-    row = batch[env_id]
-    return row.item() if isinstance(row, np.generic) else row
 
 
 def show_value(value: Any) -> str:

@@ -12,9 +12,11 @@ from pyarrow import parquet
 from roll_vec.evaluation import find_split, read_results
 from roll_vec.seeding import episode_seed
 from tests.evaluation.chat_server import ChatServer, Reply
+from tests.thinning import one_in
 
 LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
 COUNTDOWN = "roll_vec/Countdown-v0"
+MODES = ["next_step", "same_step", "disabled"]
 LAKE_TEST = ("eval", "run", LAKE, "--split", "test-no-slip")
 TAGS = "action_pattern=<answer>(.*?)</answer>"
 # A policy of the user, which interrupts its third call.
@@ -201,9 +203,9 @@ LONG = LAKE, ("-o", "max_episode_steps=9"), "parquet", 270
 GROUPS = COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 24
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-@pytest.mark.parametrize(("env_id", "options", "format", "steps"), [LONG, GROUPS])
-def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format, steps):
+@one_in(3, "case, mode", {"long": LONG, "groups": GROUPS}, [*MODES[1:], MODES[0]])
+def test_each_episode_of_a_run_replays_alone(run, case, mode):
+    env_id, options, format, steps = case
     size = (*SMALL, "--steps", steps, "--autoreset", mode)
     assert run("rollout", env_id, *size, *options).code == 0
     out = "rows.parquet" if format == "parquet" else "rows.jsonl"

@@ -12,9 +12,9 @@ import pytest
 
 import roll_vec
 from roll_vec.cli import doctor, make_parser
-from roll_vec.envs.webshop import Catalogue
 from roll_vec.registration import ENVIRONMENTS
-from tests.envs.webshop.shops import ITEMS, write
+from tests.cli.conftest import write_shop
+from tests.envs.webshop.shops import ITEMS
 
 SECTIONS = ["versions", "machine", "kernels", "extras", "terminal"]
 
@@ -54,6 +54,8 @@ def test_doctor_fails_if_something_is_broken(run, monkeypatch):
         assert f"{status}: pip install -U numba" in outcome.out
         assert outcome.out.endswith(f"\n{counts}\n")
 
+
+# `test_transcripts` has what `webshop index` stores and refuses.
 
 # Bash passes the words before the cursor, and reads the array COMPREPLY.
 BASH = """\
@@ -119,42 +121,10 @@ def test_zsh_gets_every_id_and_every_argument_with_a_file_is_completed(capsys):
                 assert not re.search(r"\b(ID|FILES?|DIR|SOURCE)\b", str(action.metavar))
 
 
-SHOP = "roll_vec/WebShop-v0"
-
-
 @pytest.fixture
 def files(tmp_path):
     """Write WebShop's files under WebShop's names; return their paths."""
-    names = {
-        "products": "items_shuffle_3.json",
-        "attributes": "items_ins_v2_3.json",
-        "human_instructions": "items_human_ins.json",
-        "title_nouns": "my_nouns.json",
-    }
-    paths = []
-    for keyword, path in write(tmp_path).items():
-        target = tmp_path / names[keyword]
-        target.write_bytes((tmp_path / path).read_bytes())
-        paths.append(target.name)
-    return paths
-
-
-def test_a_catalogue_is_stored_and_replaced_only_by_force(
-    run, works, fails, files, tmp_path
-):
-    outcome = works("webshop", "index", *files, "--out", "shop")
-    assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
-    assert len(Catalogue.load(products="shop").goals) == 5
-    few = ("webshop", "index", "--num-products", 20, "--out", "shop")
-    assert "--out: shop is not empty; --force replaces it" in fails(*few)
-    line = fails("webshop", "index", "shop", "--out", "other")
-    assert "argument --out: shop is a stored catalogue already" in line
-    assert len(Catalogue.load(products="shop").products) == 3
-    assert run(*few, "--force").code == 0
-    assert len(Catalogue.load(products="shop").products) == 20
-    # An empty folder is no catalogue.
-    (tmp_path / "new").mkdir()
-    assert run(*few[:-1], "new").code == 0
+    return write_shop(tmp_path)
 
 
 def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
@@ -178,14 +148,6 @@ def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
     assert str(tmp_path / "shop").startswith(again["products file"])
 
 
-def test_a_check_alone_stores_nothing(run, tmp_path):
-    table = run("webshop", "index", "--num-products", 12, "--check").table
-    assert table["products"] == "12"
-    assert table["title nouns"] == "embedded"
-    assert table["goals that cannot earn 1.0"].startswith("0 of ")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_damage_is_one_line(run, fails, files, tmp_path):
     run("webshop", "index", *files, "--out", "shop")
     path = tmp_path / "shop" / "products.jsonl"
@@ -196,14 +158,3 @@ def test_damage_is_one_line(run, fails, files, tmp_path):
     (tmp_path / "items.json").write_text(json.dumps(items))
     message = fails("webshop", "index", "items.json", "--check")
     assert "items.json, item 1 (B000000002), pricing: expected a price" in message
-
-
-def test_the_oracle_says_what_is_out_of_reach(run, files):
-    names = ("products", "attributes", "human_instructions", "title_nouns")
-    options = [f"-o{name}={path}" for name, path in zip(names, files, strict=True)]
-    arguments = ("--num-envs", 2, "--steps", 9, "--policy", "oracle")
-    outcome = run("rollout", SHOP, *arguments, *options, "-o", "human_goals=True")
-    assert outcome.table["success rate"] == "0.00%"
-    lines = outcome.out.splitlines()
-    place = lines.index("episodes are out of the oracle's reach, for 1 reason:")
-    assert lines[place + 1].startswith("goal 0: no purchase earns more than 0.667")

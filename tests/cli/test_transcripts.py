@@ -20,6 +20,7 @@ import gymnasium
 import pytest
 
 from roll_vec.envs.sokoban import Sokoban
+from tests.cli.conftest import write_shop
 from tests.envs.sokoban.user_levels import COLLECTION
 from tests.golden import assert_golden
 from tests.pool.cases import FAULTS_ON_PURPOSE
@@ -43,6 +44,7 @@ def test_commands_print_what_the_transcript_has(
     monkeypatch.setenv("COLUMNS", "80")
     for file, content in FILES.items():
         (tmp_path / file).write_text(content)
+    write_shop(tmp_path)
     path, session = FOLDER / f"{name}.session", ""
     commands = r"(?m)^\$ roll-vec (.*)\n((?:< .*\n)*)"
     for command, typed in re.findall(commands, path.read_text("utf-8")):
@@ -50,7 +52,7 @@ def test_commands_print_what_the_transcript_has(
         monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
         outcome = run(*shlex.split(command))
         # Without times.
-        times = "(?m)^│ ((step|episode)s/s|elapsed|first reset and step) .*\n"
+        times = "(?m)^│ ((step|episode)s/s|elapsed|first reset and step|ready in) .*\n"
         out = re.sub(times, "", outcome.out)
         out = re.sub(r", [\d,.]+ rows/s| \([\d,.]+ s\)", "", out)
         session += f"$ roll-vec {command}\n{typed}{out}{outcome.err}"

@@ -180,10 +180,10 @@ def damage(folder, rng):
     """Cut a file of an unfinished export, or change a byte of it."""
     for file in [*folder.iterdir()] if folder.exists() else []:
         content = file.read_bytes() if file.is_file() else b""
-        if content and rng.random() < 0.2:
+        if content and rng.random() < 0.4:
             end = rng.randrange(len(content))
             changed = bytes([content[end] ^ 1]) + content[end + 1 :]
-            file.write_bytes(content[:end] + rng.choice([b"", changed]))
+            file.write_bytes(content[:end] + rng.choice([b"", changed, changed]))
     if folder.exists() and rng.random() < 0.3:
         (folder / ".journal.part").write_bytes(b"half")
 

@@ -137,6 +137,8 @@ def test_different_bounds(workers):
 def test_processes_in_a_daemon_process_name_the_alternatives(monkeypatch):
     with pool(talkers(1), workers=1, executor="process") as env:
         pickled = pickle.dumps(env)
+        with pytest.raises(AttributeError, match="in worker processes: use call"):
+            env.envs  # noqa: B018
     config = multiprocessing.current_process()._config
     monkeypatch.setitem(config, "daemon", True)
     for make in (

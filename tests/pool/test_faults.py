@@ -5,7 +5,6 @@ Stalled environments cannot be built or reset; the others go on.
 
 import copy
 import gc
-import itertools
 import warnings
 
 import numpy as np
@@ -18,15 +17,14 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
-from roll_vec.testing import ConformanceError, check_vector_env
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     COPIES,
     DISABLED,
     EACH_EXECUTOR,
-    EXECUTORS,
     FAULTS_ON_PURPOSE,
     MODES,
+    NAMED_EXECUTORS,
     NEXT_STEP,
     SAME_STEP,
     draw_actions,
@@ -38,19 +36,12 @@ from tests.pool.cases import (
     values_of,
 )
 from tests.pool.envs import EXCEPTIONS, Picky, Talker, drifters, talkers
+from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
-EACH_MODE = pytest.mark.parametrize("mode", MODES)
 
 
-@EACH_MODE
-@pytest.mark.parametrize(
-    ("workers", "command"),
-    [
-        *(({}, command) for command in EXCEPTIONS),
-        *((kind, command) for kind in EXECUTORS[1:] for command in ("exit", "reward")),
-    ],
-)
+@one_in(3, "workers, mode, command", NAMED_EXECUTORS, MODES, [*EXCEPTIONS])
 def test_a_fault_ends_one_episode(command, mode, workers):
     with twins(talkers(4), 1, mode, **workers) as (env, twin):
         errors = play_with_faults(env, twin, command, (0, 5))
@@ -60,9 +51,13 @@ def test_a_fault_ends_one_episode(command, mode, workers):
         assert env.faults["exception"] == len(errors)
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("by_recv", [False, True])
-@pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
+@one_in(
+    3,
+    "workers, by_recv, kind",
+    NAMED_EXECUTORS,
+    [False, True],
+    ["box", "dict", "tuple"],
+)
 def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
     """The environment writes into its array before it fails."""
     with pool(drifters(kind, 3, reuses=True), **workers) as env:
@@ -96,11 +91,7 @@ def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
         assert_same(observations[1], other.reset(seed=2**40 + 1)[0])
 
 
-@EACH_MODE
-@pytest.mark.parametrize(
-    ("bad", "workers"),
-    [*itertools.product(["at", "seen"], EXECUTORS[:2]), ("seen", EXECUTORS[2])],
-)
+@one_in(3, "workers, mode, bad", NAMED_EXECUTORS, MODES, ["at", "seen"])
 def test_an_observation_that_does_not_fit(bad, mode, workers):
     """In its first part, or after others have been written."""
     fns = drifters("dict", 3)
@@ -135,8 +126,7 @@ def _observe_many():
 # ---------------------------------------------------------------- resets
 
 
-@EACH_EXECUTOR
-@EACH_MODE
+@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
 def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
     """One step, truncated, and the reset after that tries the next seeds."""
     never = {episode_seed(8, k) for k in range(8)}
@@ -207,9 +197,14 @@ def fns_beside(broken):
     return [Talker, lambda: Breakable(broken), Talker]
 
 
-def step_both(env, twin, batch):
+def step_both(env, twin, batch, by_recv=False):
     """Step, compare the other environments, and return the info of the middle one."""
-    result, twin_result = env.step(batch), twin.step(("go", "go", "go"))
+    if by_recv:
+        env.send(batch, range(3))
+    result = env.recv(3) if by_recv else env.step(batch)
+    for key in ("env_id", "_env_id"):
+        result[4].pop(key, None)
+    twin_result = twin.step(("go", "go", "go"))
     assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
     reset_ended(twin, twin_result)
     partial = reset_ended(env, result)
@@ -217,10 +212,7 @@ def step_both(env, twin, batch):
     return info or info_of(result[4], 1)
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize(
-    ("mode", "how"), [*((mode, None) for mode in MODES), (NEXT_STEP, "pickle")]
-)
+@one_in(3, "workers, mode, how", NAMED_EXECUTORS, MODES, [None, "pickle"])
 def test_an_environment_that_cannot_be_built_again_is_stalled(
     mode, how, workers, broken
 ):
@@ -232,7 +224,7 @@ def test_an_environment_that_cannot_be_built_again_is_stalled(
         broken.touch()
         step_both(env, twin, ("go", "fault:raise", "go"))
         for number in range(6):
-            info = step_both(env, twin, ("go",) * 3)
+            info = step_both(env, twin, ("go",) * 3, by_recv=number % 2)
             assert info["error"] == "exception in reset: OSError: broken"
             if number == 4 and how is not None:
                 assert env.faults["reset"] >= 1
@@ -245,27 +237,6 @@ def test_an_environment_that_cannot_be_built_again_is_stalled(
         assert "level" in infos[0] or "level" in infos[1]
         assert "error" not in infos[-1]
         env.close()
-
-
-@EACH_EXECUTOR
-def test_send_and_recv_beside_a_stalled_environment(workers, broken):
-    with pool(fns_beside(broken), **workers) as env:
-        env.reset(seed=1)
-        broken.touch()
-        env.step(("go", "fault:raise", "go"))
-        for _ in range(2):
-            env.step(("go",) * 3)
-        env.send(("go",), [0])
-        assert env.recv()[4]["env_id"].tolist() == [0]
-        for number in range(5):
-            if number == 3:
-                broken.unlink()
-            env.send(("go",) * 3, [0, 1, 2])
-            infos = env.recv(3)[4]
-            assert infos["env_id"].tolist() == [0, 1, 2]
-            if number < 3:
-                assert infos["_error"].tolist() == [False, True, False]
-        assert "_error" not in infos
 
 
 class Stubborn(Talker):
@@ -385,28 +356,6 @@ def test_the_first_fault_warns_with_its_traceback(workers):
         assert "envs.py" in raised_in(lambda: env.reset(seed=1))
         env.set_attr("fail_resets", False)
         assert not fault_warnings(lambda: env.reset(seed=1))
-
-
-class Failing(Talker):
-    """Raises in every step."""
-
-    def step(self, action):
-        raise OSError
-
-
-@pytest.mark.parametrize(
-    ("make", "code"),
-    [(Failing, "environment-error"), (lambda: Picky(None), "raises")],
-    ids=["step", "reset"],
-)
-def test_the_checker_shows_the_traceback_of_what_always_raises(make, code):
-    with pytest.raises(ConformanceError, match=rf"\[{code}\]") as error:
-        check_vector_env(
-            lambda num_envs, **keywords: PoolVectorEnv([make] * num_envs, **keywords),
-            steps=2,
-        )
-    assert "Traceback (most recent call last):" in str(error.value)
-    assert len(error.value.findings) == 1
 
 
 class Traced(Talker):

@@ -206,31 +206,6 @@ def check_reset_and_close(env):
     env.close()
 
 
-@pytest.mark.parametrize("is_late", [False, True])
-def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
-    """Before or after a task, or a result, is handed over: both sides still agree."""
-    env = step_once({"workers": 2})
-    workers = env.engine.members.workers
-
-    def interrupted(function):
-        def interrupt(*arguments):
-            if is_late:
-                function(*arguments)
-            raise KeyboardInterrupt
-
-        return interrupt
-
-    for name in ("_send", "_finish"):
-        with monkeypatch.context() as patch:
-            patch.setattr(workers, name, interrupted(getattr(workers, name)))
-            with pytest.raises(KeyboardInterrupt):
-                env.step(("a",) * 3)
-            # Then the thread has ended the tasks; the caller does not know that.
-            time.sleep(0.05)
-        check_reset(env)
-    env.close()
-
-
 @EACH_EXECUTOR
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch):

@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pytest
 
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
@@ -67,23 +66,6 @@ def test_lockstep_any_space(kind, mode, workers):
 
 
 @EACH_EXECUTOR
-def test_attributes(workers):
-    """`tests/contract/test_attributes.py` has more of them."""
-    with pool([lambda: Drifter("dict", "ansi")] * 3, **workers) as env:
-        env.reset(seed=3)
-        assert (env.render_mode, env.metadata["render_fps"]) == ("ansi", 7)
-        assert env.render() == env.call("render") == ("clock 0",) * 3
-        for values in ([2.0, 3.0, 4.0], 5.0):
-            env.set_attr("scale", values)
-            assert env.get_attr("scale") == tuple(np.broadcast_to(values, 3))
-        with pytest.raises(ValueError, match="3"):
-            env.set_attr("scale", [1.0])
-        if workers.get("executor") == "process":
-            with pytest.raises(AttributeError, match="in worker processes: use call"):
-                env.envs  # noqa: B018
-
-
-@EACH_EXECUTOR
 def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
     def seeded():
         env = Drifter("box")
@@ -134,12 +116,3 @@ def test_many_long_actions_do_not_block():
         for env_id in range(8):
             env.send([long], [env_id])
         assert set(env.recv(None)[0]) == {f"1: {long}"}
-
-
-@EACH_EXECUTOR
-def test_a_timeout_beyond_any_clock_is_no_limit(workers):
-    with pool(talkers(1), **workers) as env:
-        env.reset(seed=1)
-        for timeout in (float("inf"), 1e300, 10**400, np.float32("inf")):
-            env.send(("a",), [0])
-            assert env.recv(timeout=timeout)[4]["env_id"].tolist() == [0]

@@ -26,7 +26,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.sessions import Sessions
-from roll_vec.sessions.calls import TaskCall
+from roll_vec.sessions.calls import Call
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import make_env
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
@@ -457,7 +457,7 @@ def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
     [session], calls = open_started(gates[0], 1), gates[0]._calls
 
     async def cancel_leader():
-        leader = TaskCall(3, "step", 1)
+        leader = Call(3, "step", 1, asyncio.get_running_loop())
         assert calls._submit(leader)
         follower = asyncio.ensure_future(session.step_async(2))
         await asyncio.sleep(0)
@@ -536,17 +536,24 @@ def test_close_wakes_all_that_wait(gates):
 
 
 @in_batches
-def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close(gates):
+def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close(gates, monkeypatch):
     [session], calls = open_started(gates[0], 1), gates[0]._calls
-    lead = calls._lead
+    lead, fail, is_locked = calls._lead, Call.fail, []
 
     def close_and_lead(call):
         calls.close()
         lead(call)
 
-    calls._lead = close_and_lead
+    def note(call, error):
+        # Otherwise it could find nobody to lead it, and no error yet.
+        is_locked.append(calls._mutex.locked())
+        fail(call, error)
+
+    monkeypatch.setattr(calls, "_lead", close_and_lead)
+    monkeypatch.setattr(Call, "fail", note)
     with pytest.raises(ClosedError):
         session.step(1)
+    assert is_locked == [True]
 
 
 def test_they_belong_to_their_process():

@@ -6,7 +6,8 @@ from functools import cache
 import gymnasium
 import numpy as np
 
-from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording, Tick
+from roll_vec.recordings import Difference
+from roll_vec.watch import Frame, FrameRecorder, Recording, Tick
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -45,19 +46,7 @@ def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
     return recording, episodes
 
 
-RESET = Frame(
-    is_reset=True,
-    episode=0,
-    length=0,
-    action=None,
-    action_name="",
-    reward=0.0,
-    total_reward=0.0,
-    terminated=False,
-    truncated=False,
-    infos={},
-    **dict.fromkeys(["success", "fault", "board", "text", "picture"]),
-)
+RESET = Frame(is_reset=True, episode=0)
 STEP = dataclasses.replace(RESET, is_reset=False, action=1, action_name="Right")
 
 # Texts that break a careless page.
@@ -147,7 +136,7 @@ def differing():
     """Environment 2 differs from its file at step 3."""
     return boards(
         is_replay=True,
-        difference=FirstDifference(3, 2, "observations[0, 1]", "2", HOSTILE),
+        difference=Difference(3, 2, "observations[0, 1]", "2", HOSTILE),
     )
 
 
