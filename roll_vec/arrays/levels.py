@@ -21,7 +21,7 @@ from roll_vec.arrays.level_providers import (
 from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.prefetch import LevelSource, Prefetcher, make_prefetcher
 from roll_vec.arrays.rollout_buffer import RolloutBuffer
-from roll_vec.kernels.rng.pcg64 import next_seeds
+from roll_vec.kernels.rng.pcg64 import fold_in_rows
 from roll_vec.seeding import MAX_COUNT, episode_seeds, fold_seed
 from roll_vec.vector.engine import EngineState
 
@@ -75,7 +75,8 @@ class EpisodeSeeds:
     def next_seeds(self, rows: NDArray[np.int64]) -> Seeds:
         """Return the seeds of the rows' next episodes; nothing changes."""
         seeds = np.empty(len(rows), np.uint64)
-        next_seeds(rows, self.first_seeds, self.numbers, seeds)
+        following = self.numbers[rows] + np.uint64(1)
+        fold_in_rows(self.first_seeds[rows], following, seeds)
         return seeds
 
     def commit(
