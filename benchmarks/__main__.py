@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import own_cases, peers, plot, suite, table
 from benchmarks.cases import CASES, DEFAULT, QUICK
 from benchmarks.result import write_result
+from roll_vec.cli._options import integer_from, literal
+from roll_vec.cli._tables import progress
 
 _DESCRIPTION = """\
 Measure roll_vec beside other packages and beside itself.  Every contender runs in its
@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     result = suite.new_result(plan)
     try:
-        with progress_bars() as report_progress:
+        with progress() as show:
+            report_progress = show or (lambda *_: None)
             if arguments.env:
                 options = dict(arguments.options)
                 case = own_cases.custom(arguments.env, arguments.num_envs, options)
@@ -81,7 +82,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--cases", nargs="+", choices=CASES, metavar="CASE", help="only these")
     add(
         "--rounds",
-        type=_positive,
+        type=integer_from(1),
         metavar="N",
         help="times that each contender is measured (default: 5, quick: 3)",
     )
@@ -102,7 +103,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--env", metavar="ID", help="any id beside SyncVectorEnv, in place of the cases"
     )
-    add("--num-envs", type=_positive, nargs="+", default=[1, 64, 1024], metavar="N")
+    add(
+        "--num-envs",
+        type=integer_from(1),
+        nargs="+",
+        default=[1, 64, 1024],
+        metavar="N",
+    )
     add(
         "-o",
         dest="options",
@@ -123,13 +130,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return arguments
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        message = f"expected an integer from 1 up, got {text!r}"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
-
-
 def _peer_python(text: str) -> tuple[str, str]:
     name, _, path = text.partition("=")
     name = name.replace("-", "_")
@@ -144,10 +144,7 @@ def _keyword(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"expected KEY=VALUE, got {text!r}")
-    try:
-        return key, ast.literal_eval(value)
-    except (SyntaxError, ValueError):
-        return key, value
+    return key, literal(value)
 
 
 def _command(arguments: argparse.Namespace) -> str:
@@ -158,29 +155,6 @@ def _command(arguments: argparse.Namespace) -> str:
     words += ["--rounds", str(arguments.rounds)] if arguments.rounds else []
     words += [f"--peer-python {name}=..." for name, _ in arguments.peer_python]
     return " ".join(words)
-
-
-@contextmanager
-def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar for each title on stderr; yield the function that sets them."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description:32}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        tasks: dict[str, Any] = {}
-
-        def report_progress(title: str, count: int, total: int) -> None:
-            if title not in tasks:
-                tasks[title] = progress.add_task(title, total=total)
-            progress.update(tasks[title], completed=count)
-
-        yield report_progress
 
 
 if __name__ == "__main__":

@@ -232,7 +232,13 @@ def copy_row(typing_context, source, i, target, j):
             data, size = _row_parts(context, builder, array, value, first)
             value = builder.extract_value(args[2], k)
             place, _ = _row_parts(context, builder, own, value, second)
-            cgutils.raw_memcpy(builder, place, data, size, 1)
+            if array.dtype == own.dtype:
+                cgutils.raw_memcpy(builder, place, data, size, 1)
+                continue
+            # An info of a number has Python's dtype.
+            number = context.unpack_value(builder, array.dtype, data)
+            number = context.cast(builder, number, array.dtype, own.dtype)
+            context.pack_value(builder, own.dtype, number, place)
         return context.get_dummy_value()
 
     return types.none(source, i, target, j), lower

@@ -78,23 +78,24 @@ def bind_step(step_rows, begin_next, num_flags, key, fixed, episodes):
     return _make_step(step_rows, begin_next, num_flags, key, types)
 
 
-def bind_play(play_row, key, fixed):
+def bind_play(play_row, observe_row, key, fixed):
     """Return the kernel of one action in row 0 that reads what is fixed from words.
 
     Parameters
     ----------
-    play_row : kernel
-        ``play_row(i, k, actions, rules, state, results, infos)``.
+    play_row, observe_row : kernels
+        ``play_row(i, k, actions, rules, state, results, infos)`` and
+        ``observe_row(i, k, state, observations)``.
     key : str
     fixed : tuple
-        ``rules, state, results, infos``.
+        ``rules, state, results, infos, observations``.
 
     Returns
     -------
     kernel
         ``play(words, actions)``.
     """
-    return _make_play(play_row, key, _type_of(fixed))
+    return _make_play(play_row, observe_row, key, _type_of(fixed))
 
 
 def _type_of(values):
@@ -142,7 +143,7 @@ def _make_step(step_rows, begin_next, num_flags, key, fixed_type):
             Terminations, truncations, the first infos, and m times the rows that are
             not to skip.
         infos, observations : tuples of (n, ...) arrays, written
-            The other infos.  The observations may be none.
+            The other infos, and the observations of all rows.
         """
         rules, state = load(words)
         if begins.shape[0] > 0:
@@ -180,13 +181,14 @@ def _no_flags(flags, infos):
 
 
 @functools.cache
-def _make_play(play_row, key, fixed_type):
+def _make_play(play_row, observe_row, key, fixed_type):
     load, compiled = _make_loader(fixed_type), _kernel_for(key, fixed_type)
 
     @compiled
     def play(words, actions):
-        rules, state, results, infos = load(words)
+        rules, state, results, infos, observations = load(words)
         play_row(_0, _0, actions, rules, state, results, infos)
+        observe_row(_0, _0, state, observations)
 
     return play
 

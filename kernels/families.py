@@ -16,7 +16,7 @@ the JIT off the same loops run as Python: they are the oracle of their compiled 
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.core import config
@@ -58,19 +58,6 @@ class Seeding(NamedTuple):
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
-class Family(NamedTuple):
-    """The kernels of a family; see the functions of these names in `make_family`."""
-
-    begin_rows: Any
-    observe_rows: Any
-    write_masks: Any
-    advance_rows: Any  # as those of `.unroll.GameKernels`
-    unroll: Any
-    unroll_rows: Any
-    bind_step: Any
-    bind_play: Any
-
-
 @kernel
 def seed_episode(i, seeding, rng_states):
     """Seed the generator of row i for its present episode, unless it is a stream."""
@@ -96,7 +83,7 @@ def make_family(
     is_discrete,
     key,
 ):
-    """Return the `Family` of rules.
+    """Return the `.unroll.GameKernels` of rules.
 
     Parameters
     ----------
@@ -181,6 +168,7 @@ def make_family(
 
         @compiled
         def observe_row(i, k, state, out):
+            clear_row(out, k)
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
             observe(env, items_of(out[0], k))
 
@@ -188,6 +176,7 @@ def make_family(
 
         @compiled
         def observe_row(i, k, state, out):
+            clear_row(out, k)
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
             observe(env, row_of(output_type(*out), (), k))
 
@@ -258,18 +247,12 @@ def make_family(
     ):
         """Take one step a row, see `play_rows`, and observe all rows.
 
-        ``observations`` is a tuple of (n, ...) arrays of zeros, written.
+        ``observations`` is a tuple of (n, ...) arrays, written.
         """
         # One loop: what a row has written is still in registers or the nearest cache.
         for i in range(np.uint64(start), np.uint64(stop)):
             play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
             observe_row(i, np.uint64(at) + i, state, observations)
-
-    @compiled
-    def observe_rows(start, stop, rows, state, out):
-        """Write the observations of rows ``rows[j]`` to row j of a tuple of arrays."""
-        for j in range(np.uint64(start), np.uint64(stop)):
-            observe_row(rows[j], j, state, out)
 
     write_masks = None
     if legal is not None:
@@ -281,14 +264,15 @@ def make_family(
             for j in range(np.uint64(start), np.uint64(stop)):
                 legal(view_of(state, settings, rows[j]), items_of(masks, j))
 
-    loops = make_unroll(
+    return make_unroll(
         play_rows,
         play_row,
         observe_range,
         observe_row,
         begin_next,
         key,
+        write_masks,
         step_rows=step_rows,
+        begin_rows=begin_rows,
         num_flags=0,
     )
-    return Family(begin_rows, observe_rows, write_masks, *loops[:-1])

@@ -17,23 +17,6 @@ _LANES = 64
 
 
 @kernel
-def copy_grids(start, stop, grids, out):
-    """Copy grids.
-
-    Parameters
-    ----------
-    start, stop : int
-        The rows to work on.
-    grids : (n, H, W) uint8, C order, read
-    out : (n, H, W) uint8, C order, written
-    """
-    source, target = flat(grids), flat(out)
-    cells = _U(grids.shape[1] * grids.shape[2])
-    for i in range(_U(start) * cells, _U(stop) * cells):
-        target[i] = source[i]
-
-
-@kernel
 def write_planes(start, stop, grids, out):
     """Write the one-hot planes of the codes.
 

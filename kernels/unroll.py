@@ -58,7 +58,7 @@ class LevelEpisodes(NamedTuple):
 
     levels: Any  # tuple of arrays: a level has one row in each
     table: LevelTable  # a plain tuple of its items
-    first_seeds: np.ndarray  # (n,) uint64, see `roll_vec.arrays.levels.EpisodeSeeds`
+    first_seeds: np.ndarray  # (n,) uint64, see `roll_vec.arrays.episodes.EpisodeSeeds`
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
@@ -66,11 +66,14 @@ class GameKernels(NamedTuple):
     """The kernels of a game over all rows; see `make_unroll`."""
 
     advance_rows: Any
+    observe_rows: Any
     unroll: Any
     unroll_rows: Any
     bind_step: Any  # with the fixed arguments, see `.bound`
     bind_play: Any
-    place_rows: Any = None  # of games with levels, see `make_level_kernels`
+    write_masks: Any
+    place_rows: Any  # of games with levels, see `make_level_kernels`
+    begin_rows: Any  # of games with rules, see `.families`
 
 
 @kernel
@@ -241,9 +244,11 @@ def make_unroll(
     observe_row,
     begin_next,
     key,
+    write_masks,
     write_reset_infos=None,
     step_rows=None,
     place_rows=None,
+    begin_rows=None,
     num_flags=3,
 ):
     """Return the `GameKernels` of a game.
@@ -266,14 +271,18 @@ def make_unroll(
         False: the caller has to.
     key : str
         The name of the game, for the cache on disk.
+    write_masks : kernel or None
+        ``write_masks(start, stop, rows, variables, options, masks)`` writes 1 for the
+        actions of rows ``rows[j]`` that can change something, else 0, to ``masks[j]``,
+        (m, A) int8.
     write_reset_infos : kernel or None
         ``write_reset_infos(k, infos)`` writes the infos of a reset in the place of the
         zeros of a step that begins an episode.
     step_rows : kernel or None
         ``play_rows`` with one more argument, the observations that it writes as well.
-        None: the step of a batch writes none.
-    place_rows : kernel or None
-        Of `make_level_kernels`.
+        None: ``play_rows`` and ``observe_rows``.
+    place_rows, begin_rows : kernels or None
+        Of `make_level_kernels`; of `.families.make_family`.
     num_flags : int
         The first infos that are bool, a number a row; see `.bound.bind_step`.
     """
@@ -283,15 +292,31 @@ def make_unroll(
 
         @functools.partial(kernel, key=key, inline=True)
         def step_rows(
-            start, stop, at, actions, skip_mask, rules, state, results, infos, _
+            start,
+            stop,
+            at,
+            actions,
+            skip_mask,
+            rules,
+            state,
+            results,
+            infos,
+            observations,
         ):
             play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
+            observe_rows(start, stop, at, state, observations)
 
     @compiled
     def advance_rows(start, stop, rows, episodes, state):
         """Begin the next episodes of ``rows[start:stop]``, which are all in memory."""
         for j in range(np.uint64(start), np.uint64(stop)):
             begin_next(np.uint64(rows[j]), episodes, state)
+
+    @compiled
+    def observe_some(start, stop, rows, state, out):
+        """Write the observations of rows ``rows[j]`` to row j of a tuple of arrays."""
+        for j in range(np.uint64(start), np.uint64(stop)):
+            observe_row(np.uint64(rows[j]), j, state, out)
 
     if write_reset_infos is None:
 
@@ -473,9 +498,12 @@ infos, observations, next_observations
 
     return GameKernels(
         advance_rows,
+        observe_some,
         unroll,
         unroll_rows,
         functools.partial(bind_step, step_rows, begin_next, num_flags, key),
-        functools.partial(bind_play, play_row, key),
+        functools.partial(bind_play, play_row, observe_row, key),
+        write_masks,
         place_rows,
+        begin_rows,
     )

@@ -140,9 +140,9 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     registered = resolve(id)
     cls = registered.load()
     if registered.is_rule:
-        from roll_vec.arrays.array_single import SingleArrayEnv
+        from roll_vec.arrays.single_env import SingleEnv
 
-        return SingleArrayEnv(cls, **keywords)
+        return SingleEnv(parse_options(cls, keywords))
     return build(cls, check_keywords(cls, keywords))
 
 
@@ -213,13 +213,15 @@ def make_vector(
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     batch = take_options(BatchOptions, keywords)
     limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
+    from roll_vec.arrays.engine import ArrayEngine
+
     options_class = registered.load("Options")
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
     if prefetch is not None:
         prefetch = check_bool("prefetch", prefetch, "None, True or False")
     try:
-        engine = registered.load("Engine")(options, num_envs, limit, threads, prefetch)
+        engine = ArrayEngine(options, num_envs, limit, threads, prefetch)
     except MemoryError as error:
         message = (
             f"num_envs: {num_envs} environments of {id} with these keywords do not fit "

@@ -35,8 +35,7 @@ class RegisteredEnv:
         Registered values of keywords.
     pooled : bool
         True: a batch is a pool of objects.  False: a batch is an engine over stacked
-        arrays, and ``<name>Options`` and ``<name>Engine`` are beside the class, unless
-        it is an `ArrayEnv`.
+        arrays, and ``<name>Options`` is beside the class, unless it is an `ArrayEnv`.
     rules : bool
         True: the class, which may not be imported yet, is an `ArrayEnv`.
     summary : str
@@ -57,12 +56,8 @@ class RegisteredEnv:
     def load(self, suffix: str = "") -> Any:
         """Return the class ``<name><suffix>``; without a suffix, the environment's.
 
-        An `ArrayEnv` is its own class of options, and all have one engine.
+        An `ArrayEnv` is its own class of options.
         """
-        if self.is_rule and suffix == "Engine":
-            from roll_vec.arrays.array_engine import ArrayEngine
-
-            return ArrayEngine
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
             suffix = "" if self.is_rule else suffix

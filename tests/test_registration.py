@@ -318,7 +318,7 @@ def test_a_closed_single_environment_names_itself(id):
 
 def test_a_batch_that_does_not_fit_into_memory_is_refused(monkeypatch):
     engine = Mock(side_effect=MemoryError("Unable to allocate 7 EiB"))
-    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", engine)
+    monkeypatch.setattr("roll_vec.arrays.engine.ArrayEngine.__init__", engine)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
         gymnasium.make_vec(SOKOBAN, num_envs=7)
 

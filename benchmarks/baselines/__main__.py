@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.__main__ import progress_bars
 from benchmarks.baselines.policies import (
     POLICIES,
     PPO,
@@ -44,6 +43,7 @@ from benchmarks.baselines.rules import SEED
 from benchmarks.baselines.tables import RESULTS, content, key_of
 from benchmarks.machine import revision, version_of
 from benchmarks.result import write_result
+from roll_vec.cli._tables import progress
 from roll_vec.evaluation import SPLITS, Split, play_split
 
 ALL_SPLITS = [split for by_name in SPLITS.values() for split in by_name.values()]
@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = make_parser().parse_args(words)
     rows = {key_of(row): row for row in content(args.out)["rows"]}
     try:
-        with progress_bars() as report_progress:
+        with progress() as show:
+            report_progress = show or (lambda *_: None)
             for split in ALL_SPLITS:
                 for policy in POLICIES:
                     if is_asked(split, policy, args):

@@ -344,20 +344,6 @@ def play_row(i, k, actions, rules, state, results, infos):
 
 
 @kernel
-def seed_rows(rows, seeds, rng_states):
-    """Seed the generators of some rows.
-
-    Parameters
-    ----------
-    rows : (m,) int64, read
-    seeds : (m,) uint64, read
-    rng_states : (6, n) uint64, written at ``rows``
-    """
-    for j in range(rows.shape[0]):
-        pcg_seed(rng_states, np.uint64(rows[j]), seeds[j])
-
-
-@kernel
 def start_next(i, episodes, state):
     """Begin an episode of row i on the one map: draw its start cell with one uniform.
 
@@ -438,17 +424,45 @@ def _observe(start, stop, at, maps, positions, out):
 
 @kernel
 def _observe_row(i, k, state, out):
-    """Write the grid of lake i, with a map of its own, to row k of ``out[0]``."""
-    (maps, _, positions), (grids,) = state[0], out
-    for cell in range(maps.shape[1]):
-        grids[k, cell] = maps[i, cell]
-    grids[k, positions[i]] = player_code(maps[i, positions[i]])
+    """Write the grid of lake i, or its position, to row k of ``out[0]``."""
+    _observe_one(i, k, state[0][0], state[0][2], out[0])
+
+
+@kernel
+def _observe_one(i, k, maps, positions, out):
+    if out.ndim == 1:
+        out[k] = positions[i]
+    else:
+        m = i if maps.shape[0] == positions.shape[0] else np.uint64(0)
+        for cell in range(maps.shape[1]):
+            out[k, cell] = maps[m, cell]
+        out[k, positions[i]] = player_code(maps[m, positions[i]])
 
 
 @kernel
 def write_reset_infos(k, infos):
     """Write the probability of a reset, 1, and no other info."""
     infos[3][k] = 1.0
+
+
+@kernel
+def _write_masks(start, stop, rows, variables, options, masks):
+    """Write the actions that may move the player; see `..unroll`.
+
+    They have an outcome with a chance above 0 that leads to another cell; none has on a
+    terminal tile.
+    """
+    (maps, _, positions), (neighbours, slip, _) = variables, options
+    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
+    for j in range(start, stop):
+        i = rows[j]
+        stays = is_terminal(maps[i * per_row, positions[i]])
+        for direction in range(4):
+            masks[j, direction] = 0
+            for outcome in range(3):
+                ahead = neighbours[positions[i], turn(direction, outcome)]
+                if slip[0, outcome] > 0.0 and ahead != positions[i] and not stays:
+                    masks[j, direction] = 1
 
 
 LAKE = make_unroll(
@@ -458,6 +472,7 @@ LAKE = make_unroll(
     _observe_row,
     start_next,
     "lake",
+    _write_masks,
     write_reset_infos,
 )
 _begin_next, _place_rows = make_level_kernels(place_row, "random_lake")
@@ -468,35 +483,6 @@ RANDOM_LAKE = make_unroll(
     _observe_row,
     _begin_next,
     "random_lake",
+    _write_masks,
     place_rows=_place_rows,
 )
-
-
-@kernel
-def write_action_masks(start, stop, rows, maps, neighbours, slip, positions, out):
-    """Write the actions that may move the player of some lakes.
-
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        The lakes.
-    maps : (n, H * W) or (1, H * W) uint8, read
-    neighbours, slip
-        The items of `LakeOptions`.
-    positions : (n,) int64, read
-    out : (m, 4) int8, written
-        1 in the column of a direction if an outcome with a chance above 0 leads to
-        another cell, else 0; all 0 on a terminal tile.
-    """
-    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
-    for j in range(start, stop):
-        i = rows[j]
-        stays = is_terminal(maps[i * per_row, positions[i]])
-        for direction in range(4):
-            out[j, direction] = 0
-            for outcome in range(3):
-                ahead = neighbours[positions[i], turn(direction, outcome)]
-                if slip[0, outcome] > 0.0 and ahead != positions[i] and not stays:
-                    out[j, direction] = 1

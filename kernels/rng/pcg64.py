@@ -275,3 +275,17 @@ def pcg_seed(rng_states, i, seed):
     rng_states[0, i], rng_states[1, i] = high, low
     rng_states[2, i], rng_states[3, i] = increment_high, increment_low
     rng_states[4, i] = rng_states[5, i] = _0
+
+
+@kernel
+def seed_rows(rows, seeds, rng_states):
+    """Seed the generators of some rows.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+    seeds : (m,) uint64, read
+    rng_states : (6, n) uint64, written at ``rows``
+    """
+    for j in range(rows.shape[0]):
+        pcg_seed(rng_states, np.uint64(rows[j]), seeds[j])

@@ -268,6 +268,18 @@ def _observe_row(i, k, state, out):
         cells[k, cell] = grids[i, cell]
 
 
+@kernel
+def _write_masks(start, stop, rows, variables, options, masks):
+    """Write the actions that move the player, alone or with a box; see `..unroll`."""
+    (grids, players, _), (width,) = variables, options
+    for j in range(np.uint64(start), np.uint64(stop)):
+        i = rows[j]
+        for action in range(UP, RIGHT + 1):
+            offset = _offset(action, width)
+            _, far = _look_ahead(grids, i, np.int64(players[i]), offset)
+            masks[j, action - UP] = IS_FREE[grids[i, far]]
+
+
 _begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
 ROOM = make_unroll(
     step_rows,
@@ -276,32 +288,9 @@ ROOM = make_unroll(
     _observe_row,
     _begin_next,
     "sokoban",
+    _write_masks,
     place_rows=_place_rows,
 )
-
-
-@kernel
-def write_action_masks(start, stop, rows, width, grids, players, out):
-    """Write the actions that move the player of some rooms, alone or with a box.
-
-    Parameters
-    ----------
-    start, stop : int
-        The range of ``rows`` to work on.
-    rows : (m,) int64, read
-        The rooms.
-    width : int
-    grids : (n, H * W) uint8, read
-    players : (n,) int32, read
-    out : (m, 4) int8, written
-        1 in column ``action - UP`` if the action is effective, else 0.
-    """
-    for j in range(np.uint64(start), np.uint64(stop)):
-        i = rows[j]
-        for action in range(UP, RIGHT + 1):
-            offset = _offset(action, width)
-            _, far = _look_ahead(grids, i, np.int64(players[i]), offset)
-            out[j, action - UP] = IS_FREE[grids[i, far]]
 
 
 @kernel

@@ -1,33 +1,29 @@
 """Environments whose states are rows of stacked arrays, stepped together by kernels.
 
-A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake; or an
-`ArrayEnv` of a user.  All that such games share stands in this package;
-`roll_vec.envs.<game>` adds the rules.  In reading order:
+All are families of one engine.  A family declares its variables, kernels, infos and
+levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake in
+`roll_vec.envs.<game>` write them by hand.  In reading order:
 
 =====================  ==============================================================
-`grid_family`          the description of a game: cells, glyphs, colours, actions
-`options`              the keywords of all array environments, and those of games
+`grid_family`          how the grids of a family look: cells, glyphs, colours
+`options`              the keywords of all families, and what a family declares
+`rules`                the decorator `rule`, and the digest of what rules read
+`array_env`            `ArrayEnv`: the family that is derived from rules
+`grid_env`             `GridEnv`: one whose observation is a board
+`array_checks`         what a declaration must be, told when it is registered
 `coordinate_texts`     the coordinates of things on a grid, as texts
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
 `text_actions`         the parser, the space and the instructions for texts
-`engine`               `StackedEngine`: N environments as an `Engine` of `vector`
-`stacked_state`        `StackedState`: the arrays as snapshots have them
-`bound_steps`          kernels of steps, with what stays the same packed once
-`rollout_buffer`       the arrays that an unroll writes to
-`grid_engine`          `GridEngine`: of grids, whose single form is a class of its own
 `bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
 `option_sets`          the level options of each environment of a batch
 `prefetch`             levels drawn ahead of time by background threads
-`levels`               seeds of episodes, `LevelEngine`
+`episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
+`bound_steps`          kernels of steps, with what stays the same packed once
+`rollout_buffer`       the arrays that an unroll writes to
+`engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
-`rules`                the decorator `rule`, and the digest of what rules read
-`array_env`            `ArrayEnv`: the declaration of an environment, with its rules
-`grid_env`             `GridEnv`: one whose observation is a board
-`array_checks`         what a declaration must be, told when it is registered
-`array_engine`         `ArrayEngine`: the engine of such a class
-`array_single`         one environment of it: a batch of one
 `row_threads`          work of seconds on several threads, and Ctrl-C
 `thread_team`          the threads of the process that share the rows of kernels
 `kernel_threads`       kernels on as many threads as pay
@@ -37,12 +33,13 @@ A step of a batch::
 
     RollVectorEnv.step(actions)                roll_vec/vector/env.py
         engine.check_actions                   ActionCodes, or the parser of texts
-        engine.step                            StackedEngine
+        engine.step                            ArrayEngine
             _step_batch
                 KernelThreads.run              on one thread or several:
                     kernels.bound, step        next episodes, then of each row
-                        <game>.step_rows       reward, end and infos
-        engine.observe                         the game's grids, then GridObserver
+                        <game>.step_rows       reward, end and infos,
+                        observe_rows           and the observation
+        engine.observe                         GridObserver, if codes are not enough
 
 The arrays of an engine never move: `BoundStep` has packed their addresses, so that a
 call takes few arguments.  A single environment plays row 0 in the same way, `OneStep`.

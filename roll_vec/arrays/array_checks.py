@@ -194,7 +194,7 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         _require(variable not in taken, owner, free, variable)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
     accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
-    for info in options.infos:
+    for info in (*options.infos, *options.reset_infos):
         _require(info in variables, owner, names, info)
         _require(info not in _OTHER_INFOS, owner, accepted, info)
     if "success" in options.infos:

@@ -12,15 +12,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Space
-from gymnasium.spaces import Tuple as TupleSpace
+from gymnasium.spaces import Box, Space
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from roll_vec.arrays.options import METADATA, ArrayOptions
-from roll_vec.arrays.rules import digest_rules, names_of
+from roll_vec.arrays.level_providers import CACHE_BYTES, GeneratedLevels
+from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.families import Family, make_family
-from roll_vec.kernels.rows import Row, field_name
+from roll_vec.kernels.families import make_family
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.kernels.rows import Row
+from roll_vec.kernels.thread_team import IS_COMPILED
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     MAX_INT,
     check_int,
@@ -29,10 +34,10 @@ from roll_vec.options import (
     check_optional_text,
 )
 
-_DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
-_DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.arrays.grid_env")
+# A thread begins at least this many episodes ahead of time.
+_EPISODES_PER_THREAD = 1 << 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,6 +69,8 @@ class ArrayEnv(ArrayOptions):
         The names of the actions, their number, or the space of an array.
     infos : sequence of str, of the class
         The variables that are infos of each step.
+    reset_infos : sequence of str, of the class
+        The variables that are infos of each reset.
     observation : str or None, of the class
         The variable that is the observation, in the place of the rule ``observe``.
     action_start : int, of the class
@@ -81,13 +88,12 @@ class ArrayEnv(ArrayOptions):
     InvalidOptionError
     """
 
-    state: ClassVar[Mapping[str, Any]] = {}
     actions: ClassVar[Any] = ()
     infos: ClassVar[tuple[str, ...]] = ()
+    reset_infos: ClassVar[tuple[str, ...]] = ()
     observation: ClassVar[str | None] = None
     invalid_reward: ClassVar[float] = 0.0
     takes_invalid_actions: ClassVar[bool] = False
-    seeding: ClassVar[str] = "level"
     OBS_MODES: ClassVar[Mapping[str, str]] = {
         "array": "what the rule `observe` writes",
         "text": "what the method `text` returns",
@@ -140,11 +146,6 @@ class ArrayEnv(ArrayOptions):
                 self._set(**{name: check(name, getattr(self, name))})
         self.check_options()
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Not what is derived, such as classes of named tuples.
-        names = [field.name for field in dataclasses.fields(self)]
-        return {name: getattr(self, name) for name in names}
-
     def check_options(self) -> None:
         """Raise an error if options cannot be used; a subclass may have its own.
 
@@ -159,35 +160,6 @@ class ArrayEnv(ArrayOptions):
         """Return the names of the base classes of this package; no rule reads them."""
         bases = [owner for owner in cls.__mro__ if owner.__module__ in _BASES]
         return frozenset(name for owner in bases for name in dir(owner))
-
-    @functools.cached_property
-    def variables(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-        """The dtype and shape of each variable of one environment."""
-        variables = self.state.items()
-        return {name: self._read_variable(name, each) for name, each in variables}
-
-    def _read_variable(
-        self, name: str, declared: Any
-    ) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        owner = f"{type(self).__name__}.state[{name!r}]"
-        dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-        if isinstance(shape, (int, str)):
-            shape = (shape,)
-        try:
-            dtype = np.dtype(dtype)
-        except TypeError:
-            dtype = np.dtype(object)
-        if dtype not in _DTYPES:
-            accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
-            raise InvalidOptionError.expected(owner, accepted, declared)
-        lengths = []
-        for length in shape:
-            value = getattr(self, length, None) if isinstance(length, str) else length
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                accepted = "a shape of positive numbers and names of options"
-                raise InvalidOptionError.expected(owner, accepted, length)
-            lengths.append(value)
-        return dtype, tuple(lengths)
 
     @functools.cached_property
     def constants(self) -> dict[str, Any]:
@@ -219,23 +191,6 @@ class ArrayEnv(ArrayOptions):
                         result[name] = array
         return result
 
-    @functools.cached_property
-    def parts(self) -> dict[str, Space[Any]]:
-        """The spaces of the arrays that an observation is made of, by name."""
-        space = self.observation_space
-        if isinstance(space, Dict):
-            return dict(space.spaces)
-        if isinstance(space, TupleSpace):
-            return {field_name(k): each for k, each in enumerate(space.spaces)}
-        return {"": space}
-
-    @property
-    def observation_space(self) -> Space[Any]:
-        """The space of an observation."""
-        name = f"{type(self).__name__}.observation_space"
-        accepted = "a Box or Discrete, or a Dict or Tuple of these"
-        raise InvalidOptionError.expected(name, accepted, None)
-
     @property
     def single_action_space(self) -> Space[Any]:
         """The space of an action that is no text."""
@@ -252,25 +207,24 @@ class ArrayEnv(ArrayOptions):
         return tuple(self.actions)
 
     @property
+    def level_count(self) -> int:
+        """Number of levels that are played; 0: unlimited."""
+        return self.num_levels
+
+    @property
+    def has_level_infos(self) -> bool:
+        """Whether the infos of resets say something of the level that is played."""
+        return self.seed_info or self.level_info
+
+    @property
+    def needs_level_numbers(self) -> bool:
+        """Whether the number of the level that is played is of use later."""
+        return self.level_info
+
+    @property
     def writes_own_text(self) -> bool:
         """Whether texts are those of the method ``text`` in every case."""
         return True
-
-    def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
-        """Return the variables of so many environments, all 0."""
-        return tuple(
-            np.zeros((num_envs, *shape), dtype)
-            for dtype, shape in self.variables.values()
-        )
-
-    def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
-        """Return the arrays of so many observations, as kernels take them."""
-        own = (1,) if "" in self.parts else ()
-        return tuple(
-            # A number alone is an array of one for the rule: out[0].
-            np.zeros((num_envs, *(space.shape or own)), space.dtype)
-            for space in self.parts.values()
-        )
 
     @functools.cached_property
     def types(self) -> tuple[Any, Any, Any, Any]:
@@ -293,12 +247,57 @@ class ArrayEnv(ArrayOptions):
         """A name of the rules' code, for the cache on disk; see `digest_rules`."""
         return digest_rules(self.rules())
 
-    def family(self) -> Family:
+    def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
         is_discrete = not isinstance(self.actions, Box)
         rules, types = self.rules(), self.types
-        family: Family = _make_family(*rules, *types, is_discrete, self.digest)
+        family: GameKernels = _make_family(*rules, *types, is_discrete, self.digest)
         return family
+
+    def rules_of(self, max_steps: int) -> tuple[Any, ...]:
+        """Return the rules, as the kernel of a step takes them."""
+        reward = float(self.invalid_reward)
+        return self.first_action, max_steps, reward, self.takes_invalid_actions
+
+    def explain(self, error: Exception) -> Exception:
+        """Return an error of rules or of their compilation; it names the class."""
+        if isinstance(error, NumbaError):
+            return explain(error, self.name, self.rules())
+        # Of a tuple that is None.
+        hint = " (a path has no return)" if "got None" in str(error) else ""
+        message = (
+            f"{self.name}: a rule failed: {error}{hint}; with NUMBA_DISABLE_JIT=1 the "
+            "traceback has its line"
+        )
+        return type(error)(message)
+
+    def make_provider(self, num_threads: int) -> GeneratedLevels:
+        """Return the provider of episodes that have begun; none is kept."""
+        draw = EpisodeGenerator(self, num_threads)
+        return GeneratedLevels(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
+
+    @functools.cached_property
+    def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtype and shape of the infos of a step: numbers have Python's dtypes."""
+        return {name: self._info_array(name) for name in self.infos}
+
+    def _info_array(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        dtype, shape = self.variables[name]
+        return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
+
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
+        """Return the infos of resets of some environments, with `reset_infos`."""
+        variables = engine.named_variables()
+        for name in self.reset_infos:
+            infos[name] = variables[name][env_ids].astype(self._info_array(name)[0])
+        return infos
+
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
+        """Return what a method ``solve`` returns, for each of some environments."""
+        solve = getattr(self, "solve", None)
+        if solve is not None and objective == "moves":
+            return [solve(engine.row(i)) for i in env_ids.tolist()]
+        return super().solve_envs(engine, env_ids, objective)
 
     # ---------------------------------------------------------------- instructions
 
@@ -332,6 +331,39 @@ def _make_types(*names: tuple[str, ...]) -> tuple[Any, Any, Any, Any]:
     outputs = names[3]
     output = None if outputs == ("",) else namedtuple("Output", outputs)
     return variables, constants, infos, output
+
+
+class EpisodeGenerator:
+    """Begins the episodes of level seeds in new arrays, for `GeneratedLevels`."""
+
+    def __init__(self, options: ArrayEnv, num_threads: int) -> None:
+        self.options, self.num_threads = options, num_threads
+        self._slices = SliceSizer("episodes")
+
+    def __call__(self, seeds: NDArray[np.uint64]) -> Arrays:
+        """Return the variables and the generators' states of m seeds, (m, ...) each."""
+        options, m, zeros = self.options, len(seeds), np.zeros(len(seeds), np.uint64)
+        variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
+        constants = tuple(options.constants.values())
+        state = variables, constants, rng_states, np.zeros(m, np.int32)
+        seeding = False, zeros, zeros, seeds, zeros
+        begin_rows, num_threads = options.family().begin_rows, self.num_threads
+        try:
+            for_row_ranges(
+                begin_rows,
+                m,
+                num_threads if IS_COMPILED else 1,
+                _EPISODES_PER_THREAD,
+                self._slices,
+                (np.arange(m), seeding, state),
+            )
+        except RULE_ERRORS as error:
+            raise options.explain(error) from error
+        return (*variables, rng_states.T)
+
+
+# Numbers of an environment are Python's in its infos, and become these in a batch.
+_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 
 
 # Its kernels are compiled once for equal rules.

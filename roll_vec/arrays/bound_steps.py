@@ -51,7 +51,8 @@ class OneStep:
     rules, state : tuples
         As kernels take them; the arrays must not be replaced.
     outcome : BatchStep
-        Arrays of one environment, for the kernel to write.
+    observations : tuple of arrays
+        Of one environment, for the kernel to write.
     names : iterable of str
         The infos that users get.
     """
@@ -62,11 +63,14 @@ class OneStep:
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         outcome: BatchStep,
+        observations: tuple[NDArray[Any], ...],
         names: Iterable[str],
     ) -> None:
         *results, infos = outcome
+        self.observations = observations
         # The words hold the addresses of these arrays.
-        self._owners = rules, state, tuple(results), tuple(infos.values())
+        values = tuple(infos.values())
+        self._owners = rules, state, tuple(results), values, observations
         self._play, self._words = bind_play(self._owners), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item

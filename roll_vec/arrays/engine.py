@@ -1,40 +1,42 @@
-"""The base of all engines whose environments are rows of stacked arrays."""
+"""`ArrayEngine`: N environments of one declaration, in stacked arrays."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Tuple as TupleSpace
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.bound_steps import BoundStep, OneStep
-from roll_vec.arrays.grid_observations import GridObserver
+from roll_vec.arrays.episodes import EpisodeEngine, take_infos
+from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.kernel_threads import KernelThreads
-from roll_vec.arrays.prefetch import Prefetcher
+from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.rollout_buffer import RolloutBuffer
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.stacked_state import StackedState
+from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
-from roll_vec.errors import UnsupportedError
+from roll_vec.errors import InvalidActionError, InvalidStateError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
-from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import describe_value
-from roll_vec.seeding import generator_at
-from roll_vec.text.action_parser import ActionParser
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, Engine, StepResult, UnrollResult
+from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, UnrollResult
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.space_batches import item_at
 
+Mask: TypeAlias = NDArray[np.bool_]
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.
@@ -42,19 +44,28 @@ STEPS_AT_ONCE = 1 << 16
 # Each thread of an unroll takes at least this many steps of environments: handing work
 # to a thread takes 20 to 130 us, a step some 5 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
+_ONE = np.zeros(1, np.int64)
+_NO_SKIP = np.zeros(1, np.bool_)
+# Methods without a side effect that all environments share.
+_SHARED_METHODS = ("get_all_actions", "get_instructions")
 
 
-class StackedEngine(StackedState, Engine):
-    """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
+def _quiet(method: Any) -> Any:
+    """Return a method that ignores integers that wrap; compiled kernels do so."""
+    return method if IS_COMPILED else np.errstate(over="ignore")(method)
 
-    A subclass gives `_observation_space`, `_allocate`, `reset`, `advance`, `_kernels`,
-    `_make_outcome`, `_make_observations`, `_shape_observations` and those methods of an
-    engine that observe.
+
+class SharedProperty(property):
+    """A property of single environments that all environments of a batch share."""
+
+
+class ArrayEngine(EpisodeEngine):
+    """The engine of all environments in arrays; see `roll_vec.vector.engine.Engine`.
 
     Parameters
     ----------
-    options : dataclass
-        The keywords of the environments.
+    options : ArrayOptions
+        The keywords of the environments, and the declaration of their family.
     num_envs : int
     max_episode_steps : int or None
         None: no limit beside the options' own.
@@ -65,34 +76,22 @@ class StackedEngine(StackedState, Engine):
 
     Attributes
     ----------
-    variables : tuple of (n, ...) arrays
-        What kernels write to.
-    constants : tuple of numbers and arrays
-        What all environments share.
-    rng_states : (6, n) uint64
-        States of PCG64 generators; (6, 0) where kernels draw nothing.
     elapsed_steps : (n,) int32
     successes : (n,) bool
         Whether the last step of each environment was a success.
     """
 
-    FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
-    """The first infos of kernels, (n,) bool; all or none of those of `GridEngine`."""
-    HAS_RESET_INFOS: ClassVar[bool] = False
-    """Whether kernels write the infos of resets beside those of steps."""
-
-    _kernels: Any
-    observer: GridObserver | None
     single_action_space: Space[Any]
-    action_codes: ActionCodes | None
-    action_parser: ActionParser | None
-    variables: tuple[NDArray[Any], ...]
-    constants: tuple[Any, ...]
-    prefetcher: Prefetcher | None = None
+    action_codes: ActionCodes | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
     # Of the infos of the last step.
     _num_masks: int = 0
+    # Of the last step, until something else moves an environment.
+    _observations: Arrays | None = None
+    # The batch that `observe` writes again, and its arrays.
+    _out: Any = None
+    _out_arrays: Arrays | None = None
 
     def __init__(
         self,
@@ -102,14 +101,15 @@ class StackedEngine(StackedState, Engine):
         num_threads: int,
         prefetch: bool | None = None,
     ) -> None:
+        limits = max_episode_steps, getattr(options, "max_steps", None)
+        self.max_steps = min((limit for limit in limits if limit), default=0)
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.prefetch, self.max_steps = prefetch, max_episode_steps or 0
+        self.prefetch = prefetch
         self.metadata, self.render_mode = options.metadata, options.render_mode
         self.observer = options.make_observer(num_threads)
         self.single_observation_space = self._observation_space()
         self.single_action_space = options.single_action_space
         self.first_action = options.first_action
-        self.action_codes = None
         if isinstance(self.single_action_space, Discrete):
             self.action_codes = ActionCodes(options)
         self.action_parser = make_action_parser(options)
@@ -117,68 +117,116 @@ class StackedEngine(StackedState, Engine):
             self.single_action_space = text_action_space(self.action_parser)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.elapsed_steps = np.zeros(num_envs, np.int32)
-        self.successes = np.zeros(num_envs, np.bool_)
-        self.rng_states = np.zeros((PCG_WORDS, 0), np.uint64)
         self.unroll_slices = SliceSizer("environments")
         self.kernel_threads = KernelThreads(num_threads)
+        self._kernels, self._finish = options.family(), options.finish_step
+        hidden = self._hidden_infos = tuple(options.hidden_infos)
+        # Options look these up, which takes as long as a step of one environment.
+        items = options.info_arrays.items()
+        self._info_arrays = [(name, *each, name in hidden) for name, each in items]
         self._allocate()
-        # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
-        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
-        self._state: tuple[Any, ...] = parts
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
 
     def _observation_space(self) -> Space[Any]:
-        """Return the space of an observation."""
-        raise NotImplementedError
+        if self.observes_text:
+            return UnicodeText(MAX_TEXT)
+        if self.observer is not None:
+            return self.observer.space  # type: ignore[no-any-return]
+        return self.options.observation_space  # type: ignore[no-any-return]
 
-    def _allocate(self) -> None:
-        """Allocate the arrays of the state."""
-        raise NotImplementedError
+    @property
+    def observes_text(self) -> bool:
+        """Whether observations are texts of the method ``text`` of a class."""
+        return bool(self.options.obs_mode == "text" and self.options.writes_own_text)
 
-    def _rules(self, max_steps: int) -> tuple[Any, ...]:
-        """Return the rules, as the kernel of a step takes them."""
-        return self.first_action, max_steps
+    @cached_property
+    def _observes_codes(self) -> bool:
+        """Whether observations are made of cell codes, which kernels write."""
+        return self.observer is not None and self.options.obs_mode in OBS_MODES
+
+    @cached_property
+    def _writes_coordinates(self) -> bool:
+        """Whether observations are texts with coordinates."""
+        return self._observes_codes and self.observer.text_format != "grid"
+
+    @property
+    def _marks_starts(self) -> bool:
+        """Whether these name the cells where players start."""
+        return self._writes_coordinates and self.options.start_marks is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy has its arrays elsewhere; kernels are found again.
+        names = ("_one", "_kernels", "_observations", "_out", "_out_arrays")
+        return {**vars(self), **dict.fromkeys(names), "_bound": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._kernels = self.options.family()
+
+    @_quiet
+    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
+        """Run a kernel on a range of rows, on one thread or several."""
+        try:
+            self.kernel_threads.run(kernel, num_rows, *arguments)
+        except RULE_ERRORS as error:
+            raise self.options.explain(error) from error
 
     # ---------------------------------------------------------------- one step
 
-    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
-        """Return the actions as (n,) int64, or parsed; see `Engine.check_actions`."""
+    def check_actions(self, actions: Any, skip_mask: Mask) -> Any:
+        """Return the actions as kernels take them; see `Engine.check_actions`."""
         if self.action_parser is not None:
             texts = check_texts(actions, skip_mask)
             return self.action_parser.parse_batch(texts, skip_mask)
-        assert self.action_codes is not None
-        return self.action_codes.check_batch(actions, skip_mask)
+        if self.action_codes is not None:
+            return self.action_codes.check_batch(actions, skip_mask)
+        space: Any = self.single_action_space
+        # A shard's template of one environment checks those of all.
+        shape = (len(skip_mask), *space.shape)
+        array = np.asarray(actions)
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            accepted = f"an array of numbers of shape {shape}"
+            value = f"{array.dtype} of shape {array.shape}"
+            raise InvalidActionError.expected("actions", accepted, value)
+        return np.ascontiguousarray(array, space.dtype)
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the infos of the last resets of some environments.
-
-        They are ``env_instruction`` with text, and ``action_mask`` if it is asked for.
-        """
+    def reset_infos(self, env_ids: Ids) -> dict[str, Any]:
+        """Return the infos of the last resets of some environments."""
         infos: dict[str, Any] = {}
-        if self.options.action_mask:
+        options = self.options
+        if options.action_mask:
             infos["action_mask"] = self.action_masks(env_ids)
         if self.action_parser is not None:
             text = self.instructions
             infos["env_instruction"] = np.full(len(env_ids), text, object)
-        return infos
+        if options.has_level_infos:
+            if options.seed_info:
+                infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
+            if options.level_info:
+                infos["level"] = self.level_numbers[env_ids]
+            infos.update(take_infos(self._level_infos, env_ids))
+        return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property
     def instructions(self) -> str:
         """The game, the actions and the form of an answer."""
         return str(self.options.instructions(self.action_parser))
 
-    def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+    def action_masks(self, env_ids: Ids) -> NDArray[np.int8]:
         """Return 1 for the actions that can change something, (m, A), new."""
-        raise NotImplementedError
+        masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
+        self._run(
+            self._kernels.write_masks, len(env_ids), env_ids, *self._state[:2], masks
+        )
+        return masks
 
     def step(
         self,
         actions: Any,
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-        begins: NDArray[np.int64] = NO_IDS,
+        skip_mask: Mask,
+        idle_mask: Mask | None = None,
+        begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         masks: Any = ()
@@ -216,7 +264,8 @@ class StackedEngine(StackedState, Engine):
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if not skip_mask[0] or not skip_mask.all():
-            values = self._visible_infos(values, 1)
+            for name in self._hidden_infos:
+                values.pop(name, None)
             # The next step has a mask for each.
             num_masks, self._num_masks = len(masks), len(values)
             for k, name in enumerate(values):
@@ -224,18 +273,21 @@ class StackedEngine(StackedState, Engine):
                 infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
         return rewards, terminations, truncations, infos
 
+    @_quiet
     def _step_batch(
         self,
         actions: Any,
-        skip_mask: NDArray[np.bool_],
+        skip_mask: Mask,
         max_steps: int,
-        begins: NDArray[np.int64] = NO_IDS,
-    ) -> tuple[BatchStep, NDArray[np.bool_]]:
+        begins: Ids = NO_IDS,
+    ) -> tuple[BatchStep, Mask]:
         """Take one action in every environment but those to skip, which give zeros.
+
+        All environments are observed in the same call of a kernel.
 
         Parameters
         ----------
-        actions : (n,) int64
+        actions : (n,) int64, or (n, ...) array
         skip_mask : (n,) bool
         max_steps : int
             Steps after which an episode is truncated; 0: never.
@@ -248,40 +300,45 @@ class StackedEngine(StackedState, Engine):
         masks : (m, n) bool
             m times the environments that are not to skip, for masks of infos.
         """
-        bound = self._bound.get(max_steps)
-        if bound is None or (len(begins) and bound.source is not self._source_of_next):
-            fixed, bind = (self._rules(max_steps), self._state), self._kernels.bind_step
-            bound = BoundStep(bind, fixed, self._episodes(), self._source_of_next)
+        options, bound = self.options, self._bound.get(max_steps)
+        if bound is None or (len(begins) and bound.source is not self._level_table()):
+            bind, fixed = self._kernels.bind_step, options.rules_of(max_steps)
+            episodes, source = self._next_episodes(), self._level_table()
+            bound = BoundStep(bind, (fixed, self._state), episodes, source)
             self._bound[max_steps] = bound
-        n, names = self.num_envs, self.FLAG_INFOS
+        n, names = self.num_envs, options.FLAG_INFOS
         first_mask = 2 + len(names)
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
         flags = np.empty((first_mask + self._num_masks, n), np.bool_)
         infos = self._make_infos((n,))
-        self.kernel_threads.run(
-            bound.kernel,
-            n,
-            bound.words,
-            bound.episode_words,
-            begins,
-            actions,
-            skip_mask,
-            rewards,
-            flags,
-            tuple(infos.values()),
-            self._step_observations(),
-        )
+        observations = self._out_arrays or options.allocate_observations(n)
+        try:
+            self.kernel_threads.run(
+                bound.kernel,
+                n,
+                bound.words,
+                bound.episode_words,
+                begins,
+                actions,
+                skip_mask,
+                rewards,
+                flags,
+                tuple(infos.values()),
+                observations,
+            )
+        except RULE_ERRORS as error:
+            raise options.explain(error) from error
+        self._observations = observations
         if len(begins):
             self._number_levels(begins)
         for k, name in enumerate(names):
             infos[name] = flags[2 + k]
+        if self._finish is not None:
+            self._finish(self, skip_mask, flags[0], infos)
         return (rewards, flags[0], flags[1], infos), flags[first_mask:]
 
-    def _step_observations(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays of observations that the kernel of a step writes."""
-        return ()
-
+    @_quiet
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
 
@@ -295,62 +352,52 @@ class StackedEngine(StackedState, Engine):
         reward, terminated, infos
             Numbers of Python, and arrays.
         """
-        if self._one is None:
+        one = self._one
+        if one is None:
             outcome = self._make_outcome((1,))
             if "success" in outcome[3]:
                 outcome[3]["success"] = self.successes
-            names = self._visible_infos({**outcome[3]}, 1)
-            rules, bind = self._rules(0), self._kernels.bind_play
-            self._one = OneStep(bind, rules, self._state, outcome, names)
-        return self._one.take(actions)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy has its arrays elsewhere.
-        return {**vars(self), "_one": None, "_bound": {}}
+            names = [name for name in outcome[3] if name not in self._hidden_infos]
+            fixed = self.options.rules_of(0), self._state
+            observations = self.options.allocate_observations(1)
+            bind = self._kernels.bind_play
+            one = self._one = OneStep(bind, *fixed, outcome, observations, names)
+        try:
+            reward, terminated, infos = one.take(actions)
+        except RULE_ERRORS as error:
+            raise self.options.explain(error) from error
+        self._observations = one.observations
+        if self._finish is not None:
+            flags = np.array([terminated])
+            values: dict[str, NDArray[Any]] = {}
+            self._finish(self, _NO_SKIP, flags, values)
+            terminated = flags.item()
+            infos |= {name: value.item() for name, value in values.items()}
+        return reward, terminated, infos
 
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
         """Return the arrays of T * n steps for kernels to write, each (T, n, ...)."""
-        flags = np.empty((2 + len(self.FLAG_INFOS), *shape), np.bool_)
-        infos = dict(zip(self.FLAG_INFOS, flags[2:], strict=True))
+        names = self.options.FLAG_INFOS
+        flags = np.empty((2 + len(names), *shape), np.bool_)
+        infos = dict(zip(names, flags[2:], strict=True))
         infos.update(self._make_infos(shape))
         return np.empty(shape), flags[0], flags[1], infos
 
     def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
         """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
-        return {}
-
-    def _visible_infos(self, infos: dict[str, Any], ndim: int) -> dict[str, Any]:
-        """Return the infos that users get; ``ndim`` of their axes are of the batch.
-
-        The dict may be changed and returned.
-        """
-        return infos
-
-    def reset(
-        self,
-        env_ids: NDArray[np.int64],
-        seeds: Sequence[int | None],
-        options: dict[str, Any] | None = None,
-    ) -> None:
-        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
-        raise NotImplementedError
-
-    def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments; see `Engine.advance`."""
-        raise NotImplementedError
-
-    def set_level_options(
-        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
-    ) -> None:
-        """Change the levels of next episodes; see `Engine.set_level_options`."""
-        raise NotImplementedError
+        # Where it is no info, it is the kernel's own, of one step.
+        own = (self.num_envs,)
+        return {
+            name: np.empty((own if is_hidden else shape) + inner, dtype)
+            for name, dtype, inner, is_hidden in self._info_arrays
+        }
 
     # ---------------------------------------------------------------- many steps
 
     def unroll(
         self,
         actions: Any,
-        has_ended: NDArray[np.bool_],
+        has_ended: Mask,
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
@@ -378,7 +425,9 @@ class StackedEngine(StackedState, Engine):
             observations,
             next_observations,
         )
+        self._observations, numbers = None, self.episodes.numbers.copy()
         self._unroll(buffer)
+        self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
         rewards, terminations, truncations, infos = buffer.outcome
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
@@ -390,12 +439,12 @@ class StackedEngine(StackedState, Engine):
             rewards,
             terminations,
             truncations,
-            self._visible_infos(infos, 2),
+            {name: infos[name] for name in infos if name not in self._hidden_infos},
             buffer.times,
-            self.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
+            self.options.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
         )
 
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
+    def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
         """Return the actions that `unroll` can take for a batch of any size, or None.
 
         Returns
@@ -410,27 +459,11 @@ class StackedEngine(StackedState, Engine):
 
     def _needs_single_steps(self) -> bool:
         """Return whether the options ask for more than a compiled unroll does."""
-        return bool(self.options.action_mask)
-
-    def _make_observations(
-        self, shape: tuple[int, int], out: Any
-    ) -> tuple[NDArray[Any], ...]:
-        """Return the arrays of the observations of T * n steps, as kernels take them.
-
-        Parameters
-        ----------
-        shape : (int, int)
-            T and n.
-        out : observations of T steps, or None
-            These may be the arrays.
-        """
-        raise NotImplementedError
-
-    def _shape_observations(
-        self, arrays: tuple[NDArray[Any], ...], shape: tuple[int, ...], out: Any
-    ) -> Any:
-        """Return arrays of kernels as observations of a user, (T, n, ...)."""
-        raise NotImplementedError
+        options = self.options
+        if options.action_mask or options.has_level_infos or self._finish is not None:
+            return True
+        # The buffer of an unroll has codes alone, without the starts.
+        return self.observes_text or self._marks_starts
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
@@ -454,9 +487,9 @@ class StackedEngine(StackedState, Engine):
                 first_step,
                 until,
                 *buffer.first_arguments,
-                self._rules(self.max_steps),
+                self.options.rules_of(self.max_steps),
                 self._state,
-                self._episodes(),
+                self._next_episodes(),
                 *buffer.last_arguments,
             )
             waits = times < until
@@ -473,54 +506,218 @@ class StackedEngine(StackedState, Engine):
                     rows,
                     until,
                     *buffer.first_arguments,
-                    self._rules(self.max_steps),
+                    self.options.rules_of(self.max_steps),
                     self._state,
                     *buffer.last_arguments,
                 )
                 waits = (states == NEEDS_RESET) & (times < until)
 
+    @_quiet
     def _run_steps(
         self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
     ) -> None:
         """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
-        for_row_ranges(
-            kernel,
-            num_rows,
-            self.num_threads if IS_COMPILED else 1,
-            1 + STEP_ROWS_PER_THREAD // num_steps,
-            self.unroll_slices,
-            arguments,
-        )
-
-    def _has_next_levels(self) -> bool:
-        """Return whether kernels can begin each next episode."""
-        return True
-
-    def _begins_inside(self) -> bool:
-        """Return whether the kernel of a step can do all that `advance` does."""
-        return self._has_next_levels()
-
-    def _number_levels(self, env_ids: NDArray[np.int64]) -> None:
-        """Note the levels of episodes that a kernel has begun."""
-
-    @property
-    def _source_of_next(self) -> Any:
-        """What `_episodes` comes from: another object, other arrays."""
-        return None
-
-    def _episodes(self) -> tuple[Any, ...]:
-        """Return what kernels begin next episodes with."""
-        raise NotImplementedError
+        try:
+            for_row_ranges(
+                kernel,
+                num_rows,
+                self.num_threads if IS_COMPILED else 1,
+                1 + STEP_ROWS_PER_THREAD // num_steps,
+                self.unroll_slices,
+                arguments,
+            )
+        except RULE_ERRORS as error:
+            raise self.options.explain(error) from error
 
     # ---------------------------------------------------------------- observations
 
-    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
+    def observe(self, out: Any = None) -> Any:
+        """Return the observations of all environments; see `Engine.observe`."""
+        # A step has observed; nobody else has these arrays.
+        arrays, self._observations = self._observations, None
+        shape = self._plain_shape
+        if arrays is not None and out is None and shape is not None:
+            array = arrays[0]
+            return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
+        if self.observes_text:
+            return self._texts(np.arange(self.num_envs))
+        if out is not None and out is not self._out:
+            self._out, self._out_arrays = out, self._arrays_of(out, self.num_envs)
+        elif arrays is not None and arrays is self._out_arrays:
+            return out
+        if arrays is None:
+            arrays = self._observe(np.arange(self.num_envs))
+        if self._marks_starts:
+            self._mark_starts(arrays, np.arange(self.num_envs))
+        return self._shape_observations(arrays, (self.num_envs,), out)
+
+    def _observe(self, env_ids: Ids) -> Arrays:
+        """Return the observations of some environments, as kernels write them."""
+        arrays = self.options.allocate_observations(len(env_ids))
+        kernel = self._kernels.observe_rows
+        self._run(kernel, len(env_ids), env_ids, self._state, arrays)
+        return arrays  # type: ignore[no-any-return]
+
+    def _observe_begun(self, env_ids: Ids) -> None:
+        if len(env_ids) == self.num_envs:
+            self._observations = None
+        elif self._observations is not None:
+            new = self._observe(env_ids)
+            for array, own in zip(self._observations, new, strict=True):
+                array[env_ids] = own
+
+    def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
+        """Add `START_MARK` to the codes of start cells, if texts name them."""
+        if self._marks_starts:
+            codes = arrays[0].reshape(-1, *self.observer.shape)
+            codes |= self.options.start_marks(self.variables, env_ids)
+
+    def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
+        """Return the arrays of observations of a user, as kernels write them.
+
+        None if the observations are made of others.
+        """
+        if self._observes_codes and self.options.obs_mode != "grid":
+            return None
+        own = self.options.allocate_observations(0)
+        pairs = zip(self._parts_of(out), own, strict=True)
+        return tuple(each.reshape(num_rows, *array.shape[1:]) for each, array in pairs)
+
+    def _parts_of(self, batch: Any) -> Any:
+        """Return the arrays of observations of a user."""
+        if isinstance(batch, tuple):
+            return batch
+        return [batch[name] if name else batch for name in self.options.parts]
+
+    def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
+        """Return the arrays of the observations of T * n steps, as kernels take them.
+
+        Parameters
+        ----------
+        shape : (int, int)
+            T and n.
+        out : observations of T steps, or None
+            These may be the arrays.
+        """
+        num_rows = shape[0] * shape[1]
+        arrays = None if out is None else self._arrays_of(out, num_rows)
+        return arrays or self.options.allocate_observations(num_rows)
+
+    def _shape_observations(
+        self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
+    ) -> Any:
+        """Return arrays of kernels as observations of a user, (*shape, ...)."""
+        if self._observes_codes:
+            self._check_codes(arrays[0])
+            observations = self.observer.observe_steps(arrays[0], shape, out)
+            return out if isinstance(out, np.ndarray) else observations
+        parts = self.options.parts
+        shaped = [
+            array.reshape(*shape, *(space.shape or ()))
+            for array, space in zip(arrays, parts.values(), strict=True)
+        ]
+        if out is None and "" in parts:
+            return shaped[0]
+        if out is not None:
+            for target, array in zip(self._parts_of(out), shaped, strict=True):
+                if not np.may_share_memory(target, array):
+                    target[...] = array
+            return out
+        if isinstance(self.single_observation_space, TupleSpace):
+            return tuple(shaped)
+        return dict(zip(parts, shaped, strict=True))
+
+    def _check_codes(self, codes: NDArray[Any]) -> None:
+        """Refuse codes that have no looks; kernels would read outside of tables."""
+        options = self.options
+        if not options.CHECKS_CODES:
+            return
+        count, highest = options.FAMILY.num_codes, codes.max(initial=0)
+        if highest >= count:
+            message = (
+                f"{options.name}: the board has the code {highest}: expected "
+                f"codes below {count}, the number of cells"
+            )
+            raise InvalidStateError(message)
+
+    def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        raise NotImplementedError
+        if self.observes_text:
+            return list(self._texts(env_ids))
+        return self._list(self._observe(env_ids), env_ids)
+
+    def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
+        self._mark_starts(arrays, env_ids)
+        batch = self._shape_observations(arrays, (len(env_ids),))
+        if isinstance(batch, np.ndarray) and batch.ndim == 1:
+            # Python's own numbers, as a single environment returns them.
+            return batch.tolist()  # type: ignore[no-any-return]
+        space, rows = self.single_observation_space, range(len(env_ids))
+        return [item_at(space, batch, row) for row in rows]
 
     def observe_one(self) -> Any:
         """Return the observation of the one environment of this engine."""
-        return self.observe_envs(np.zeros(1, np.int64))[0]
+        if self.observes_text:
+            return self._texts(_ONE)[0]
+        arrays, self._observations = self._observations, None
+        if arrays is None:
+            arrays = self._observe(_ONE)
+        shape = self._plain_shape
+        if shape is None:
+            # The next step writes the arrays again.
+            return self._list(tuple(array.copy() for array in arrays), _ONE)[0]
+        return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
+
+    @cached_property
+    def _plain_shape(self) -> tuple[int, ...] | None:
+        """The shape of an observation that is an array of a kernel, else None."""
+        options, parts = self.options, self.options.parts
+        is_other = self._observes_codes and options.obs_mode != "grid"
+        is_other = is_other or self.observes_text or options.CHECKS_CODES
+        if "" not in parts or is_other:
+            return None
+        return parts[""].shape or ()
+
+    @property
+    def are_codes_enough(self) -> bool:
+        """Whether boards of cell codes decide the observations."""
+        # Not the start cells that texts of coordinates name.
+        is_text = self.observes_text or self._writes_coordinates
+        return self._observes_codes and not is_text
+
+    def draws_frames(self, mode: str) -> bool:
+        """Return whether boards of cell codes decide the frames of a mode."""
+        is_own_text = mode != "rgb_array" and self.options.writes_own_text
+        return self.observer is not None and not is_own_text
+
+    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
+        """Return a frame of each of some environments: a picture or a text."""
+        if not self.draws_frames(mode):
+            return self._texts(env_ids)
+        scale = self.options.render_scale
+        frames: tuple[Any, ...] = self.observer.frames(self.grids(env_ids), mode, scale)
+        return frames
+
+    def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
+        """Return the cell codes of the boards of some environments, (m, H, W)."""
+        codes: NDArray[np.uint8] = self.options.allocate_codes(len(env_ids))
+        kernel = self._kernels.observe_rows
+        self._run(kernel, len(env_ids), env_ids, self._state, (codes,))
+        self._check_codes(codes)
+        return codes.reshape(-1, *self.observer.shape)
+
+    def _texts(self, env_ids: Ids) -> tuple[str, ...]:
+        texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+        if not all(isinstance(text, str) for text in texts):
+            owner = f"{self.options.name}.text"
+            raise InvalidStateError.expected(owner, "a str", texts[0])
+        return texts
+
+    def row(self, env_id: int) -> Row:
+        """Return a copy of an environment, as rules see it."""
+        variables, constants, _, _ = self.options.types
+        copies = [array[env_id : env_id + 1].copy() for array in self.variables]
+        return Row(variables(*copies), constants(*self.constants), 0)
 
     # ---------------------------------------------------------------- state
 
@@ -531,49 +728,97 @@ class StackedEngine(StackedState, Engine):
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
 
-    def generators(self) -> tuple[np.random.Generator, ...]:
-        """Return copies of each environment's ``np_random``."""
-        return tuple(map(generator_at, self.rng_states.T.tolist()))
+    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
+        """Copy rows of a state; see `Engine.set_state`."""
+        self._observations = None
+        super().set_state(state, rows, env_ids)
 
-    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+    def solve(self, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.
 
         Raises
         ------
         UnsupportedError
-            A game without a solver.
+            A family without a solver.
         """
-        message = f"{self._name} has no solver for {objective!r}"
-        raise UnsupportedError(message)
+        return self.options.solve_envs(self, env_ids, objective)  # type: ignore[no-any-return]
+
+    # ---------------------------------------------------------------- attributes
+
+    @cached_property
+    def _properties(self) -> dict[str, property]:
+        """The properties of the single environment that its family adds."""
+        properties = {}
+        for owner in reversed(getattr(self.options.SINGLE, "__mro__", ())):
+            if owner.__module__.startswith("roll_vec.envs."):
+                for name, member in vars(owner).items():
+                    if isinstance(member, property):
+                        properties[name] = member
+        return properties
+
+    @property
+    def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:
+        """Attributes of the single environment that differ between environments."""
+        properties = self._properties.items()
+        own = [
+            name for name, each in properties if not isinstance(each, SharedProperty)
+        ]
+        return ("num_env_steps", *own, *self.named_variables())
+
+    @property
+    def SHARED_ATTRIBUTES(self) -> tuple[str, ...]:
+        """Attributes and methods of it that all environments share."""
+        if self.options.SINGLE is None:
+            return ()
+        return (*_SHARED_METHODS, *(self._properties.keys() - self.PER_ENV_ATTRIBUTES))
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an option or another attribute of each environment.
-
-        A subclass adds its own.
-        """
+        """Return an option or another attribute of each environment."""
+        options, n, variables = self.options, self.num_envs, self.named_variables()
         if name == "np_random":
             return self.generators()
         if name == "num_env_steps":
             return tuple(self.elapsed_steps.tolist())
-        names = self._attribute_names()
-        if name in names:
-            return (getattr(self.options, name),) * self.num_envs
-        message = (
-            f"{self._name} has no attribute {name!r} to read; those that "
-            f"exist: {', '.join(sorted({*names, 'num_env_steps', 'np_random'}))}"
-        )
-        raise AttributeError(message)
+        if name in self.SHARED_ATTRIBUTES:
+            return (getattr(options.SINGLE.view(self, 0), name),) * n
+        if name in self._properties:
+            rows = [options.SINGLE.view(self, row) for row in range(n)]
+            return tuple(copy_array(getattr(row, name)) for row in rows)
+        if name in options.LEVEL_OPTIONS and not self.is_stream:
+            # A number of levels, also where the option says "all of them".
+            field = "level_count" if name == "num_levels" else name
+            values = [getattr(options, field) for options in self.option_sets.options]
+            return tuple(values[k] for k in self.level_options.tolist())
+        if name in variables:
+            array = variables[name]
+            return tuple(array.tolist() if array.ndim == 1 else array.copy())
+        value = getattr(options, name, None)
+        if name.startswith("_") or callable(value) or not hasattr(options, name):
+            fields = {field.name for field in dataclasses.fields(options)}
+            names = {*fields, *self.PER_ENV_ATTRIBUTES, *self.SHARED_ATTRIBUTES}
+            message = (
+                f"{options.name} has no attribute {name!r} to read; those that "
+                f"exist: {', '.join(sorted({*names, 'np_random'}))}"
+            )
+            raise AttributeError(message)
+        return (value,) * n
 
     @property
-    def _name(self) -> str:
-        """The name of the game, for messages."""
-        return type(self).__name__
+    def positions(self) -> Ids:
+        """(n,) int64: the players' cells of lakes, row * W + column."""
+        return self.named_variables()["positions"]
 
-    def _attribute_names(self) -> set[str]:
-        """Return the names of options, and of attributes that a subclass adds."""
-        return {field.name for field in dataclasses.fields(self.options)}
+    @property
+    def snapshot_id(self) -> str:
+        """The name of the environments in snapshots, where they have no id."""
+        return str(self.options.name)
 
     def close(self) -> None:
         """End threads that draw levels ahead of time; see `Engine.close`."""
         if self.prefetcher is not None:
             self.prefetcher.close()
+
+
+def copy_array(value: Any) -> Any:
+    """Return a copy of an array; another value as it is."""
+    return value.copy() if isinstance(value, np.ndarray) else value

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
@@ -57,6 +56,7 @@ class GridEnv(ArrayEnv, GridOptions):
     cells: ClassVar[Any] = ()
     tiles: ClassVar[NDArray[np.uint8] | None] = None
     observation: ClassVar[str | None] = "board"
+    CHECKS_CODES: ClassVar[bool] = True
     OBS_MODES: ClassVar[Mapping[str, str]] = GridOptions.OBS_MODES
     metadata: ClassVar[dict[str, Any]] = GridOptions.metadata
 
@@ -89,10 +89,9 @@ class GridEnv(ArrayEnv, GridOptions):
             raise InvalidOptionError.expected(f"{name}.state", accepted, value)
         return shape
 
-    @cached_property
-    def observation_space(self) -> Box:
-        """The space of the codes, which observations in all modes are made of."""
-        return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
+    def allocate_codes(self, num_envs: int) -> NDArray[np.uint8]:
+        """Return an array for the cell codes of so many boards, as rules write them."""
+        return np.empty((num_envs, *self.grid_shape), np.uint8)
 
     @property
     def writes_own_text(self) -> bool:

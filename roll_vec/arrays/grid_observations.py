@@ -124,8 +124,8 @@ class GridObserver:
             for name, mode in ARRAY_MODES.items()
         }
         self.space: Space[Any]
-        if options.own_space is not None:
-            self.space = options.own_space
+        if options.obs_mode not in OBS_MODES:
+            self.space = options.observation_space
         elif self.obs_mode == "text":
             self.space = self._text_space(glyphs, shortest)
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.bands import Band, Measure, MeasuredGenerator, search_bands
-from roll_vec.arrays.prefetch import LevelSource
+from roll_vec.arrays.prefetch import LevelSource, Prefetcher
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -32,10 +32,13 @@ class LevelProvider:
         Names of the last arrays of each level, which say how difficult it is.
     source : LevelSource or None
         Draws levels ahead of time.
+    last_number : int
+        The highest number of a level.
     """
 
     measures: tuple[str, ...]
     source: LevelSource | None = None
+    last_number: int = (1 << 32) - 1
 
     def get(
         self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
@@ -67,11 +70,12 @@ class LevelProvider:
         """Have the levels of some episodes drawn ahead of time."""
 
     def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64]
+        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Return the numbers of the levels that `get` returned; all (m,).
+        """Return the numbers of the levels of seeds; all (m,).
 
-        They may be views, which are not to be written.
+        They may be views, which are not to be written.  ``level_indices`` are those
+        that `get` returned; None: no level is redrawn, as `table` says.
         """
         raise NotImplementedError
 
@@ -112,6 +116,7 @@ class FixedLevels(LevelProvider):
         bands: Mapping[str, Band] | None = None,
     ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+        self.last_number = len(levels) - 1
         self._measure, self.bands = measure, dict(bands or {})
         self.measures = () if measure is None else measure.names
         self._measured: Levels | None = None
@@ -155,12 +160,10 @@ class FixedLevels(LevelProvider):
         return indices, *(array[indices] for array in self._measured)
 
     def level_numbers(
-        self,
-        seeds: Seeds,
-        level_indices: NDArray[np.int64],
+        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
         """Return the indices of the levels in the set."""
-        return level_indices
+        return self._indices(seeds) if level_indices is None else level_indices
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return all levels; None if they are measured; see `LevelProvider.table`."""
@@ -260,13 +263,9 @@ class GeneratedLevels(LevelProvider):
         return self.generate(unique), inverse
 
     def level_numbers(
-        self,
-        seeds: Seeds,
-        level_indices: NDArray[np.int64],
+        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
         """Return `roll_vec.seeding.level_for_seed` of each seed."""
-        if self.num_levels and self._uses_cache:
-            return level_indices + self.start_level
         # Without a copy, as every reset asks for them: they are below 2**32.
         return self.level_seeds(seeds).view(np.int64)
 
@@ -329,34 +328,34 @@ def provide_levels(
     return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
 
 
+def make_provider(
+    options: Any, num_threads: int, prefetcher: Prefetcher | None
+) -> LevelProvider:
+    """Return the provider of some options, which may draw levels ahead of time."""
+    provider: LevelProvider = options.make_provider(num_threads)
+    if prefetcher is not None and isinstance(provider, GeneratedLevels):
+        provider.source = LevelSource(prefetcher, provider.generate)
+    return provider
+
+
 def describe_levels(
     options: Any,
     provider: LevelProvider,
-    level_numbers: NDArray[np.int64],
-    seeds: Seeds,
     levels: Levels,
     level_indices: NDArray[np.int64],
 ) -> dict[str, Any]:
-    """Return the infos of resets that the options ask for, (m,) each, also in a dict.
+    """Return the measures of levels as infos of resets, (m,) each, also in a dict.
 
     Parameters
     ----------
     options : LevelOptions
     provider : LevelProvider
         Has returned the levels.
-    level_numbers : (m,) int64
-        Of the levels that begin, see `LevelProvider.level_numbers`.
-    seeds : (m,) uint64
-        Of the episodes that begin.
     levels : tuple of arrays
     level_indices : (m,) int64
         The levels, and the indices of those that begin, as the provider returned them.
     """
     infos: dict[str, Any] = {}
-    if options.seed_info:
-        infos["seed"] = seeds.astype(np.int64)
-    if options.level_info:
-        infos["level"] = level_numbers
     names = provider.measures
     measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
     if options.difficulty_info:

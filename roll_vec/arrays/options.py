@@ -1,23 +1,33 @@
 """The keywords of environments in stacked arrays, each with its only default and check.
 
-`ArrayOptions` has those of all of them.  `ArrayEnv` and `GridEnv` of users extend it,
-and so do `GridOptions` and `LevelOptions`, of which the built-in games are made.
+`ArrayOptions` has those of all of them, and says what a family declares: its variables,
+kernels, infos and levels.  `ArrayEnv` and `GridEnv` derive these from rules.
+`GridOptions` and `LevelOptions` are the bases of the package's games, which declare
+them by hand: their loops are faster, and their levels are no draws of a rule.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
 
-from gymnasium.spaces import Discrete, Space
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Tuple as TupleSpace
+from numpy.typing import NDArray
 
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
 from roll_vec.arrays.level_sets import LevelSet, check_given_levels
 from roll_vec.arrays.text_actions import describe_actions
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.kernels.rows import field_name
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     check_band,
     check_bool,
@@ -30,11 +40,16 @@ from roll_vec.options import (
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
+Ids: TypeAlias = NDArray[np.int64]
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
+Infos: TypeAlias = dict[str, Any]
+_DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
+_DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 # Of a generated grid.
 MAX_CELLS = 1 << 20
 # At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
 MAX_SCALE = 64
-LEVEL_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
+ACTION_FLAGS = ("action_is_effective", "action_is_valid", "success")
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
@@ -84,6 +99,53 @@ class ArrayOptions(TextOptions):
     # Not annotated: an annotation here would decide where the keyword stands.
     action_start = 0
     """The first action; None: 1, with a warning of the first action 0."""
+
+    state: ClassVar[Mapping[str, Any]] = {}
+    """The variables of one environment: a dtype, or (dtype, shape)."""
+    seeding: ClassVar[str] = "level"
+    """``level``: each episode has a seed of its own; ``stream``: the generators go on.
+    """
+    SINGLE: ClassVar[Any] = None
+    """The class of the single environment, if it has properties of its own."""
+    FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
+    """The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none."""
+    HAS_RESET_INFOS: ClassVar[bool] = False
+    """Whether kernels write the infos of resets beside those of steps."""
+    start_marks: ClassVar[Any] = None
+    """A function, where texts of coordinates name the cells where players start.
+
+    ``start_marks(variables, env_ids)`` returns `START_MARK` there, else 0, (m, H, W).
+    """
+    HAS_NEW_GENERATORS: ClassVar[bool] = False
+    """Whether ``np_random`` is a generator of each episode that no kernel reads."""
+    constants: ClassVar[Any] = MappingProxyType({})
+    """What kernels read beside variables, by name: numbers and arrays."""
+    info_arrays: ClassVar[Any] = MappingProxyType({})
+    """The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name."""
+    hidden_infos: ClassVar[Any] = ()
+    """The infos of kernels that users do not get."""
+    state_limits: ClassVar[Any] = MappingProxyType({})
+    """The lowest and the highest value of variables of a state, by name."""
+    has_level_infos: ClassVar[Any] = False
+    """Whether the infos of resets say something of the level that is played."""
+    has_measured_infos: ClassVar[Any] = False
+    """Whether they have a measure of it."""
+    needs_level_numbers: ClassVar[Any] = False
+    """Whether the number of the level that is played is of use later."""
+    writes_own_text: ClassVar[Any] = False
+    """Whether texts are those of a method ``text`` in every case."""
+    DRAWS: ClassVar[bool] = True
+    """Whether kernels draw from generators."""
+    CHECKS_CODES: ClassVar[bool] = False
+    """Whether kernels may write cell codes that have no looks."""
+    NUM_LEVEL_ARRAYS: ClassVar[int] = 0
+    """The first variables are a level, where levels are placed by a kernel."""
+    finish_step: ClassVar[Any] = None
+    """A function that is called after each step, or None.
+
+    ``finish_step(engine, skip_mask, terminations, infos)`` may write to the last two,
+    (n,) arrays.
+    """
 
     action_mode: str = "discrete"
     env_instruction: str | None = None
@@ -154,6 +216,137 @@ class ArrayOptions(TextOptions):
     def make_observer(self, num_threads: int) -> GridObserver | None:
         """Return what turns grids into observations and frames; None without a grid."""
         return None
+
+    @property
+    def name(self) -> str:
+        """The name of the family, for messages."""
+        return type(self).__name__.removesuffix("Options")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Not what is derived, such as classes of named tuples.
+        names = [field.name for field in dataclasses.fields(self)]
+        return {name: getattr(self, name) for name in names}
+
+    # ---------------------------------------------------------------- the family
+
+    @functools.cached_property
+    def variables(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtype and shape of each variable of one environment."""
+        variables = self.state.items()
+        return {name: self._read_variable(name, each) for name, each in variables}
+
+    def _read_variable(
+        self, name: str, declared: Any
+    ) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        owner = f"{type(self).__name__}.state[{name!r}]"
+        dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
+        if isinstance(shape, (int, str)):
+            shape = (shape,)
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype not in _DTYPES:
+            accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
+            raise InvalidOptionError.expected(owner, accepted, declared)
+        lengths = []
+        for length in shape:
+            value = getattr(self, length, None) if isinstance(length, str) else length
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                accepted = "a shape of positive numbers and names of options"
+                raise InvalidOptionError.expected(owner, accepted, length)
+            lengths.append(value)
+        return dtype, tuple(lengths)
+
+    def allocate(self, num_envs: int) -> Arrays:
+        """Return the variables of so many environments, all 0."""
+        return tuple(
+            np.zeros((num_envs, *shape), dtype)
+            for dtype, shape in self.variables.values()
+        )
+
+    def named(self, variables: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the variables that differ between environments, by name."""
+        return dict(zip(self.variables, variables, strict=True))
+
+    def family(self) -> GameKernels:
+        """Return the kernels of batches with these options."""
+        raise NotImplementedError
+
+    def rules_of(self, max_steps: int) -> tuple[Any, ...]:
+        """Return the rules, as the kernel of a step takes them."""
+        return self.first_action, max_steps
+
+    def explain(self, error: Exception) -> Exception:
+        """Return the error of a kernel, as users get it."""
+        return error
+
+    def make_provider(self, num_threads: int) -> Any:
+        """Return the `LevelProvider` of the levels of these options."""
+        raise NotImplementedError
+
+    def next_episodes(self, begins: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return what kernels begin episodes with that begin by a rule.
+
+        Parameters
+        ----------
+        begins : tuple
+            `roll_vec.kernels.families.Seeding`.
+        """
+        return begins
+
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
+        """Return the infos of resets of some environments, with those of the family."""
+        return infos
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check what `state_limits` does not say of a state.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
+        """Return solutions of some environments; see `Engine.solve`.
+
+        Raises
+        ------
+        UnsupportedError
+            A family without a solver.
+        """
+        message = f"{self.name} has no solver for {objective!r}"
+        raise UnsupportedError(message)
+
+    # ---------------------------------------------------------------- observations
+
+    @functools.cached_property
+    def parts(self) -> dict[str, Space[Any]]:
+        """The spaces of the arrays that an observation is made of, by name."""
+        space = self.observation_space
+        if isinstance(space, Dict):
+            return dict(space.spaces)
+        if isinstance(space, TupleSpace):
+            return {field_name(k): each for k, each in enumerate(space.spaces)}
+        return {"": space}
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """The space of an observation."""
+        name = f"{type(self).__name__}.observation_space"
+        accepted = "a Box or Discrete, or a Dict or Tuple of these"
+        raise InvalidOptionError.expected(name, accepted, None)
+
+    def allocate_observations(self, num_envs: int) -> Arrays:
+        """Return arrays for so many observations, as kernels write them."""
+        own = (1,) if "" in self.parts else ()
+        return tuple(
+            # A number alone is an array of one for the rule: out[0].
+            np.empty((num_envs, *(space.shape or own)), space.dtype)
+            for space in self.parts.values()
+        )
+
+    # ---------------------------------------------------------------- texts
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""
@@ -232,10 +425,23 @@ class GridOptions(ArrayOptions):
         """Height and width of a grid."""
         raise NotImplementedError
 
-    @property
-    def own_space(self) -> Space[Any] | None:
-        """The space of an observation in a mode that only this game has."""
-        return None
+    @functools.cached_property
+    def num_cells(self) -> int:
+        """Number of cells of a grid."""
+        return math.prod(self.grid_shape)
+
+    @functools.cached_property
+    def observation_space(self) -> Space[Any]:
+        """The space of cell codes, which the observations of a grid are made of."""
+        return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
+
+    def allocate_observations(self, num_envs: int) -> Arrays:
+        """Return an array for the cell codes of so many grids."""
+        return (self.allocate_codes(num_envs),)
+
+    def allocate_codes(self, num_envs: int) -> NDArray[np.uint8]:
+        """Return an array for the cell codes of so many grids, as kernels write it."""
+        return np.empty((num_envs, self.num_cells), np.uint8)
 
     def make_observer(self, num_threads: int) -> GridObserver:
         """Return what turns grids into observations and frames."""
@@ -301,6 +507,8 @@ class LevelOptions(GridOptions):
     InvalidOptionError
     """
 
+    FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
+    HAS_NEW_GENERATORS: ClassVar[bool] = True
     LEVEL_SET: ClassVar[type[LevelSet]]
     """The levels of users."""
     DIFFICULTY: ClassVar[Mapping[str, float]] = {}
@@ -370,15 +578,20 @@ class LevelOptions(GridOptions):
         """The lowest integer that is accepted: 0 may be "no valid action"."""
         return 0
 
-    @property
+    @functools.cached_property
+    def has_level_infos(self) -> bool:
+        """Whether the infos of resets say something of the level that is played."""
+        return self.seed_info or self.level_info or self.has_measured_infos
+
+    @functools.cached_property
+    def has_measured_infos(self) -> bool:
+        """Whether they have a measure of it."""
+        return self.difficulty_info or self.oracle_return_info
+
+    @functools.cached_property
     def needs_level_numbers(self) -> bool:
         """Whether the number of the level that is played is of use later."""
         return self.levels is not None or self.level_info
-
-    @property
-    def has_level_infos(self) -> bool:
-        """Whether the infos of resets say something of the level that is played."""
-        return any(getattr(self, name) for name in LEVEL_INFOS)
 
     @property
     def level_count(self) -> int:

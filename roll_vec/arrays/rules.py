@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 
+# What rules and their compilation raise.
+RULE_ERRORS = (NumbaError, ArithmeticError, IndexError, TypeError, ValueError)
 _LIBRARIES = ("math", "numba", "numpy")
 
 # Lines of numba's errors that say nothing of the fault.

@@ -1,4 +1,4 @@
-"""Single environments: a row of a `StackedEngine`, with the interface of Gymnasium."""
+"""Single environments: a row of an `ArrayEngine`, with the interface of Gymnasium."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.arrays.engine import StackedEngine
+from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rendered_env import RenderedEnv
 from roll_vec.base_envs import SeededEnv
-from roll_vec.errors import InvalidStateError, ResetNeededError
+from roll_vec.errors import (
+    InvalidStateError,
+    ResetNeededError,
+    SolverLimitError,
+    UnsolvableLevelError,
+)
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
@@ -26,26 +31,25 @@ class SingleEnv(RenderedEnv):
 
     Parameters
     ----------
-    engine : StackedEngine
-        Of one environment.
+    options : ArrayOptions
 
     Attributes
     ----------
     options
-        The validated keywords.
+        The validated keywords, with the level options of the next episode.
     num_env_steps : int
         Steps of the current episode.
     """
 
     metadata = METADATA
-    _engine: Any  # a `StackedEngine`
+    _engine: ArrayEngine
     # The generator that a user has got or set; None: nobody has.
     _lent: np.random.Generator | None = None
     # The row of the engine: not 0 where `view` shows one of a batch.
     _row: int = 0
 
-    def __init__(self, engine: StackedEngine) -> None:
-        self._engine = engine
+    def __init__(self, options: Any) -> None:
+        engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
         self.observation_space = engine.single_observation_space
         self.action_space = engine.single_action_space
         self.action_parser = engine.action_parser
@@ -58,16 +62,25 @@ class SingleEnv(RenderedEnv):
         self._action = np.zeros(1, np.int64)
 
     @classmethod
-    def view(cls, engine: StackedEngine, row: int) -> Any:
+    def view(cls, engine: ArrayEngine, row: int) -> Any:
         """Return a row of an engine, to read attributes from."""
         env = cls.__new__(cls)
         env._engine, env._row = engine, row
         return env
 
+    def __getattr__(self, name: str) -> Any:
+        # Variables and options; not before the constructor, as in copies.
+        if name.startswith("_") or "_engine" not in self.__dict__:
+            raise AttributeError(name)
+        return self._engine.get_attribute(name)[self._row]
+
     @property
     def options(self) -> Any:
-        """The validated keywords."""
-        return self._engine.options
+        """The validated keywords, with the level options of the next episode."""
+        engine = self._engine
+        if engine.is_stream:
+            return engine.options
+        return engine.option_sets.options[engine.level_options[self._row]]
 
     @property
     def num_env_steps(self) -> int:
@@ -82,9 +95,9 @@ class SingleEnv(RenderedEnv):
     @property
     def accepts_noop(self) -> bool:
         """True if `step` accepts 0, "no valid action", below the action space."""
-        codes = self._engine.action_codes
-        is_integer = self.action_parser is None and codes is not None
-        return is_integer and codes.lowest < codes.first
+        options = self._engine.options
+        has_noop: bool = options.lowest_action < options.first_action
+        return has_noop and self.action_parser is None
 
     @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
@@ -97,7 +110,7 @@ class SingleEnv(RenderedEnv):
 
     def get_instructions(self) -> str:
         """Return the game, the symbols, the actions and the form of an answer."""
-        return self._engine.instructions  # type: ignore[no-any-return]
+        return self._engine.instructions
 
     # ---------------------------------------------------------------- episodes
 
@@ -234,6 +247,68 @@ class SingleEnv(RenderedEnv):
             state = self._engine.generators()[0].bit_generator.state
             self._lent.bit_generator.state = state
 
+    def solve(self, objective: str = "moves") -> Any:
+        """Return actions that solve the environment from where it stands now.
+
+        Parameters
+        ----------
+        objective : str
+            ``moves``: no other way takes fewer steps.  A family may have others.
+
+        Returns
+        -------
+        (num_moves,) int64, or what the family returns, or None
+            Integers of the action space.  None without a solution.
+
+        Raises
+        ------
+        InvalidOptionError
+            For another objective.
+        UnsupportedError
+            A family without a solver.
+        SolverLimitError
+            If the search gave up.
+        UnsolvableLevelError
+            If the level was given with ``levels`` and has no solution from its start.
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        return self._engine.solve(_ONE, objective)[0]
+
+    @property
+    def oracle_action(self) -> int | None:
+        """The first action of `solve`; None if there is none."""
+        try:
+            return self._first_action(self.solve())
+        except (SolverLimitError, UnsolvableLevelError):
+            return None
+
+    def _first_action(self, solution: Any) -> int | None:
+        """Return the first action of a solution; None if there is none."""
+        return None if solution is None or not len(solution) else int(solution[0])
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels from the next episode on; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            Keywords of the environment that choose its levels: ``num_levels``,
+            ``start_level`` and those of the family.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another keyword; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used.
+        UnsupportedError
+            A family without levels.
+        ClosedError
+        """
+        self._check_open()
+        self._engine.set_level_options(_ONE, level_options)
+
     # ---------------------------------------------------------------- state
 
     def get_state(self) -> dict[str, Any]:
@@ -253,7 +328,7 @@ class SingleEnv(RenderedEnv):
         self._check_started()
         self._take_generator()
         state = self._engine.get_state()
-        row = {name: _copy(array[0]) for name, array in state.arrays.items()}
+        row = {name: copy_array(array[0]) for name, array in state.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
         for name, values in state.shared.items():
             row[name] = values[row[name]]
@@ -309,14 +384,8 @@ class LevelEnv(SingleEnv, SeededEnv):
     _state_has_stream = True
 
     @property
-    def options(self) -> Any:
-        """The validated keywords, with the level options of the next episode."""
-        sets = self._engine.option_sets
-        return sets.options[sets.indices[self._row]]
-
-    @property
     def level_number(self) -> int:
-        """The level that is played, or 0: see `LevelEngine.level_numbers`."""
+        """The level that is played, or 0: see `EpisodeEngine.level_numbers`."""
         return int(self._engine.level_numbers[self._row])
 
     def reset(
@@ -351,26 +420,6 @@ class LevelEnv(SingleEnv, SeededEnv):
         self._commit_episode(episode)
         return self._start_episode()
 
-    def set_level_options(self, **level_options: Any) -> None:
-        """Change the levels from the next episode on; the present one goes on.
-
-        Parameters
-        ----------
-        **level_options
-            Keywords of the environment that choose its levels: ``num_levels``,
-            ``start_level`` and those of the game.
-
-        Raises
-        ------
-        UnknownOptionError
-            For another keyword; lists those that are accepted.
-        InvalidOptionError
-            For a value that cannot be used.
-        ClosedError
-        """
-        self._check_open()
-        self._engine.set_level_options(_ONE, level_options)
-
     def get_state(self) -> dict[str, Any]:
         """Return the state with the episode; see `SingleEnv.get_state`."""
         if self._stream is not None:
@@ -396,10 +445,6 @@ class LevelEnv(SingleEnv, SeededEnv):
     @_np_random.setter
     def _np_random(self, generator: np.random.Generator | None) -> None:
         self._generator = generator
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _first(infos: Mapping[str, Any]) -> dict[str, Any]:

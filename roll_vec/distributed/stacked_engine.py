@@ -27,7 +27,7 @@ class StackedShardsEngine(ShardsEngine):
     ----------
     make_shards, sizes, mode
         See `ShardsEngine`.
-    template : StackedEngine or ArrayEngine
+    template : ArrayEngine
         Of one environment with the keywords of the batch.  It checks actions and
         states, and draws observations and frames.
     draws : bool

@@ -99,7 +99,8 @@ def test_next_episodes_are_begun_ahead_of_time(monkeypatch):
             break
         time.sleep(0.005)
     draw_now = []
-    monkeypatch.setattr(envs.engine, "_draw_now", draw_now.append)
+    provider = envs.engine.level_provider
+    monkeypatch.setattr(provider, "generate_rows", draw_now.append)
     assert_same(*(env.reset() for env in (envs, twin)))
     assert envs.get_state() == twin.get_state()
     envs.close()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.frozen_lake import random_maps, rules, solver
+from roll_vec.kernels.rng.pcg64 import seed_rows
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import (
     OracleFrozenLake,
@@ -81,7 +82,7 @@ class Lakes:
     def start(self, seeds):
         """Begin episodes row by row, in any order."""
         rows = np.argsort(seeds)
-        rules.seed_rows(rows, seeds[rows], self.rng_states)
+        seed_rows(rows, seeds[rows], self.rng_states)
         for i in rows.tolist():
             starts = np.array(list("".join(self.boards[i]))) == "S"
             chances = np.cumsum(starts / starts.sum())
@@ -193,8 +194,7 @@ def test_grids_and_masks_are_those_of_the_oracle(one_map):
         # Some rows in any order, and of these a range.
         rows = rng.permutation(n)[:20]
         masks = np.full((20, 4), 7, np.int8)
-        tables = lakes.variables.maps, *lakes.options[:2]
-        rules.write_action_masks(2, 19, rows, *tables, positions, masks)
+        rules.LAKE.write_masks(2, 19, rows, *lakes.state[:2], masks)
         assert (masks[[0, 1, 19]] == 7).all()
         for j in range(2, 19):
             game = lakes.games[rows[j]]

@@ -27,7 +27,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_choice,
     check_int,
-    parse_options,
     takes_keywords_of,
 )
 
@@ -180,18 +179,11 @@ class GemCountdownEnv(GemEnv):
     @takes_keywords_of(AnswerOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
-
-    def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        self._tasks = parse_options(CountdownOptions, keywords)
-        return keywords
-
-    def get_instructions(self) -> str:
-        """Return the rules and the form of an answer."""
-        if self.env_instruction:
-            return self.env_instruction
-        form = self._parser.example("(8 - 2) * 5")
-        text = write_instructions(self._tasks)
-        return text if form is None else f"{text}\nThe form of an answer is: {form}"
+        if not self.env_instruction:
+            form = self._parser.example("(8 - 2) * 5")
+            self.env_instruction = write_instructions(self.our_options)
+            if form is not None:
+                self.env_instruction += f"\nThe form of an answer is: {form}"
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take the expression of a model's answer; see `GemEnv.step`.

@@ -39,7 +39,7 @@ class GemEnv(ABC):
 
     Attributes
     ----------
-    options : OWN
+    options, our_options : OWN, OPTIONS
     env_instruction : str
     max_steps : int
     format_penalty : float
@@ -68,8 +68,9 @@ class GemEnv(ABC):
         self.options: Any = take_options(self.OWN, ours)
         ours = self._batch_keywords(ours)
         # Validated now, so that a bad keyword fails where it is written.
-        limits = vars(parse_options(self.OPTIONS, ours)) | vars(self.options)
-        self.max_steps = limits["max_steps"]
+        self.our_options: Any = parse_options(self.OPTIONS, ours)
+        limits = vars(self.our_options) | vars(self.options)
+        self.max_steps: int = limits["max_steps"]
         self.env_instruction = self.options.env_instruction or self.INSTRUCTION
         texts = self.options.text_options()
         self.format_penalty = texts.format_penalty

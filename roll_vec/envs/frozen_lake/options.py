@@ -1,23 +1,42 @@
-"""The keywords of the two FrozenLake families, validated."""
+"""The two FrozenLake families: their keywords, and what they declare."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.arrays.options import GridOptions, LevelOptions, check_cells
+from roll_vec.arrays.options import (
+    ACTION_FLAGS,
+    Arrays,
+    GridOptions,
+    Ids,
+    Infos,
+    LevelOptions,
+    check_cells,
+)
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
-from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS
+from roll_vec.envs.frozen_lake.maps import (
+    MAPS,
+    make_level_provider,
+    parse_map,
+    start_distribution,
+    tile_codes,
+)
+from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolver, solve_positions
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.frozen_lake import rules
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     check_choice,
     check_int,
@@ -39,8 +58,49 @@ def describe_lake(is_slippery: bool) -> str:
     )
 
 
+class LakeFamily(GridOptions):
+    """What both families declare."""
+
+    # Those of `roll_vec.kernels.frozen_lake.rules.LakeState`.
+    state: ClassVar[Mapping[str, Any]] = {
+        "maps": (np.uint8, "num_cells"),
+        "starts": np.int64,
+        "positions": np.int64,
+    }
+    FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
+    FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
+    info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The items of the kernels' `LakeOptions`."""
+        options: Any = self
+        return {
+            "neighbours": rules.make_neighbours(*self.grid_shape),
+            "slip": rules.make_slip(options.is_slippery, options.success_rate),
+            "reward_schedule": np.array(options.reward_schedule, np.float64),
+        }
+
+    @property
+    def state_limits(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest value of variables of a state."""
+        cells, tiles = (0, self.num_cells - 1), (rules.ICE, rules.GOAL)
+        return {"positions": cells, "starts": cells, "maps": tiles}
+
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
+        """Return the best play of some lakes from here; see `LakeEnv.solve`."""
+        (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
+        return solve_positions(
+            LakeSolver(self.grid_shape, slip, engine.num_threads),
+            maps[env_ids] if len(maps) == engine.num_envs else maps,
+            positions[env_ids],
+            objective,
+            self.first_action,
+        )
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FrozenLakeOptions(GridOptions):
+class FrozenLakeOptions(LakeFamily):
     """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's and ours.
 
     They have those of `roll_vec.arrays.options.ArrayOptions`, too.
@@ -66,7 +126,9 @@ class FrozenLakeOptions(GridOptions):
     InvalidOptionError
     """
 
-    FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ()
+    seeding: ClassVar[str] = "stream"
+    HAS_RESET_INFOS: ClassVar[bool] = True
     OBS_MODES: ClassVar[Mapping[str, str]] = {
         "position": "the player's cell: row * columns + column",
         **GridOptions.OBS_MODES,
@@ -107,9 +169,9 @@ class FrozenLakeOptions(GridOptions):
             )
         self._set(success_rate=chance, reward_schedule=rewards)
 
-    @property
+    @cached_property
     def map(self) -> NDArray[np.bytes_]:
-        """The (H, W) map of bytes, new."""
+        """The (H, W) map of bytes, not to be written."""
         if self.desc is not None:
             return np.asarray(self.desc, dtype="c")
         return np.asarray(MAPS[self.map_name or ""], dtype="c")
@@ -120,10 +182,54 @@ class FrozenLakeOptions(GridOptions):
         height, width = self.map.shape
         return height, width
 
+    @cached_property
+    def observation_space(self) -> Space[Any]:
+        """The space of positions, or of cell codes."""
+        is_position = self.obs_mode == "position"
+        return Discrete(self.num_cells) if is_position else super().observation_space
+
+    def allocate_observations(self, num_envs: int) -> Arrays:
+        """Return an array for so many positions, or for the cell codes."""
+        if self.obs_mode == "position":
+            return (np.empty(num_envs, np.int64),)
+        return super().allocate_observations(num_envs)
+
+    def family(self) -> GameKernels:
+        """Return the kernels of lakes with one map."""
+        return rules.LAKE  # type: ignore[no-any-return]
+
+    def allocate(self, num_envs: int) -> Arrays:
+        """Return the one map, no starts, and the positions of the players."""
+        maps = tile_codes(self.map).reshape(1, -1)
+        return maps, np.zeros(0, np.int64), np.zeros(num_envs, np.int64)
+
+    def named(self, variables: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the variables that differ between environments, by name."""
+        return {"positions": variables[2]}
+
+    def next_episodes(self, begins: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the cumulative probabilities of the start cells."""
+        return (self.start_chances,)
+
+    @cached_property
+    def start_chances(self) -> NDArray[np.float64]:
+        """(H * W,) float64: the cumulative probabilities of the start cells."""
+        return np.cumsum(start_distribution(self.map))
+
+    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
+        """Return `START_MARK` at start cells, else 0, (1, H, W)."""
+        return np.where(self.map == b"S", np.uint8(START_MARK), np.uint8(0))[np.newaxis]
+
     @property
-    def own_space(self) -> Discrete[Any] | None:
-        """The space of positions."""
-        return Discrete(self.map.size) if self.obs_mode == "position" else None
+    def hidden_infos(self) -> tuple[str, ...]:
+        """Those that Gymnasium has not, with integer actions."""
+        return () if self.action_mode == "text" else ACTION_FLAGS
+
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
+        """Return the infos of some resets, with ``prob``, which is 1."""
+        probs = np.empty(len(env_ids))
+        probs.fill(1.0)  # `np.ones` takes twice as long
+        return {"prob": probs, **infos}
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""
@@ -138,7 +244,7 @@ class FrozenLakeOptions(GridOptions):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RandomFrozenLakeOptions(LevelOptions):
+class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     """The keywords of `roll_vec/RandomFrozenLake-v0`, beside those of `LevelOptions`.
 
     Parameters
@@ -167,7 +273,9 @@ class RandomFrozenLakeOptions(LevelOptions):
     InvalidOptionError
     """
 
-    FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
+    NUM_LEVEL_ARRAYS: ClassVar[int] = 2
+    # It is the kernel's own: ROLL has none.
+    hidden_infos: ClassVar[tuple[str, ...]] = ("prob",)
     LEVEL_SET: ClassVar[type[LevelSet]] = LakeSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "p",
@@ -219,3 +327,17 @@ class RandomFrozenLakeOptions(LevelOptions):
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""
         return describe_lake(self.is_slippery)
+
+    def family(self) -> GameKernels:
+        """Return the kernels of lakes with a map each."""
+        return rules.RANDOM_LAKE  # type: ignore[no-any-return]
+
+    def make_provider(self, num_threads: int) -> LevelProvider:
+        """Return the provider of the maps of these options."""
+        return make_level_provider(self, num_threads)
+
+    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
+        """Return `START_MARK` at start cells, else 0, (m, H, W)."""
+        marks = np.zeros((len(env_ids), self.num_cells), np.uint8)
+        marks[np.arange(len(env_ids)), variables[1][env_ids]] = START_MARK
+        return marks.reshape(-1, *self.grid_shape)

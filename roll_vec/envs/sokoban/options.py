@@ -1,19 +1,33 @@
-"""The keywords of Sokoban, validated."""
+"""Sokoban as a family of array environments: its keywords, and what it declares."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.arrays.options import MAX_CELLS, LevelOptions, check_cells
+from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
-from roll_vec.errors import InvalidOptionError
+from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.envs.sokoban.solver import (
+    mark_deadlocks,
+    refuse_unsolvable_levels,
+    solve_positions,
+)
+from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.kernels.sokoban import rules
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import MAX_INT, check_int
 
+Mask: TypeAlias = NDArray[np.bool_]
 # The room generator keeps the distance from each target to each cell: this many take
 # 2 GB.
 _MAX_DISTANCES = 1 << 28
@@ -64,6 +78,15 @@ class SokobanOptions(LevelOptions):
     InvalidOptionError
     """
 
+    # Those of `roll_vec.kernels.sokoban.rules.RoomState`.
+    state: ClassVar[Mapping[str, Any]] = {
+        "cells": (np.uint8, "num_cells"),
+        "players": np.int32,
+        "boxes_left": np.int32,
+    }
+    state_limits: ClassVar[Any] = {"cells": (0, rules.PLAYER_ON_TARGET)}
+    DRAWS: ClassVar[bool] = False
+    NUM_LEVEL_ARRAYS: ClassVar[int] = 1
     FAMILY: ClassVar[GridFamily] = SOKOBAN
     LEVEL_SET: ClassVar[type[LevelSet]] = RoomSet
     DIFFICULTY: ClassVar[Mapping[str, float]] = {
@@ -167,3 +190,73 @@ class SokobanOptions(LevelOptions):
                 raise InvalidOptionError(message)
             return dim_x, dim_y
         return check_int("dim_room", height, 3), check_int("dim_room", width, 3)
+
+    # ---------------------------------------------------------------- the family
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """What kernels read beside variables."""
+        return {"width": self.dim_room[1]}
+
+    def family(self) -> GameKernels:
+        """Return the kernels of rooms."""
+        return rules.ROOM  # type: ignore[no-any-return]
+
+    def make_provider(self, num_threads: int) -> LevelProvider:
+        """Return the provider of the rooms of these options."""
+        return make_level_provider(self, num_threads)
+
+    @cached_property
+    def finish_step(self) -> Callable[..., None] | None:
+        """What ends episodes in dead ends, or tells them; None: nothing."""
+        return self._mark_steps if self.deadlock or self.terminate_on_deadlock else None
+
+    def _mark_steps(
+        self, engine: Any, skip_mask: Mask, terminations: Mask, infos: Infos
+    ) -> None:
+        deadlocks = self._deadlocks(engine, slice(None))
+        deadlocks[skip_mask] = False
+        if self.terminate_on_deadlock:
+            terminations |= deadlocks
+        if self.deadlock:
+            infos["deadlock"] = deadlocks
+
+    def _deadlocks(self, engine: Any, env_ids: Any) -> Mask:
+        rooms = engine.variables[0][env_ids].reshape(-1, *self.dim_room)
+        return mark_deadlocks(rooms, engine.num_threads)
+
+    def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
+        """Return the infos of resets of some environments, with ``deadlock``."""
+        if self.deadlock:
+            infos["deadlock"] = self._deadlocks(engine, env_ids)
+        return infos
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that every row is a room with one player within walls."""
+        cells = arrays["cells"]
+        rooms = cells.reshape(-1, *self.dim_room)
+        edges = (rooms[:, 0], rooms[:, -1], rooms[:, :, 0], rooms[:, :, -1])
+        if any((edge != rules.WALL).any() for edge in edges):
+            message = "state: cells: expected walls on the border of every room"
+            raise InvalidStateError(message)
+        is_player = cells >= rules.PLAYER
+        players, boxes = is_player.argmax(1), (cells == rules.BOX).sum(1)
+        if (is_player.sum(1) != 1).any() or (players != arrays["players"]).any():
+            message = "state: players: expected the cell of the one player of each room"
+            raise InvalidStateError(message)
+        if (boxes != arrays["boxes_left"]).any():
+            message = "state: boxes_left: expected the number of boxes off targets"
+            raise InvalidStateError(message)
+
+    def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
+        """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
+        solutions = solve_positions(
+            engine.grids(env_ids),
+            objective,
+            self.first_action,
+            engine.num_threads,
+            env_ids if engine.num_envs > 1 else None,
+        )
+        rows = env_ids[[actions is None for actions in solutions]]
+        refuse_unsolvable_levels(self.levels, engine.level_numbers[rows])
+        return solutions

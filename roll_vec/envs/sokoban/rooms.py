@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.solver import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
@@ -27,7 +26,7 @@ _workspaces = threading.local()
 _Workspaces: TypeAlias = tuple[rooms.RoomWorkspace, ArrayWorkspace | None]
 
 
-def _workspaces_of(options: SokobanOptions) -> _Workspaces:
+def _workspaces_of(options: Any) -> _Workspaces:
     """Return the scratch memory of this thread for rooms of these options."""
     key = (options.dim_room, options.num_boxes, options.search_depth)
     if getattr(_workspaces, "key", None) != key:
@@ -45,7 +44,7 @@ def _workspaces_of(options: SokobanOptions) -> _Workspaces:
 
 
 def draw_rooms(
-    options: SokobanOptions,
+    options: Any,
     seeds: NDArray[np.uint64],
     num_threads: int = 1,
     max_attempts: int = rooms.MAX_ATTEMPTS,
@@ -97,7 +96,7 @@ def draw_rooms(
 class RoomGenerator:
     """Draws the rooms of level seeds, for `GeneratedLevels`."""
 
-    def __init__(self, options: SokobanOptions, num_threads: int) -> None:
+    def __init__(self, options: Any, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads
         self._slices = SliceSizer("rooms")
 
@@ -126,7 +125,7 @@ class RoomGenerator:
         return (grids,)
 
 
-def make_level_provider(options: SokobanOptions, num_threads: int = 1) -> LevelProvider:
+def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the levels of these options."""
     return provide_levels(
         options,

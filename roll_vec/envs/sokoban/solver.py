@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.sokoban.level_files import RoomSet
-from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
@@ -304,7 +303,7 @@ def measure_rooms(
 
 
 def measure_levels(
-    options: SokobanOptions, num_threads: int, levels: tuple[NDArray[Any], ...]
+    options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
     """Return the measures of rooms, for `roll_vec.arrays.bands.Measure`.
 

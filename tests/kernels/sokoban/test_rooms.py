@@ -152,7 +152,8 @@ def test_action_masks_are_the_effective_moves_of_the_oracle():
         # Some of the rooms, in another order, and of these a range.
         rows = rng.permutation(n)[: n - 2]
         masks = np.full((len(rows), 4), 7, np.int8)
-        rules.write_action_masks(1, n - 3, rows, size[1], flat, players, masks)
+        state = flat, players, np.zeros(n, np.int32)
+        rules.ROOM.write_masks(1, n - 3, rows, state, (size[1],), masks)
         assert (masks[[0, -1]] == 7).all()
         for row, mask in zip(rows[1:-1], masks[1:-1], strict=True):
             moves = [make_oracle(grids[row]).step(a).effective for a in range(1, 5)]

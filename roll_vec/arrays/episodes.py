@@ -1,0 +1,493 @@
+"""The episodes of stacked environments: their seeds, and the levels that they play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.arrays.level_providers import (
+    NO_LEVELS,
+    LevelProvider,
+    Levels,
+    LevelTable,
+    describe_levels,
+    make_provider,
+)
+from roll_vec.arrays.option_sets import OptionSets
+from roll_vec.arrays.options import Arrays, Ids
+from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
+from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
+from roll_vec.options import MAX_INT
+from roll_vec.seeding import (
+    MAX_COUNT,
+    episode_seeds,
+    fold_seed,
+    generator_at,
+    generator_words,
+)
+from roll_vec.vector.engine import Engine, EngineState
+
+Seeds = NDArray[np.uint64]
+
+
+class EpisodeSeeds:
+    """The current episode of each of N environments, and the seed of its level.
+
+    An environment plays a sequence of episodes that starts from the seed of its reset.
+    Episode 0 has this first seed, episode k the seed
+    `roll_vec.seeding.episode_seed(first_seed, k)`.
+
+    Attributes
+    ----------
+    first_seeds : (n,) uint64
+        Folded seeds, below 2**32.
+    numbers : (n,) uint64
+        Number of the current episode, from 0.
+    """
+
+    LIMITS: ClassVar[dict[str, tuple[int, int]]] = {
+        "episodes_first_seeds": (0, (1 << 32) - 1),
+        "episodes_numbers": (0, MAX_COUNT),
+    }
+    """The lowest and the highest value of `state_arrays`."""
+
+    def __init__(self, num_envs: int) -> None:
+        self.first_seeds = np.zeros(num_envs, np.uint64)
+        self.numbers = np.zeros(num_envs, np.uint64)
+
+    def state_arrays(self) -> dict[str, Seeds]:
+        """Return the arrays themselves, under their names in a state."""
+        return {
+            "episodes_first_seeds": self.first_seeds,
+            "episodes_numbers": self.numbers,
+        }
+
+    def plan(self, rows: Ids, seeds: Sequence[int | None]) -> tuple[Seeds, Seeds]:
+        """Return first seeds and numbers of the next episodes; nothing changes."""
+        first_seeds = self.first_seeds[rows]
+        numbers = self.numbers[rows] + np.uint64(1)
+        for j, seed in enumerate(seeds):
+            if seed is not None:
+                first_seeds[j] = fold_seed(seed)
+                numbers[j] = 0
+        return first_seeds, numbers
+
+    def next_seeds(self, rows: Ids) -> Seeds:
+        """Return the seeds of the rows' next episodes; nothing changes."""
+        seeds = np.empty(len(rows), np.uint64)
+        following = self.numbers[rows] + np.uint64(1)
+        fold_in_rows(self.first_seeds[rows], following, seeds)
+        return seeds
+
+    def seeds(self, rows: Ids) -> Seeds:
+        """Return the seeds of the rows' current episodes."""
+        return episode_seeds(self.first_seeds[rows], self.numbers[rows])
+
+    def commit(self, rows: Ids, first_seeds: Seeds, numbers: Seeds) -> None:
+        """Move the rows to the episodes that `plan` returned."""
+        self.first_seeds[rows] = first_seeds
+        self.numbers[rows] = numbers
+
+
+class EpisodeEngine(Engine):
+    """The half of `roll_vec.arrays.engine.ArrayEngine` that begins episodes.
+
+    An episode begins in one of three ways, as the kernels of the family say:
+
+    - by a rule, from a seed, within kernels;
+    - from a level of a provider; within kernels, if all levels are in memory;
+    - from a generator that goes on from episode to episode, within kernels.
+
+    Attributes
+    ----------
+    variables : tuple of (n, ...) arrays
+        What kernels write to.
+    constants : tuple of numbers and arrays
+        What all environments share.
+    rng_states : (6, n) uint64
+        States of PCG64 generators; (6, 0) where kernels draw nothing.
+    episodes : EpisodeSeeds
+    level_numbers : (n,) int64
+        The levels that are played: `LevelProvider.level_numbers`.  Zeros if nothing
+        needs them: neither ``levels`` nor ``level_info`` is in the options.
+    option_sets : OptionSets
+        The level options of each environment's next episode.
+    """
+
+    options: Any
+    max_steps: int
+    num_threads: int
+    elapsed_steps: NDArray[np.int32]
+    prefetch: bool | None
+    variables: Arrays
+    constants: tuple[Any, ...]
+    rng_states: NDArray[np.uint64]
+    prefetcher: Prefetcher | None = None
+    _kernels: Any
+    _state: tuple[Any, ...]
+
+    def _allocate(self) -> None:
+        """Allocate the arrays of the state."""
+        options, n = self.options, self.num_envs
+        self.variables = options.allocate(n)
+        self.constants = tuple(options.constants.values())
+        self.rng_states = np.zeros((PCG_WORDS, n if options.DRAWS else 0), np.uint64)
+        self.elapsed_steps = np.zeros(n, np.int32)
+        self.successes = np.zeros(n, np.bool_)
+        # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
+        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
+        self._state = parts
+        self.is_stream = options.seeding == "stream"
+        self.episodes = EpisodeSeeds(n)
+        self.level_numbers = np.zeros(n, np.int64)
+        # The level options of each environment, for kernels that begin by a rule.
+        self._num_levels, self._start_levels = np.zeros((2, n), np.uint64)
+        if not self.is_stream:
+            threads = self.num_threads
+            self.prefetcher = make_prefetcher(self.prefetch, n, threads)
+            make = partial(
+                make_provider, num_threads=threads, prefetcher=self.prefetcher
+            )
+            self.option_sets = OptionSets(options, n, make)
+            self._note_level_options()
+        # Of the last reset of each environment: no state, as no later step reads it.
+        self._level_infos: dict[str, Any] = {}
+
+    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
+        """Run a kernel on a range of rows, on one thread or several."""
+        raise NotImplementedError
+
+    def _observe_begun(self, env_ids: Ids) -> None:
+        """Note that episodes have begun since the last step."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- episodes
+
+    def reset(
+        self,
+        env_ids: Ids,
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        if self.is_stream:
+            self._seed_streams(env_ids, seeds)
+            self.advance(env_ids)
+        else:
+            self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
+
+    def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
+        """Seed the generators of environments with a seed; the others go on."""
+        new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
+        low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
+        words = np.array(low_words, np.uint64)
+        seed_rows(env_ids[list(new_seeds)], words, self.rng_states)
+        for j, seed in new_seeds.items():
+            # The kernel takes 64 bits; numpy itself seeds from more.
+            if seed >= 1 << 64:
+                generator = np.random.Generator(np.random.PCG64(seed))
+                self.rng_states[:, env_ids[j]] = generator_words(generator)
+
+    def begin_episodes(self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds) -> None:
+        """Start certain episodes.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        first_seeds, numbers : (m,) uint64
+            See `EpisodeSeeds`.
+        """
+        begin_rows = self._kernels.begin_rows
+        if begin_rows is None or not self._begins_inside():
+            self._begin(env_ids, episode_seeds(first_seeds, numbers))
+            self.episodes.commit(env_ids, first_seeds, numbers)
+        else:
+            self.episodes.commit(env_ids, first_seeds, numbers)
+            self._begin_inside(begin_rows, env_ids)
+        self._order(env_ids)
+
+    def advance(self, env_ids: Ids) -> None:
+        """Start the next episode in some environments."""
+        if self._begins_inside():
+            self._begin_inside(self._kernels.advance_rows, env_ids)
+            return
+        self._begin(env_ids, self.episodes.next_seeds(env_ids))
+        self.episodes.numbers[env_ids] += np.uint64(1)
+        self._order(env_ids)
+
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return copies of each environment's ``np_random``."""
+        if self.options.HAS_NEW_GENERATORS:
+            seeds = self.episodes.seeds(np.arange(self.num_envs)).tolist()
+            return tuple(np.random.Generator(np.random.PCG64(seed)) for seed in seeds)
+        return tuple(map(generator_at, self.rng_states.T.tolist()))
+
+    def _has_next_levels(self) -> bool:
+        """Return whether kernels can begin each next episode."""
+        if self._kernels.place_rows is None:
+            return True
+        table = self._level_table()
+        return table is not None and not len(table[1][-1])
+
+    def _begins_inside(self) -> bool:
+        """Return whether a kernel can do all that `advance` does."""
+        if self._kernels.place_rows is None:
+            # What has been drawn ahead of time is where no kernel looks for it.
+            return self.prefetcher is None or not any(self._are_ahead())
+        return not self.options.has_measured_infos and self._has_next_levels()
+
+    def _begin_inside(self, kernel: Any, env_ids: Ids) -> None:
+        """Start episodes in compiled code alone."""
+        self._run(kernel, len(env_ids), env_ids, self._next_episodes(), self._state)
+        self._number_levels(env_ids)
+        self._observe_begun(env_ids)
+
+    def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
+        """Start episodes from levels of the providers."""
+        providers, options = self.option_sets.providers, self.options
+        # Without a level, or upon Ctrl-C, this raises before anything has changed.
+        starts = [
+            (rows, providers[k], own_seeds, *providers[k].get(own_seeds, rows))
+            for k, rows, own_seeds in self._by_options(env_ids, seeds)
+        ]
+        for rows, provider, own_seeds, levels, level_indices in starts:
+            self._place(rows, levels, level_indices, own_seeds)
+            if options.needs_level_numbers:
+                numbers = provider.level_numbers(own_seeds, level_indices)
+                self.level_numbers[rows] = numbers
+            if options.has_measured_infos:
+                infos = describe_levels(options, provider, levels, level_indices)
+                _write_infos(self._level_infos, rows, infos, self.num_envs)
+        self._observe_begun(env_ids)
+
+    def _place(
+        self,
+        rows: Ids,
+        levels: Levels,
+        level_indices: Ids,
+        seeds: Seeds,
+    ) -> None:
+        """Set some environments to levels."""
+        place_rows = self._kernels.place_rows
+        if place_rows is not None:
+            boards = self._boards(levels)
+            arguments = rows, boards, level_indices, seeds, self._state
+            self._run(place_rows, len(rows), *arguments)
+            return
+        arrays = *self.variables, self.rng_states.T
+        for array, level in zip(arrays, levels, strict=True):
+            array[rows] = level[level_indices]
+        self.elapsed_steps[rows] = 0
+
+    def _number_levels(self, env_ids: Ids) -> None:
+        """Write the level numbers of episodes that a kernel has begun, if any."""
+        begins = self._kernels.place_rows is None or self._level_table() is not None
+        if begins and self.options.needs_level_numbers:
+            seeds = self.episodes.seeds(env_ids)
+            for k, rows, own_seeds in self._by_options(env_ids, seeds):
+                provider = self.option_sets.providers[k]
+                self.level_numbers[rows] = provider.level_numbers(own_seeds)
+
+    # ---------------------------------------------------------------- levels
+
+    @property
+    def level_provider(self) -> LevelProvider:
+        """The provider of the levels of the first set of level options."""
+        return self.option_sets.providers[0]  # type: ignore[no-any-return]
+
+    def _level_table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the levels that episodes can begin with at once, None if none."""
+        if self._kernels.place_rows is None or len(self.option_sets.providers) > 1:
+            return None
+        return self.level_provider.table()
+
+    def _next_episodes(self) -> tuple[Any, ...]:
+        """Return what kernels begin next episodes with."""
+        numbers = self.episodes.first_seeds, self.episodes.numbers
+        if self._kernels.place_rows is None:
+            begins = self.is_stream, self._num_levels, self._start_levels, *numbers
+            return self.options.next_episodes(begins)  # type: ignore[no-any-return]
+        arrays = self.variables[: self.options.NUM_LEVEL_ARRAYS]
+        no_levels = tuple(array[:0] for array in arrays), NO_LEVELS
+        levels, table = self._level_table() or no_levels
+        return self._boards(levels), table, *numbers
+
+    def _boards(self, levels: Levels) -> Levels:
+        """Return levels without their measures, in the shapes of the variables."""
+        arrays = self.variables[: self.options.NUM_LEVEL_ARRAYS]
+        return tuple(
+            level.reshape(len(level), *array.shape[1:])
+            for level, array in zip(levels, arrays, strict=False)
+        )
+
+    def _by_options(self, rows: Ids, seeds: Seeds) -> Iterator[tuple[int, Ids, Seeds]]:
+        """Yield each set of level options, with the rows that have it."""
+        if len(self.option_sets.providers) == 1:
+            yield 0, rows, seeds
+            return
+        indices = self.level_options[rows]
+        for k in np.unique(indices).tolist():
+            mask = indices == k
+            yield k, rows[mask], seeds[mask]
+
+    def _are_ahead(self) -> list[bool]:
+        """Return whether levels are drawn ahead of time, by set of level options."""
+        sources = [provider.source for provider in self.option_sets.providers]
+        return [source is not None and source.is_open for source in sources]
+
+    def _order(self, rows: Ids) -> None:
+        """Have the levels of the next episodes of some environments drawn."""
+        if self.prefetcher is None:
+            return
+        are_ahead = self._are_ahead()
+        if any(are_ahead):
+            seeds = self.episodes.next_seeds(rows)
+            for k, own_rows, own_seeds in self._by_options(rows, seeds):
+                if are_ahead[k]:
+                    self.option_sets.providers[k].order(own_seeds, own_rows)
+
+    # ---------------------------------------------------------------- level options
+
+    @property
+    def level_options(self) -> NDArray[np.int32]:
+        """(n,) int32: the set of level options of each environment."""
+        return self.option_sets.indices
+
+    def set_level_options(self, env_ids: Ids, level_options: Mapping[str, Any]) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`.
+
+        Raises
+        ------
+        UnsupportedError
+            If random numbers are one stream: there are no levels.
+        """
+        if self.is_stream:
+            message = (
+                f"{self.options.name} has no level options that can change between "
+                f"episodes, got {', '.join(level_options) or 'none'} for "
+                f"{len(env_ids)} environments: make a new environment"
+            )
+            raise UnsupportedError(message)
+        self.option_sets.change(env_ids, level_options)
+        self._note_level_options()
+        # Before the first reset there is no next episode.
+        if self.prefetcher is not None and self.prefetcher.is_running:
+            self._order(env_ids)
+
+    def _note_level_options(self) -> None:
+        """Write the level options of each environment where kernels read them."""
+        sets = self.option_sets
+        for array, name in (
+            (self._num_levels, "level_count"),
+            (self._start_levels, "start_level"),
+        ):
+            values = [getattr(options, name) for options in sets.options]
+            array[:] = np.array(values, np.uint64)[sets.indices]
+
+    # ---------------------------------------------------------------- state
+
+    def named_variables(self) -> dict[str, NDArray[Any]]:
+        """Return the variables of all environments, by name."""
+        return self.options.named(self.variables)  # type: ignore[no-any-return]
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the state themselves, by name."""
+        arrays: dict[str, NDArray[Any]] = {
+            "elapsed_steps": self.elapsed_steps,
+            "successes": self.successes,
+        }
+        if self.options.DRAWS:
+            arrays["generator_states"] = self.rng_states.T
+        if not self.is_stream:
+            arrays |= self.episodes.state_arrays()
+            arrays["level_numbers"] = self.level_numbers
+            arrays["level_options"] = self.level_options
+        return arrays | self.named_variables()
+
+    def get_state(self) -> EngineState:
+        """Return copies of the arrays of the state; see `Engine.get_state`."""
+        # In the order of the memory: some are transposed views.
+        arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
+        # No copy of these, which takes 10 us: `VectorState` makes one.
+        shared = {} if self.is_stream else {"level_options": self.option_sets.values}
+        return EngineState(arrays, shared)
+
+    def save_point(self) -> EngineState:
+        """Return the state; see `Engine.save_point`."""
+        return self.get_state()
+
+    def go_back(self, point: EngineState) -> None:
+        """Set all environments to a state of `save_point`."""
+        env_ids = np.arange(self.num_envs)
+        self.set_state(point, env_ids, env_ids)
+
+    def check_state(self, state: EngineState) -> None:
+        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+        own, arrays = self._state_arrays(), state.arrays
+        if arrays.keys() != own.keys():
+            raise InvalidStateError.expected(
+                "state", f"the arrays {sorted(own)}", sorted(arrays)
+            )
+        for name, array in own.items():
+            expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
+            values = arrays[name]
+            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
+                value = f"{values.dtype} of shape {values.shape}"
+                raise InvalidStateError.of_array(name, expected, value)
+        limits = {"elapsed_steps": (0, self.max_steps or MAX_INT)}
+        limits |= self.options.state_limits
+        if not self.is_stream:
+            shared = state.shared.get("level_options")
+            self.option_sets.check(arrays["level_options"], shared)
+            last = self.level_provider.last_number
+            limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
+        for name in [name for name in limits if name in arrays]:
+            (lowest, highest), array = limits[name], arrays[name]
+            if array.size and not lowest <= array.min() <= array.max() <= highest:
+                value = array.min() if array.min() < lowest else array.max()
+                accepted = f"values from {lowest} to {highest}"
+                raise InvalidStateError.of_array(name, accepted, value)
+        self.options.check_rows(arrays)
+
+    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
+        """Copy rows of a state; see `Engine.set_state`."""
+        is_whole, arrays = len(env_ids) == self.num_envs, self._state_arrays()
+        # Indices into the sets of the state are none into those of this batch.
+        if arrays.pop("level_options", None) is not None:
+            indices = state.arrays["level_options"][rows]
+            self.option_sets.load(env_ids, indices, state.shared["level_options"])
+            self._note_level_options()
+        for name, array in arrays.items():
+            values = state.arrays[name]
+            if not is_whole:
+                array[env_ids] = values[rows]
+            # The rows have been checked: with another mode `take` makes a copy first.
+            elif array.flags.c_contiguous:
+                np.take(values, rows, 0, array, mode="clip")
+            else:
+                np.take(values.T, rows, -1, array.T, mode="clip")
+        self._order(env_ids)
+
+
+def _write_infos(
+    infos: dict[str, Any], rows: Ids, values: dict[str, Any], n: int
+) -> None:
+    """Write the infos of some rows into (n,) arrays, which are made if they are new."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            _write_infos(infos.setdefault(key, {}), rows, value, n)
+        else:
+            infos.setdefault(key, np.zeros(n, value.dtype))[rows] = value
+
+
+def take_infos(infos: dict[str, Any], rows: Ids) -> dict[str, Any]:
+    """Return the infos of some rows."""
+    return {
+        key: take_infos(value, rows) if isinstance(value, dict) else value[rows]
+        for key, value in infos.items()
+    }
