@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.baselines.rules import RULES, SEED
 from benchmarks.examples import import_example
-from roll_vec.cli._oracles import make_oracle
+from roll_vec.cli._policies import make_oracle
 from roll_vec.evaluation import (
     EpisodeResults,
     Split,

@@ -19,7 +19,7 @@ from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_int
 from roll_vec.registration import find_registered
 from roll_vec.sessions import Session, Sessions
-from roll_vec.trajectories.json_values import to_json
+from roll_vec.trajectories import to_json
 
 try:
     from openenv.core import EnvClient

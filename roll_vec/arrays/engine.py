@@ -647,6 +647,8 @@ class ArrayEngine(EpisodeEngine):
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
             # Python's own numbers, as a single environment returns them.
             return batch.tolist()  # type: ignore[no-any-return]
+        if isinstance(batch, np.ndarray) or self._observes_codes:
+            return list(batch)
         space, rows = self.single_observation_space, range(len(env_ids))
         return [item_at(space, batch, row) for row in rows]
 

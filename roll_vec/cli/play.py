@@ -23,7 +23,7 @@ from gymnasium.spaces import Text
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._files import ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
-from roll_vec.cli._oracles import has_oracle, hint
+from roll_vec.cli._policies import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
 from roll_vec.recordings.environments import (
     find_spec,

@@ -134,7 +134,7 @@ def _run(arguments: argparse.Namespace) -> int:
             setup = plan_run(arguments.id, *size, arguments.options)
             recorder = RunRecorder(env, arguments.save_values)
         policy = make_policy(arguments.policy, env, arguments.seed)
-        summary = _roll_out(env, policy, arguments, recorder)
+        summary = run_policy(env, policy, arguments, recorder)
         if run is not None and setup is not None and recorder is not None:
             facts = {"seed": arguments.seed, "policy": arguments.policy}
             with write_errors("--out", run):
@@ -177,12 +177,16 @@ def _targets(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     return found.get(True), found.get(False)
 
 
-def _roll_out(
-    env: Any,
-    policy: Policy,
-    arguments: argparse.Namespace,
-    recorder: RunRecorder | None,
+def run_policy(
+    env: Any, policy: Policy, arguments: argparse.Namespace, recorder: Any
 ) -> RolloutSummary:
+    """Roll out with a progress bar, by the arguments policy, steps, seed and quiet.
+
+    Raises
+    ------
+    UsageError
+        If the environments refuse an action.
+    """
     try:
         with progress(arguments.quiet) as show:
             return roll_out(

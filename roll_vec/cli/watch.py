@@ -30,8 +30,9 @@ from roll_vec.cli._options import (
 from roll_vec.cli._policies import make_policy
 from roll_vec.cli._tables import progress, steps_listener, text_width
 from roll_vec.cli.replay import make_batch, open_run
-from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
-from roll_vec.recordings import BatchEvent, Run, replay, roll_out
+from roll_vec.cli.rollout import run_policy
+from roll_vec.errors import InvalidOptionError, one_line
+from roll_vec.recordings import BatchEvent, Run, replay
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.watch import (
     Frame,
@@ -262,8 +263,8 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     refuse_arguments(arguments, ["envs"], reason)
     env_id = full_id(arguments.target)
     num_envs = arguments.num_envs or _NUM_ENVS
-    steps = arguments.steps or _STEPS
-    policy_name = arguments.policy or "random"
+    arguments.steps = arguments.steps or _STEPS
+    arguments.policy = arguments.policy or "random"
 
     def make(render_mode: str | None) -> Any:
         return make_vector(
@@ -276,20 +277,12 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
 
     env = _with_render_mode(make, arguments.text)
     try:
-        policy = make_policy(policy_name, env, arguments.seed)
-        recorder = _BoundedRecorder(env, range(num_envs), steps)
-        with progress(arguments.quiet) as show:
-            summary = roll_out(
-                env,
-                policy,
-                steps=steps,
-                seed=arguments.seed,
-                on_progress=steps_listener(show, steps),
-                recorder=recorder,
-            )
+        policy = make_policy(arguments.policy, env, arguments.seed)
+        recorder = _BoundedRecorder(env, range(num_envs), arguments.steps)
+        summary = run_policy(env, policy, arguments, recorder)
         if summary.is_interrupted:
             raise KeyboardInterrupt
-        details = {"policy": policy_name, "seed": str(arguments.seed)}
+        details = {"policy": arguments.policy, "seed": str(arguments.seed)}
         details |= _keyword_details(arguments.options)
         code = 0
         if summary.exception is not None:
@@ -297,9 +290,6 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
             say_error(f"error: a step raised an exception: {details['exception']}")
             code = FAILURE
         return recorder.recording(env_id, details), code
-    except InvalidActionError as error:
-        text = f"{policy_name}: {one_line(error)}"
-        raise argument_error("--policy", text) from error
     finally:
         env.close()
 

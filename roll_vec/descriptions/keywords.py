@@ -144,18 +144,9 @@ def _describe(
         kind, text = _look_up(name, owners)
         if not kind and name in parameters:
             kind = _annotation(parameters[name])
-        keywords.append(
-            Keyword(
-                name,
-                kind,
-                _literal(default),
-                _SENTENCE_END.split(text, maxsplit=1)[0],
-                text,
-                next(
-                    (one.__name__ for one in owners if name in _own_parameters(one)), ""
-                ),
-            )
-        )
+        summary = _SENTENCE_END.split(text, maxsplit=1)[0]
+        owner = next((one.__name__ for one in owners if _defines(one, name)), "")
+        keywords.append(Keyword(name, kind, _literal(default), summary, text, owner))
     return tuple(keywords)
 
 
@@ -176,26 +167,15 @@ def _look_up(name: str, owners: Iterable[Any]) -> tuple[str, str]:
     return fallback
 
 
-def _own_parameters(owner: Any) -> Iterable[str]:
-    """Return the parameters of a function, or of a class's own constructor."""
+def _defines(owner: Any, name: str) -> bool:
+    """Return whether a function, or a class's own constructor, has a parameter."""
     if isinstance(owner, type) and dataclasses.is_dataclass(owner):
-        inherited = [
-            field
-            for base in owner.__bases__
-            for field in getattr(base, "__dataclass_fields__", {}).values()
-        ]
-        fields = owner.__dataclass_fields__.items()
-        return [name for name, field in fields if field not in inherited]
+        return name in inspect.get_annotations(owner)
     if isinstance(owner, type):
         owner = vars(owner).get("__init__")
     # Not those that a decorator adds: they are described elsewhere.
     code = getattr(owner, "__code__", None)
-    if code is None:
-        return ()
-    names: tuple[str, ...] = code.co_varnames[
-        : code.co_argcount + code.co_kwonlyargcount
-    ]
-    return names
+    return code is not None and name in inspect.getargs(code)[0]
 
 
 @functools.lru_cache(maxsize=256)

@@ -84,14 +84,18 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
         text = f"unknown, as it cannot be made here: {one.obstacle}"
         yield Section("spaces", "spaces", (), [(text,)])
     else:
-        modes = [(f"``{mode}``", *rest) for mode, *rest in one.observations if mode]
+        modes = [
+            (f"``{mode}``", f"``{space}``", meaning)
+            for mode, space, meaning in one.observations
+            if mode
+        ]
         if modes:
             heading = "observations, by obs_mode; the first is the default"
             titles = ("`obs_mode`", "space", "observation")
             yield Section("observations", heading, titles, modes)
         else:
-            spaces = [(each.space,) for each in one.observations]
-            yield Section("observations", "observations", (), spaces)
+            spaces = [(f"``{each.space}``",) for each in one.observations]
+            yield Section("observations", "observations", ("space",), spaces)
         # Actions that have only numbers are in the space.
         are_named = not all(name.isdecimal() for name in one.actions.values())
         pairs = [f"{code} {name}" for code, name in one.actions.items() if are_named]
@@ -101,7 +105,10 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
             "actions", "actions", (), [(one.action_space,), (names,), (note,)]
         )
     if game is not None:
-        cells = [(str(k), glyph, text) for k, (glyph, text) in enumerate(game.cells)]
+        cells = [
+            (str(code), f"``{glyph}``", text)
+            for code, (glyph, text) in enumerate(game.cells)
+        ]
         titles = ("code", "glyph", "meaning")
         yield Section("cells", "cell codes", titles, cells, in_one_line=True)
         rewards = [

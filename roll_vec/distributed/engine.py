@@ -290,14 +290,14 @@ class ShardsEngine(CompositeEngine):
         calls = {}
         for shard in range(len(self.shards)):
             rows = self.rows(shard)
-            turn = ShardStep(
+            step = ShardStep(
                 local_ids.get(shard, NO_IDS),
                 actions[rows],
                 skip_mask[rows],
                 None if idle_mask is None else idle_mask[rows],
                 advances_ended,
             )
-            calls[shard] = PartCall("step", (turn,))
+            calls[shard] = PartCall("step", (step,))
         return self._ask(calls)
 
     def _take_step(
@@ -307,7 +307,7 @@ class ShardsEngine(CompositeEngine):
         skip_mask: NDArray[np.bool_],
         lost_episodes: dict[int, str],
     ) -> StepResult:
-        """Join the results of a turn, and keep what `Autoreset` will ask for."""
+        """Join the results of a step, and keep what `Autoreset` will ask for."""
         n = self.num_envs
         rewards = np.zeros(n)
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)

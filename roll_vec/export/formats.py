@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -43,11 +42,15 @@ class Row:
         ValueError, TypeError, LookupError
             For columns that no export writes.
         """
-        seed = columns["seed"]
+        seed, keywords = columns["seed"], json.loads(columns["keywords"])
+        is_seed = seed is None or (type(seed) is int and seed >= 0)
+        if not is_seed or not isinstance(keywords, dict) or "num_envs" in keywords:
+            message = f"a seed or keywords of no export: {seed}, {keywords}"
+            raise ValueError(message)
         return cls(
             id=str(columns["id"]),
-            keywords=dict(json.loads(columns["keywords"])),
-            seed=None if seed is None else operator.index(seed),
+            keywords=keywords,
+            seed=seed,
             actions=actions,
             total_reward=float(columns["return"]),
             success=columns["success"],

@@ -33,7 +33,7 @@ from roll_vec.vector.columns import (
     take_rows,
 )
 from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
-from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
+from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import AnyInfos
 
@@ -209,32 +209,27 @@ class MixedEngine(CompositeEngine):
         """Return an object that begins steps of some environments."""
         return MixedSteps(self)
 
-    def step(
+    def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
+        """Let the workers of pools begin with a step; `end_step` must follow."""
+        for k, engine in enumerate(self.engines):
+            engine.begin_step(actions[k], skip_mask[self.rows(k)])
+
+    def end_step(
         self,
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
         idle_mask: NDArray[np.bool_] | None = None,
-        begins: Ids = NO_IDS,
     ) -> StepResult:
-        """Step the environments that are not skipped; see `Engine.step`."""
-        if len(begins):
-            self.advance(begins)
-        masks: list[list[Any]] = [
-            [
-                None if mask is None else mask[self.rows(k)]
-                for mask in (skip_mask, idle_mask)
-            ]
-            for k in range(len(self.engines))
-        ]
-        for k, engine in enumerate(self.engines):
-            engine.begin_step(actions[k], masks[k][0])
+        """Return the results of a step that `begin_step` has begun."""
         results: list[Any] = [None] * len(self.engines)
         errors: list[EnvironmentFaultError] = []
         for k in self.order:
             # All workers end their steps, also if a pool raises.
             try:
-                end_step = self.engines[k].end_step
-                results[k] = self.call_part(k, end_step, actions[k], *masks[k])
+                rows, end_step = self.rows(k), self.engines[k].end_step
+                idle = None if idle_mask is None else idle_mask[rows]
+                arguments = actions[k], skip_mask[rows], idle
+                results[k] = self.call_part(k, end_step, *arguments)
             except EnvironmentFaultError as error:
                 errors.append(error)
         if errors:

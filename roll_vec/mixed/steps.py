@@ -47,15 +47,11 @@ class MixedSteps(Steps):
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
-        for k, part in enumerate(self.parts):
-            rows = self._engine.rows(k)
-            local_actions, local_resets = (
-                {i - rows.start: one for i, one in every.items() if i in _range(rows)}
-                for every in (actions, resets)
-            )
+        both = self._engine.split(actions), self._engine.split(resets)
+        for k in sorted({*both[0], *both[1]}):
+            local_actions, local_resets = (one.get(k, {}) for one in both)
             self._counts[k] += len(local_actions) + len(local_resets)
-            if local_actions or local_resets:
-                part.begin(local_actions, local_resets)
+            self.parts[k].begin(local_actions, local_resets)
 
     def clear(self) -> None:
         """Forget everything that was begun."""
@@ -86,7 +82,3 @@ class MixedSteps(Steps):
         self._counts[k] -= len(results)
         start = self._engine.starts[k]
         return [(start + env_id, result) for env_id, result in results]
-
-
-def _range(rows: slice) -> range:
-    return range(rows.start, rows.stop)

@@ -19,7 +19,7 @@ from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
+from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
@@ -39,8 +39,6 @@ class PoolEngine(Engine):
     ----------
     members : Members
         What the pool knows of its environments, and their workers.
-    step_infos : list of dict
-        Of the last step of each environment; empty where a reset took its place.
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
@@ -68,7 +66,6 @@ class PoolEngine(Engine):
         self.observations = Observations(self.single_observation_space, self.num_envs)
         self.members.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
-        self.step_infos: InfoList = [{}] * self.num_envs
 
     def _set_spaces(
         self, descriptions: list[EnvDescription], observation_mode: ObservationMode
@@ -139,19 +136,6 @@ class PoolEngine(Engine):
         """Return an object that begins steps of some environments."""
         return PoolSteps(self)
 
-    def step(
-        self,
-        actions: list[Any],
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-        begins: NDArray[np.int64] = NO_IDS,
-    ) -> StepResult:
-        """Step every environment that is not skipped; those may be in a reset."""
-        if len(begins):
-            self.advance(begins)
-        self.begin_step(actions, skip_mask)
-        return self.end_step(actions, skip_mask, idle_mask)
-
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
         skip_list = skip_mask.tolist()
@@ -167,18 +151,15 @@ class PoolEngine(Engine):
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
         self.members.end_steps()
+        records = self.members.records
         results = [
             NO_RESULT if skip else member.result
-            for member, skip in zip(
-                self.members.records, skip_mask.tolist(), strict=True
-            )
+            for member, skip in zip(records, skip_mask.tolist(), strict=True)
         ]
+        is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
+        for env_id in is_reset.nonzero()[0].tolist():
+            records[env_id].result = NO_RESULT
         rewards, terminations, truncations, infos = zip(*results, strict=True)
-        step_infos = list(infos)
-        if idle_mask is not None:
-            for env_id in idle_mask.nonzero()[0].tolist():
-                step_infos[env_id] = self.step_infos[env_id]
-        self.step_infos = step_infos
         return (
             np.array(rewards, np.float64),
             np.array(terminations, np.bool_),
@@ -208,7 +189,7 @@ class PoolEngine(Engine):
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step had a true ``success``."""
-        values = [info.get("success") for info in self.step_infos]
+        values = [one.result[3].get("success") for one in self.members.records]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
     # -------------------------------------------------------------- faults
@@ -315,7 +296,8 @@ class PoolEngine(Engine):
         engine_state.set_state(state, pairs, self.members)
         successes = state.arrays["successes"]
         for row, env_id in pairs:
-            self.step_infos[env_id] = {"success": bool(successes[row])}
+            info = {"success": bool(successes[row])}
+            self.members.records[env_id].result = 0.0, False, False, info
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False
 
@@ -402,7 +384,7 @@ class PoolSteps(Steps):
     """
 
     def __init__(self, engine: PoolEngine) -> None:
-        self._engine, self._members = engine, engine.members
+        self._members = engine.members
         self._resets: dict[int, ResetCall] = {}
         self.in_workers = engine.members.workers.are_others
 
@@ -424,14 +406,12 @@ class PoolSteps(Steps):
     def _take(self, env_id: int) -> EnvResult:
         # The pool needs its own copy if a later step fails.
         observation = copy_data(self._members.observations.copy_latest(env_id))
-        member, infos = self._members.records[env_id], self._engine.step_infos
-        call = self._resets.pop(env_id, None)
+        member, call = self._members.records[env_id], self._resets.pop(env_id, None)
         if call is None:
             reward, terminated, truncated, info = member.result
-            infos[env_id] = info
             return EnvResult(observation, info, reward, terminated, truncated)
         if call is Next.IN_PLACE_OF_STEP:
-            infos[env_id] = {}
+            member.result = NO_RESULT
         return EnvResult(observation, member.reset_info)
 
     def clear(self) -> None:

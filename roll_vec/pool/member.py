@@ -44,7 +44,7 @@ class Member:
     elapsed_steps: int = 0
     """Of the present episode; 0 if there is no limit, and after a fault."""
     result: Result = NO_RESULT
-    """Of the last step."""
+    """Of the last step; `NO_RESULT` if a reset took its place."""
     reset_info: dict[str, Any] = field(default_factory=dict)
     """Of the last reset."""
 
@@ -94,11 +94,8 @@ class Member:
             seed = self.first_seed
             if self.episode:
                 seed = episode_seed(seed, self.episode)
-        return ResetRequest(
-            seed=seed,
-            options=options,
-            is_autoreset=self.reset_arguments is None,
-            position=position,
-            replace_env=is_new,
-            attributes=dict(self.attributes) if is_new else {},
-        )
+        request = ResetRequest(seed, options, self.reset_arguments is None, position)
+        if is_new:
+            attributes = dict(self.attributes)
+            request = request._replace(replace_env=True, attributes=attributes)
+        return request

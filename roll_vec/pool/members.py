@@ -98,21 +98,14 @@ class Members:
         return len(self.records)
 
     def _make_workers(self) -> Workers:
-        options = self._options
-        num_workers = min(options.workers, len(self))
-        if not num_workers:
+        if not self._options.workers:
             return SerialWorkers(self.env_fns)
-        if options.executor == "thread":
-            return ThreadWorkers(self.env_fns, num_workers, options.time_limits)
+        if self._options.executor == "thread":
+            return ThreadWorkers(self.env_fns, self._options)
         from roll_vec.pool.processes import ProcessWorkers
 
-        return ProcessWorkers(
-            self.env_fns,
-            num_workers,
-            options.time_limits,
-            options.context,
-            [member.attributes for member in self.records],
-        )
+        attributes = [member.attributes for member in self.records]
+        return ProcessWorkers(self.env_fns, self._options, attributes)
 
     def build(self) -> list[EnvDescription]:
         """Build the environment objects, and return their descriptions."""
@@ -257,7 +250,11 @@ class Members:
             if misfits:
                 fault = misfits.get(env_id, fault)
             if task[1] == "reset":
-                if not self._end_reset(env_id, value, fault):
+                if fault is None:
+                    latest[env_id], member.reset_info = value
+                    copied_ids.discard(env_id)
+                    member.needs_replacement, member.elapsed_steps = False, 0
+                elif not self._fail_reset(env_id, fault):
                     retries.append(env_id)
             elif fault is not None:
                 self._fail_step(env_id, fault)
@@ -311,24 +308,18 @@ class Members:
             return error
         return None
 
-    def _end_reset(self, env_id: int, value: Any, fault: Fault | None) -> bool:
-        """Take the outcome of a reset; return False if it is to be tried again."""
+    def _fail_reset(self, env_id: int, fault: Fault) -> bool:
+        """Take the fault of a reset; return False if it is to be tried again."""
         member, faults = self.records[env_id], self.faults
-        if fault is None:
-            observation, member.reset_info = value
-            self.observations.set_latest(env_id, observation)
-            member.needs_replacement = False
-        else:
-            faults.count(env_id, fault)
-            member.needs_replacement = True
-            if not faults.raises and member.num_retries < MAX_RETRIES:
-                member.skip_episode()
-                return False
-            if not faults.raises:
-                faults.stall(env_id, fault)
-                member.reset_info = {"error": fault.message}
-                self.observations.go_back(env_id)
-        member.elapsed_steps = 0
+        faults.count(env_id, fault)
+        member.needs_replacement, member.elapsed_steps = True, 0
+        if not faults.raises and member.num_retries < MAX_RETRIES:
+            member.skip_episode()
+            return False
+        if not faults.raises:
+            faults.stall(env_id, fault)
+            member.reset_info = {"error": fault.message}
+            self.observations.go_back(env_id)
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:

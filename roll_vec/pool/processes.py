@@ -12,7 +12,6 @@ import os
 import pickle
 import time
 import warnings
-import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.journal import INTERNAL_TASKS, ProcessRecovery
+from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, unsendable_fault
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
@@ -84,33 +84,13 @@ class ProcessQueue(WorkerQueue):
         return exit_code
 
 
-def _stop_processes(
-    queues: Sequence[ProcessQueue], patience: float, process_id: int
-) -> None:
-    """End the processes: ask them, and kill those that do not end in time."""
-    if os.getpid() != process_id:
-        return  # a fork has only copies of the pipes
-    active = [queue for queue in queues if queue.process is not None]
-    for queue in active:
-        with suppress(OSError):
-            queue.task_pipe.send_bytes(STOP)
-    end = time.monotonic() + patience
-    for queue in active:
-        queue.process.join(max(end - time.monotonic(), 0.0))
-    for queue in active:
-        queue.kill()
-
-
 class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     """Worker processes, each with some of the environment objects.
 
     Parameters
     ----------
-    env_fns : sequence of callable
-    num_workers : int
-    time_limits : mapping of str to float
-    context : str or None
-        The start method of processes; None: the default of `multiprocessing`.
+    env_fns, options
+        See `QueuedWorkers`.
     attributes : sequence of mapping
         The attributes that the user has set, by environment; see `ProcessRecovery`.
 
@@ -120,12 +100,12 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         In a daemon process.
     """
 
+    _exit_patience = 0.3
+
     def __init__(
         self,
         env_fns: EnvFns,
-        num_workers: int,
-        time_limits: Mapping[str, float],
-        context: str | None,
+        options: PoolOptions,
         attributes: Sequence[Mapping[str, Any]],
     ) -> None:
         if multiprocessing.current_process().daemon:
@@ -135,23 +115,33 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
                 "start it with daemon=False"
             )
             raise InvalidOptionError(message)
-        super().__init__(time_limits)
-        self._env_fns = env_fns
-        self._context: Any = multiprocessing.get_context(context)
+        self._context: Any = multiprocessing.get_context(options.context)
         self._recovery = ProcessRecovery(attributes)
         # Outcomes of tasks that cannot be pickled.
         self._unsendable: list[Outcome] = []
         self._last_check = time.monotonic()
         # Reader and writer; a message ends a wait for results.
         self._wake_pipe: tuple[Connection, Connection] | None = None
-        self._queues = []
-        # The callback does not refer to the pool: that would keep the pool alive.
-        self._finalizer = weakref.finalize(
-            self, _stop_processes, self._queues, 0.3, self._process_id
-        )
-        for index in range(num_workers):
-            env_ids = range(index, len(env_fns), num_workers)
-            self._queues.append(ProcessQueue(index, env_ids))
+        super().__init__(env_fns, options)
+
+    def _make_queue(self, index: int, env_ids: range) -> ProcessQueue:
+        return ProcessQueue(index, env_ids)
+
+    @staticmethod
+    def _stop(queues: Sequence[ProcessQueue], patience: float, process_id: int) -> int:
+        """End the processes: ask them, and kill those that do not end in time."""
+        if os.getpid() != process_id:
+            return 0  # a fork has only copies of the pipes
+        active = [queue for queue in queues if queue.process is not None]
+        for queue in active:
+            with suppress(OSError):
+                queue.task_pipe.send_bytes(STOP)
+        end = time.monotonic() + patience
+        for queue in active:
+            queue.process.join(max(end - time.monotonic(), 0.0))
+        for queue in active:
+            queue.kill()
+        return 0
 
     def _start_process(self, queue: ProcessQueue) -> None:
         task_reader, queue.task_pipe = self._context.Pipe(duplex=False)
@@ -363,8 +353,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
 
     def close(self, patience: float) -> None:
         """Close the environments in their processes, and end the processes."""
-        if self._finalizer.detach() is not None:
-            _stop_processes(self._queues, patience, self._process_id)
+        super().close(patience)
         for connection in self._wake_pipe or ():
             connection.close()
         self._wake_pipe = None

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from roll_vec.pool.env_runner import EnvRunner
+from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
@@ -84,50 +84,41 @@ def _run_worker(queue: ThreadQueue) -> None:
     queue.runner.close_all()
 
 
-def _stop_threads(
-    queues: Sequence[ThreadQueue], patience: float, process_id: int
-) -> int:
-    """End the threads; return the number of those that did not end in time."""
-    if os.getpid() != process_id:
-        return 0  # a fork has none of the threads
-    for queue in queues:
-        queue.abandon()
-    end = time.monotonic() + patience
-    num_alive = 0
-    for queue in queues:
-        if queue.thread is threading.current_thread():
-            continue
-        if patience:
-            queue.thread.join(max(end - time.monotonic(), 0.0))
-        num_alive += queue.thread.is_alive()
-    return num_alive
-
-
 class ThreadWorkers(QueuedWorkers[ThreadQueue]):
     """Daemon threads; each environment object is touched by one thread only.
 
     Parameters
     ----------
-    env_fns : sequence of callable
-    num_workers : int
-    time_limits : mapping of str to float
+    env_fns, options
+        See `QueuedWorkers`.
     """
 
-    def __init__(
-        self, env_fns: EnvFns, num_workers: int, time_limits: Mapping[str, float]
-    ) -> None:
-        super().__init__(time_limits)
+    _exit_patience = 0.0
+
+    def __init__(self, env_fns: EnvFns, options: PoolOptions) -> None:
         self._outbox: Outbox = SimpleQueue()
-        self._queues = []
-        # Neither this callback nor the threads refer to the pool: that would keep the
-        # pool alive.
-        self._finalizer = weakref.finalize(
-            self, _stop_threads, self._queues, 0.0, self._process_id
-        )
-        for index in range(num_workers):
-            env_ids = range(index, len(env_fns), num_workers)
-            runner = EnvRunner({env_id: env_fns[env_id] for env_id in env_ids})
-            self._queues.append(ThreadQueue(index, env_ids, runner, self._outbox))
+        super().__init__(env_fns, options)
+
+    def _make_queue(self, index: int, env_ids: range) -> ThreadQueue:
+        """Return the queue of a new thread, without environment objects."""
+        runner = EnvRunner({env_id: self._env_fns[env_id] for env_id in env_ids})
+        return ThreadQueue(index, env_ids, runner, self._outbox)
+
+    @staticmethod
+    def _stop(queues: Sequence[ThreadQueue], patience: float, process_id: int) -> int:
+        if os.getpid() != process_id:
+            return 0
+        for queue in queues:
+            queue.abandon()
+        end = time.monotonic() + patience
+        num_alive = 0
+        for queue in queues:
+            if queue.thread is threading.current_thread():
+                continue
+            if patience:
+                queue.thread.join(max(end - time.monotonic(), 0.0))
+            num_alive += queue.thread.is_alive()
+        return num_alive
 
     def runner_of(self, env_id: int) -> EnvRunner:
         """Return the runner of an environment."""
@@ -155,8 +146,7 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
     def _abandon(self, queue: ThreadQueue) -> ThreadQueue:
         """Abandon a thread, and start another one, without environment objects."""
         queue.abandon()
-        runner = EnvRunner(queue.runner.env_fns)
-        successor = ThreadQueue(queue.index, queue.env_ids, runner, self._outbox)
+        successor = self._make_queue(queue.index, queue.env_ids)
         self._queues[queue.index] = successor
         return successor
 
@@ -190,10 +180,3 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             for env_id in queue.env_ids
             if env_id not in queue.runner.envs
         ]
-
-    def close(self, patience: float) -> None:
-        """Close the environments in their threads, and end the threads."""
-        if self._finalizer.detach() is not None:
-            self.abandoned_threads += _stop_threads(
-                self._queues, patience, self._process_id
-            )

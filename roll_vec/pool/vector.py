@@ -45,8 +45,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     workers, executor, step_timeout, reset_timeout, on_error, max_episode_steps, \
 context
         See `roll_vec.pool.options.PoolOptions`.
-    group_size, group_id_info, episode_info
-        See `roll_vec.vector.env.BatchOptions`.
+    **keywords
+        And those of `roll_vec.vector.env.BatchOptions`.
 
     Notes
     -----

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from roll_vec.errors import RollVecError
-from roll_vec.pool.tasks import Fault, Outcome, Task
+from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
 from roll_vec.pool.workers import Workers
 
 
@@ -51,19 +53,42 @@ class QueuedWorkers(Workers, Generic[Queue]):
 
     Parameters
     ----------
-    time_limits : mapping of str to float
-        Seconds by operation.
+    env_fns : sequence of callable
+    options : PoolOptions
     """
 
     are_others = True
+    _exit_patience: ClassVar[float]
+    """Seconds that the end of the program waits for workers."""
     _queues: list[Queue]
 
-    def __init__(self, time_limits: Mapping[str, float]) -> None:
-        self._time_limits = dict(time_limits)
+    def __init__(self, env_fns: EnvFns, options: PoolOptions) -> None:
+        self._env_fns, self._time_limits = env_fns, options.time_limits
         self._process_id = os.getpid()
         self._is_woken = False
+        self._queues = []
+        # Neither this callback nor the workers refer to the pool: that would keep the
+        # pool alive.
+        arguments = self._queues, self._exit_patience, self._process_id
+        self._finalizer = weakref.finalize(self, self._stop, *arguments)
+        count = min(options.workers, len(env_fns))
+        for index in range(count):
+            env_ids = range(index, len(env_fns), count)
+            self._queues.append(self._make_queue(index, env_ids))
 
-    # A subclass has these four.
+    # A subclass has these six.
+
+    def _make_queue(self, index: int, env_ids: range) -> Queue:
+        """Return the queue of a worker, which may start at once."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _stop(queues: Sequence[Any], patience: float, process_id: int) -> int:
+        """End the workers; return the number of threads that did not end in time.
+
+        A fork of the process with this number has no workers.
+        """
+        raise NotImplementedError
 
     def _send(self, queue: Queue, task: Task) -> None:
         """Hand a task to its worker."""
@@ -163,3 +188,9 @@ class QueuedWorkers(Workers, Generic[Queue]):
                 )
                 outcomes += self._stop_task(queue, Fault("timeout", message))
         return outcomes
+
+    def close(self, patience: float) -> None:
+        """Close the environments in their workers, and end the workers."""
+        if self._finalizer.detach() is not None:
+            num_alive = self._stop(self._queues, patience, self._process_id)
+            self.abandoned_threads += num_alive

@@ -44,8 +44,8 @@ class Sessions:
     envs : RollVectorEnv
         With ``autoreset_mode="Disabled"`` and without wrappers; its pools with
         ``on_error="truncate"``.  It belongs to the sessions from now on: nobody else
-        may use it, and `close` closes it.  The keywords ``group_size``,
-        ``group_id_info`` and ``episode_info`` have no effect.
+        may use it, and `close` closes it.  The keyword ``group_size``, and those
+        of infos, have no effect.
 
     Attributes
     ----------

@@ -27,6 +27,9 @@ Pair: TypeAlias = tuple[Sequence[Call], Recorder]
 Pairs: TypeAlias = Iterator[
     tuple[Sequence[Transition], Sequence[Transition], dict[str, Any]]
 ]
+Find: TypeAlias = Callable[[Context, AutoresetMode], Found]
+MakeRuns: TypeAlias = Callable[[Context, AutoresetMode], Pair]
+MakePairs: TypeAlias = Callable[[Context, AutoresetMode], Pairs]
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Check:
 class Group:
     """The checks of one subject, in the order of their definitions.
 
-    The methods are decorators.  The docstring of a check begins with "Check that"; the
-    rest of that line becomes its title.
+    The methods are decorators, which leave the function as it is.  The docstring of a
+    check begins with "Check that"; the rest of that line becomes its title.
     """
 
     def __init__(self, name: str) -> None:
@@ -72,7 +75,7 @@ class Group:
         vital: bool = False,
         most: int = _MOST,
         of_things: bool = False,
-    ) -> Callable[[Callable[[Context, AutoresetMode], Found]], None]:
+    ) -> Callable[[Find], Find]:
         """Make a check of a function that yields what is wrong.
 
         Parameters
@@ -87,7 +90,7 @@ class Group:
             first problem of each thing is reported.
         """
 
-        def decorate(find: Callable[[Context, AutoresetMode], Found]) -> None:
+        def decorate(find: Find) -> Find:
             def run(ctx: Context, mode: AutoresetMode) -> Iterator[Problem]:
                 found = find(ctx, mode)
                 for each in islice(_once_each(found) if of_things else found, most):
@@ -97,12 +100,13 @@ class Group:
             line = (find.__doc__ or slug).partition("\n")[0]
             title = line.removeprefix("Check that ").rstrip(".")
             self.checks.append(Check(slug, title, run, modes, vital))
+            return find
 
         return decorate
 
     def same_calls(
         self, slug: str, did: str, rule: str, note: str = "", *, modes: Modes = "each"
-    ) -> Callable[[Callable[[Context, AutoresetMode], Pair]], None]:
+    ) -> Callable[[MakeRuns], MakeRuns]:
         """Make a check of a function that makes two runs: they have to be equal.
 
         Parameters
@@ -116,7 +120,7 @@ class Group:
             Which run is on the left of the difference.
         """
 
-        def decorate(make_runs: Callable[[Context, AutoresetMode], Pair]) -> None:
+        def decorate(make_runs: MakeRuns) -> MakeRuns:
             def find(ctx: Context, mode: AutoresetMode) -> Found:
                 left, right = make_runs(ctx, mode)
                 diff = first_difference(left, right.calls)
@@ -127,6 +131,7 @@ class Group:
 
             find.__doc__ = make_runs.__doc__
             self.check(slug, rule, modes=modes)(find)
+            return make_runs
 
         return decorate
 
@@ -139,7 +144,7 @@ class Group:
         *,
         modes: Modes = "each",
         most: int = 1,
-    ) -> Callable[[Callable[[Context, AutoresetMode], Pairs]], None]:
+    ) -> Callable[[MakePairs], MakePairs]:
         """Make a check of a function that yields pairs of episodes: they are equal.
 
         Parameters
@@ -151,7 +156,7 @@ class Group:
             Pairs to report.
         """
 
-        def decorate(make_pairs: Callable[[Context, AutoresetMode], Pairs]) -> None:
+        def decorate(make_pairs: MakePairs) -> MakePairs:
             def find(ctx: Context, mode: AutoresetMode) -> Found:
                 for left, right, words in make_pairs(ctx, mode):
                     diff = ctx.trajectory_difference(left, right)
@@ -166,6 +171,7 @@ class Group:
 
             find.__doc__ = make_pairs.__doc__
             self.check(slug, rule, modes=modes, most=most)(find)
+            return make_pairs
 
         return decorate
 

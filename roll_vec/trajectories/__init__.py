@@ -2,11 +2,9 @@
 
 In reading order:
 
-- `trajectory`: the data class of an episode
-- `turn`: the arguments of a policy
-- `play`: play each seed of a list once, in a batch
-- `messages`: an episode of texts as the messages of a chat
-- `json_values`: infos as JSON has them
+- `trajectory`: the data class of an episode, as the messages of a chat, and infos as
+  JSON has them
+- `play`: play each seed of a list once, in a batch; the arguments of a policy
 
 ::
 
@@ -15,11 +13,8 @@ In reading order:
         print(trajectory.seed, trajectory.total_reward, to_messages(trajectory))
 """
 
-from roll_vec.trajectories.json_values import to_json
-from roll_vec.trajectories.messages import to_messages
-from roll_vec.trajectories.play import BatchStep, play_seeds, play_steps
-from roll_vec.trajectories.trajectory import Trajectory
-from roll_vec.trajectories.turn import Policy, Turn
+from roll_vec.trajectories.play import BatchStep, Policy, Turn, play_seeds, play_steps
+from roll_vec.trajectories.trajectory import Trajectory, to_json, to_messages
 
 __all__ = [
     "BatchStep",

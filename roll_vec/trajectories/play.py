@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Dict, Text, Tuple
@@ -18,8 +19,8 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.seeding import fold_seed
 from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
-from roll_vec.trajectories.turn import Policy, Turn
 from roll_vec.vector.infos import episode_success, split_infos
 
 # The fault of an episode in whose place a pool plays another one.
@@ -28,6 +29,41 @@ SKIPPED = "the reset failed, and the pool played another episode"
 # Episodes that may be ahead of the first unfinished one, for each environment.  They
 # wait in the memory until they can be returned in order.
 _EPISODES_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A batch whose environments wait for an action.
+
+    Attributes
+    ----------
+    observations : any
+        Of the whole batch.
+    episodes : (num_envs,) int64
+        The episode that each environment plays, by its number in the list.  One that
+        waits for a new episode, or has none left, has the number of its last one: its
+        action has no effect.
+    steps : (num_envs,) int64
+        The steps of these episodes so far.
+    """
+
+    observations: Any
+    episodes: NDArray[np.int64]
+    steps: NDArray[np.int64]
+
+    def random_words(self, seed: int) -> NDArray[np.uint64]:
+        """Return (num_envs,) uint64, each a function of seed, episode and step."""
+        # Its import loads numba.
+        from roll_vec.kernels.rng.pcg64 import fold_in_rows
+
+        words = np.full(len(self.steps), fold_seed(seed), np.uint64)
+        for counters in (self.episodes, self.steps):
+            fold_in_rows(words.copy(), counters.astype(np.uint64), words)
+        return words
+
+
+# From a `Turn` to the actions of the batch.
+Policy: TypeAlias = Callable[[Turn], Any]
 
 
 class BatchStep(NamedTuple):

@@ -1,13 +1,16 @@
-"""The data class of an episode."""
+"""The data class of an episode, its messages, and its infos as JSON has them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +123,74 @@ def instruction_of(info: Mapping[str, Any]) -> str | None:
     """Return the instruction in the info of a reset; None: there is none, or ``""``."""
     instruction = info.get("env_instruction")
     return None if instruction is None else str(instruction) or None
+
+
+def to_messages(
+    trajectory: Trajectory, *, last_observation: bool = False
+) -> list[dict[str, str]]:
+    """Return an episode as a list of ``{"role": ..., "content": ...}``.
+
+    The environment's instruction, if it has one, is the ``"system"`` message, each
+    observation a ``"user"`` message, each answer, as written, an ``"assistant"`` one.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Of an environment whose observations and actions are texts.
+    last_observation : bool, default False
+        True: the list ends with the observation after the last answer, which nobody
+        answers.
+
+    Raises
+    ------
+    InvalidOptionError
+        If an observation or an action is no text.
+    """
+    observations, answers = trajectory.observations, trajectory.actions
+    for name, values in (("observations", observations), ("actions", answers)):
+        for value in values:
+            if not isinstance(value, str):
+                raise InvalidOptionError.expected(
+                    "trajectory",
+                    f"{name} that are texts",
+                    value,
+                    "; make the environments with obs_mode='text' and "
+                    "action_mode='text'",
+                )
+    messages = []
+    if trajectory.instruction is not None:
+        messages.append({"role": "system", "content": trajectory.instruction})
+    for observation, answer in zip(observations, answers, strict=False):
+        messages.append({"role": "user", "content": observation})
+        messages.append({"role": "assistant", "content": answer})
+    if last_observation:
+        messages.append({"role": "user", "content": observations[-1]})
+    return messages
+
+
+def to_json(value: Any) -> Any:
+    """Return a value with only what JSON has: None, bool, int, float, str, list, dict.
+
+    Half a surrogate pair, which UTF-8 lacks, is a question mark.  Arrays, tuples and
+    sets are lists, and the keys of dicts are sorted.  Floats that JSON lacks are the
+    texts ``"nan"``, ``"inf"`` and ``"-inf"``.  An object of another kind is the name of
+    its class: its text may have its address, which differs between processes.
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        # In the infos of a batch the order depends on the other environments.
+        items = {to_json(str(key)): part for key, part in value.items()}
+        return {key: to_json(items[key]) for key in sorted(items)}
+    if isinstance(value, (list, tuple)):
+        return [to_json(part) for part in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((to_json(part) for part in value), key=repr)
+    kind = type(value)
+    return f"<{kind.__module__}.{kind.__qualname__}>"

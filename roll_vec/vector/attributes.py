@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_mask
+
+Value = TypeVar("Value")
 
 OBJECTIVES = ("moves", "pushes")
 
@@ -62,6 +64,17 @@ class BatchAttributes(Batch):
             return {}
         return {name: (value,) * self.num_envs}
 
+    def _ask_engine(
+        self, name: str, function: Callable[..., Value], *args: Any
+    ) -> Value:
+        """Call a method of the engine for method ``name``, which moves no episode."""
+        if self.engine.can_fail:
+            self._check_idle(name)
+        with self._interruptible():
+            values = function(*args)
+        self.engine.warn()
+        return values
+
     @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
@@ -72,14 +85,10 @@ class BatchAttributes(Batch):
         not replaced yet.  There is no time limit, and an exception of an environment is
         raised here.
         """
-        if self.engine.can_fail:
-            self._check_idle("call")
         if name == "render" and not self.engine.has_objects:
             return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
-        with self._interruptible():
-            values = self.engine.call(name, args, kwargs, self._known(name))
-        self.engine.warn()
-        return values
+        known = self._known(name)
+        return self._ask_engine("call", self.engine.call, name, args, kwargs, known)
 
     @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
@@ -92,12 +101,8 @@ class BatchAttributes(Batch):
         AttributeError
             Lists the names that exist.
         """
-        if self.engine.can_fail:
-            self._check_idle("get_attr")
-        with self._interruptible():
-            values = self.engine.find_attribute(name, self._known(name))
-        self.engine.warn()
-        return values
+        known = self._known(name)
+        return self._ask_engine("get_attr", self.engine.find_attribute, name, known)
 
     @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
@@ -116,16 +121,12 @@ class BatchAttributes(Batch):
             If there are environments in stacked arrays: they are configured when they
             are made.
         """
-        if self.engine.can_fail:
-            self._check_idle("set_attr")
         if not isinstance(values, (list, tuple)):
             values = [values] * self.num_envs
         if len(values) != self.num_envs:
             accepted = f"{self.num_envs} of them or a single one"
             raise InvalidOptionError.expected("values", accepted, len(values))
-        with self._interruptible():
-            self.engine.set_attribute(name, values)
-        self.engine.warn()
+        self._ask_engine("set_attr", self.engine.set_attribute, name, values)
 
     # ---------------------------------------------------------- frames
 
@@ -151,16 +152,14 @@ class BatchAttributes(Batch):
     @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
-        if self.engine.can_fail:
-            self._check_idle("render")
         if not self.engine.has_objects:
             self._check_started("they are rendered")
             if self.render_mode is None:
                 return None
         # `render` returns None in human mode; this method returns the window's boards.
         mode = "rgb_array" if self.render_mode == "human" else self.render_mode
-        with self._interruptible():
-            return self.engine.frames(np.asarray(indices, np.int64), mode or "")
+        env_ids = np.asarray(indices, np.int64)
+        return self._ask_engine("render", self.engine.frames, env_ids, mode or "")
 
     # ---------------------------------------------------------- faults
 

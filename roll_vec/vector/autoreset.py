@@ -30,7 +30,7 @@ from roll_vec.vector.engine import NO_IDS, Engine
 from roll_vec.vector.infos import (
     AnyInfos,
     Infos,
-    add_to_infos,
+    add_infos,
     cut_final_infos,
     finish_infos,
     stamp_infos,
@@ -204,15 +204,11 @@ class Autoreset:
     def _reset_ended(self, infos: AnyInfos, ends: NDArray[np.bool_]) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
         env_ids = list_rows(ends)
-        observations = np.empty(self.engine.num_envs, object)  # all None
         last = self.engine.observe_envs(env_ids)
-        # Not from the list itself: numpy would unpack observations of equal shape.
-        observations[env_ids] = np.fromiter(last, object, len(last))
         final_info = cut_final_infos(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
-        infos["final_obs"], infos["_final_obs"] = observations, ends.copy()
-        infos["final_info"], infos["_final_info"] = final_info, ends.copy()
+        add_finals(infos, ends, last, final_info)
         # Last: where an episode has no level, its environment stays among the ended.
         self.has_ended = self.has_ended & ~ends
         return infos
@@ -224,7 +220,7 @@ class Autoreset:
         num_envs = self.engine.num_envs
         new = self.reset_infos(env_ids)
         if new or infos is None:
-            infos = add_to_infos(infos, env_ids, new, num_envs)
+            infos = add_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> AnyInfos:
@@ -312,6 +308,30 @@ class Autoreset:
             self.statistics.lengths[env_ids] = arrays["episode_lengths"][rows]
 
 
+def add_finals(
+    infos: Infos,
+    ends: NDArray[np.bool_],
+    observations: Sequence[Any],
+    final_info: Infos,
+) -> None:
+    """Add ``final_obs`` and ``final_info`` to the infos of a step in SAME_STEP mode.
+
+    Parameters
+    ----------
+    infos : dict
+    ends : (n,) bool
+    observations : sequence
+        The last one of each episode that ended.
+    final_info : dict
+        A layout of n environments.
+    """
+    whole = np.empty(len(ends), object)  # all None
+    # Not from the sequence itself: numpy would unpack observations of equal shape.
+    whole[ends] = np.fromiter(observations, object, len(observations))
+    infos["final_obs"], infos["_final_obs"] = whole, ends.copy()
+    infos["final_info"], infos["_final_info"] = final_info, ends.copy()
+
+
 def describe_ended(env_ids: NDArray[np.int64]) -> str:
     """Return the message for a step of environments that have ended."""
     return (
@@ -320,7 +340,7 @@ def describe_ended(env_ids: NDArray[np.int64]) -> str:
     )
 
 
-def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+def check_autoreset_mode(name: str, mode: AutoresetMode | str) -> AutoresetMode:
     """Return the mode for Gymnasium's enum or its value as a string.
 
     Raises
@@ -329,7 +349,7 @@ def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         If it is neither.
     """
     if not isinstance(mode, AutoresetMode):
-        check_choice("autoreset_mode", mode, [each.value for each in AutoresetMode])
+        check_choice(name, mode, [each.value for each in AutoresetMode])
     return AutoresetMode(mode)
 
 

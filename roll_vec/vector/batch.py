@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -38,10 +38,10 @@ class Batch(VectorEnv[Any, Any, Any]):
     """
 
     engine: Engine
+    autoreset_mode: AutoresetMode
     copy: bool
     group_size: int
-    group_id_info: bool
-    episode_info: bool
+    _options: dict[str, Any]
     _autoreset: Autoreset
     _exchange: Exchange
     _seeds: StreamSeeds

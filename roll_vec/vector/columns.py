@@ -287,7 +287,7 @@ def sort_tables(tables: Tables, arrays: Arrays) -> tuple[Tables, Arrays]:
     for name, values in tables.items():
         order: list[Any] = []
         positions = [0] * len(values)
-        for index in check_indices(arrays, name, len(values)):
+        for index in check_table_indices(arrays, name, len(values)):
             if values[index] not in order:
                 order.append(values[index])
             positions[index] = order.index(values[index])
@@ -296,7 +296,7 @@ def sort_tables(tables: Tables, arrays: Arrays) -> tuple[Tables, Arrays]:
     return joined, arrays
 
 
-def check_indices(arrays: Arrays, name: str, count: int) -> list[int]:
+def check_table_indices(arrays: Arrays, name: str, count: int) -> list[int]:
     """Return the different indices of an array in the order of its rows.
 
     Raises
@@ -318,7 +318,7 @@ def check_indices(arrays: Arrays, name: str, count: int) -> list[int]:
 
 def _replace_indices(arrays: Arrays, name: str, positions: list[int]) -> Arrays:
     """Return the arrays with index k of one of them replaced by ``positions[k]``."""
-    if not check_indices(arrays, name, len(positions)):
+    if not check_table_indices(arrays, name, len(positions)):
         return arrays
     indices = arrays[name]
     return {**arrays, name: np.array(positions, indices.dtype)[indices]}

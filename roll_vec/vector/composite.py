@@ -65,6 +65,14 @@ class CompositeEngine(Engine):
             if places.start < places.stop:
                 yield part, places, env_ids[places] - self.starts[part]
 
+    def split(self, values: Mapping[int, Any]) -> dict[int, dict[int, Any]]:
+        """Return values by environment as those of each part, by local id."""
+        env_ids = np.array(sorted(values), np.int64)
+        return {
+            part: {i: values[self.starts[part] + i] for i in ids.tolist()}
+            for part, _, ids in self.parts(env_ids)
+        }
+
     def _ask(self, calls: Mapping[int, PartCall]) -> dict[int, Any]:
         """Let parts execute a call each; return the values, or `Lost`, by part."""
         raise NotImplementedError

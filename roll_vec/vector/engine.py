@@ -209,8 +209,15 @@ class Engine:
             of others that are skipped, which this step resets, becomes False.
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `advance`; ascending.
+
+        Notes
+        -----
+        An engine has its own `step`, or its own `end_step`.
         """
-        raise NotImplementedError
+        if len(begins):
+            self.advance(begins)
+        self.begin_step(actions, skip_mask)
+        return self.end_step(actions, skip_mask, idle_mask)
 
     def begin_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> None:
         """Let workers begin with a step; `end_step` must follow."""

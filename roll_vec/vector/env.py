@@ -20,17 +20,22 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidOptionError,
-    ResetNeededError,
     RollVecError,
 )
-from roll_vec.options import check_bool, check_int, parse_options, takes_keywords_of
+from roll_vec.options import (
+    check_bool,
+    check_fields,
+    check_int,
+    option,
+    parse_options,
+    takes_keywords_of,
+)
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.autoreset import (
     NEXT_STEP,
     Autoreset,
-    describe_ended,
+    check_autoreset_mode,
     final_obs,
-    parse_autoreset_mode,
     parse_reset_mask,
 )
 from roll_vec.vector.batch import check_caller, one_at_a_time
@@ -75,20 +80,14 @@ class BatchOptions:
     InvalidOptionError
     """
 
-    autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP
-    copy: bool = True
-    group_size: int = 1
-    group_id_info: bool = False
-    episode_info: bool = False
+    autoreset_mode: AutoresetMode = option(NEXT_STEP, check_autoreset_mode)
+    copy: bool = option(True, check_bool)
+    group_size: int = option(1, check_int, 1)
+    group_id_info: bool = option(False, check_bool)
+    episode_info: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
-        self.__dict__.update(  # a frozen dataclass refuses assignments
-            autoreset_mode=parse_autoreset_mode(self.autoreset_mode),
-            copy=check_bool("copy", self.copy),
-            group_size=check_int("group_size", self.group_size, 1),
-            group_id_info=check_bool("group_id_info", self.group_id_info),
-            episode_info=check_bool("episode_info", self.episode_info),
-        )
+        check_fields(self)
 
 
 # skrl looks for VectorEnv among the direct bases.
@@ -132,11 +131,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if self.num_envs % options.group_size:
             divisor = f"a divisor of num_envs={self.num_envs}"
             raise InvalidOptionError.expected("group_size", divisor, options.group_size)
-        self.autoreset_mode = options.autoreset_mode
-        self.copy = options.copy
-        self.group_size = options.group_size
-        self.group_id_info = options.group_id_info
-        self.episode_info = options.episode_info
+        self._options = vars(options)
+        vars(self).update(self._options)
         self.single_observation_space = engine.single_observation_space
         self.single_action_space = engine.single_action_space
         self.observation_space = engine.observation_space
@@ -380,11 +376,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         """
         self._check_started("the first action")
         checked_ids = self._exchange.check_env_ids(env_ids)
-        has_ended = self._autoreset.has_ended[checked_ids]
-        if self.autoreset_mode is not NEXT_STEP and has_ended.any():
-            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
         with self._interruptible():
-            self._exchange.send(checked_ids, actions, has_ended)
+            self._exchange.send(checked_ids, actions)
 
     @one_at_a_time
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:

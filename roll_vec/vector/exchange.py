@@ -17,10 +17,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
+from roll_vec.errors import (
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+    list_env_ids,
+)
 from roll_vec.options import check_seconds
-from roll_vec.vector.autoreset import SAME_STEP, Autoreset
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    Autoreset,
+    add_finals,
+    describe_ended,
+)
 from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.masks import check_indices
 from roll_vec.vector.space_batches import batch_items
 from roll_vec.vector.steps import EnvResult, Next, Results
 
@@ -70,22 +82,22 @@ class Exchange:
         """
         return _check_env_ids(env_ids, self._autoreset.engine.num_envs, self.busy)
 
-    def send(
-        self, env_ids: NDArray[np.int64], actions: Any, needs_reset: NDArray[np.bool_]
-    ) -> None:
-        """Begin steps, or the next episodes of those that need them.
+    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
+        """Begin steps, or the next episodes of those that have ended.
 
         Parameters
         ----------
         env_ids : (m,) int64
         actions : batch of m
-        needs_reset : (m,) bool
 
         Raises
         ------
-        InvalidActionError
+        InvalidActionError, ResetNeededError
             Nothing has moved then.
         """
+        needs_reset = self._autoreset.has_ended[env_ids]
+        if self._autoreset.mode is not NEXT_STEP and needs_reset.any():
+            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
         checked = self._autoreset.engine.check_some(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
@@ -207,19 +219,12 @@ class Exchange:
         if not indices:
             return
         finals = [last for last in lasts if last is not None]
-        has_final = np.zeros(len(lasts), np.bool_)
-        has_final[indices] = True
-        observations = np.full(len(lasts), None, object)
-        for i, last in zip(indices, finals, strict=True):
-            observations[i] = last.observation
-        final_infos = self._autoreset.stamp(
-            [last.info for last in finals],
-            env_ids[indices],
-            np.zeros(len(finals), np.bool_),
-        )
-        infos["final_obs"], infos["_final_obs"] = observations, has_final
-        infos["final_info"] = stack_infos(final_infos, indices, len(lasts))
-        infos["_final_info"] = has_final.copy()
+        is_reset = np.zeros(len(finals), np.bool_)
+        own = [last.info for last in finals]
+        stamped = self._autoreset.stamp(own, env_ids[indices], is_reset)
+        ends = np.array([last is not None for last in lasts])
+        observations = [last.observation for last in finals]
+        add_finals(infos, ends, observations, stack_infos(stamped, indices, len(lasts)))
 
     def _count(self, env_ids: NDArray[np.int64], batch: StepBatch) -> None:
         """Note the ends of episodes, and count their steps."""
@@ -242,17 +247,7 @@ class Exchange:
 def _check_env_ids(
     env_ids: Any, num_envs: int, busy_ids: Container[int]
 ) -> NDArray[np.int64]:
-    array = np.asarray(env_ids)
-    if array.ndim != 1 or not (
-        np.issubdtype(array.dtype, np.integer) or not array.size
-    ):
-        raise InvalidOptionError.expected("env_ids", "a sequence of integers", env_ids)
-    checked = array.astype(np.int64)
-    out_of_range = checked[(checked < 0) | (checked >= num_envs)]
-    if len(out_of_range):
-        raise InvalidOptionError.expected(
-            "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
-        )
+    checked = check_indices("env_ids", env_ids, num_envs)
     if len(set(checked.tolist())) != len(checked):
         raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
     busy = [env_id for env_id in checked.tolist() if env_id in busy_ids]

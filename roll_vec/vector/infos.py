@@ -226,23 +226,27 @@ def _common(values: Any, types: set[type]) -> tuple[Any, tuple[int, ...]]:
 
 
 def add_infos(
-    infos: Infos | InfoList,
+    infos: AnyInfos | None,
     env_ids: NDArray[np.int64],
-    values: Infos | InfoList,
+    values: AnyInfos,
     num_envs: int,
-) -> Infos | InfoList:
-    """Write the infos of some environments into ``infos``, and return it.
+) -> AnyInfos:
+    """Write the infos of some environments into those of a batch, and return these.
 
     Parameters
     ----------
-    infos : dict, or list of num_envs dicts
-        Changed.
+    infos : dict, list of num_envs dicts, or None
+        Changed; a list's dicts of these environments are replaced.  None: there are
+        none yet.
     env_ids : (m,) int64
-        If ``infos`` is a list, its dicts of these environments are replaced.
     values : dict of (m, ...) arrays, or list of m dicts
-        A dict or a list, as ``infos``; a value may be such a dict itself.
+        A value may be such a dict itself.
     num_envs : int
     """
+    if infos is None:
+        infos = {} if isinstance(values, dict) else [{}] * num_envs
+    elif type(infos) is not type(values):
+        infos, values = list_infos(infos, num_envs), list_infos(values, len(env_ids))
     if isinstance(infos, list):
         for env_id, value in zip(env_ids.tolist(), values, strict=True):
             infos[env_id] = value  # type: ignore[assignment]
@@ -412,30 +416,6 @@ def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
             [part.get(key, blank_array((n, *shape), dtype)) for part, n in parts]
         )
     return joined
-
-
-def add_to_infos(
-    infos: AnyInfos | None,
-    env_ids: NDArray[np.int64],
-    values: AnyInfos,
-    num_envs: int,
-) -> AnyInfos:
-    """Write the infos of some environments into those of a batch, and return these.
-
-    Parameters
-    ----------
-    infos : dict, list or None
-        None: there are none yet.
-    env_ids : (m,) int64
-    values : dict or list
-        Of m environments.
-    num_envs : int
-    """
-    if infos is None:
-        infos = {} if isinstance(values, dict) else [{}] * num_envs
-    elif type(infos) is not type(values):
-        infos, values = list_infos(infos, num_envs), list_infos(values, len(env_ids))
-    return add_infos(infos, env_ids, values, num_envs)
 
 
 def stamp_infos(

@@ -1,4 +1,4 @@
-"""Masks of environments: arguments, lists of rows, and actions outside of them."""
+"""Masks and lists of environments, and actions outside of a mask."""
 
 from __future__ import annotations
 
@@ -23,6 +23,27 @@ def list_rows(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
 
     rows = np.empty(len(mask), np.int64)
     return rows[: masks.list_rows(mask, rows)]
+
+
+def check_indices(
+    name: str, values: Any, count: int, accepted: str = "a sequence of integers"
+) -> NDArray[np.int64]:
+    """Return environments, or rows of a snapshot, as (m,) int64.
+
+    Raises
+    ------
+    InvalidOptionError
+        If they are not integers from 0 to ``count`` - 1.
+    """
+    array = np.asarray(values)
+    is_integer = np.issubdtype(array.dtype, np.integer) or not array.size
+    if array.ndim != 1 or not is_integer:
+        raise InvalidOptionError.expected(name, accepted, values)
+    outside = (array < 0) | (array >= count)
+    if np.count_nonzero(outside):
+        value = int(array[outside][0])
+        raise InvalidOptionError.expected(name, f"0 to {count - 1}", value)
+    return array.astype(np.int64, copy=False)
 
 
 def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:

@@ -15,10 +15,10 @@ from roll_vec.errors import (
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.columns import StreamSeeds
-from roll_vec.vector.masks import check_mask
+from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
+    ROWS,
     VectorState,
-    check_rows,
     digest_configuration,
 )
 
@@ -151,12 +151,12 @@ class BatchSnapshots(BatchActionSampling):
         """Return the configuration and its digest, computed once."""
         if self._cached_configuration is None:
             configuration = {
+                **self._options,
                 "autoreset_mode": self._autoreset.mode.value,
                 "group_size": self.group_size,
-                "group_id_info": self.group_id_info,
-                "episode_info": self.episode_info,
                 **self.engine.configuration(),
             }
+            del configuration["copy"]
             digest = digest_configuration(self._snapshot_id(), configuration)
             self._cached_configuration = configuration, digest
         return self._cached_configuration
@@ -176,7 +176,7 @@ class BatchSnapshots(BatchActionSampling):
                 )
                 raise InvalidOptionError(message)
             return np.arange(self.num_envs)
-        indices = check_rows(rows, len(state))
+        indices = check_indices("rows", rows, len(state), ROWS)
         if len(indices) != self.num_envs:
             accepted = f"{self.num_envs} of them, one for each environment"
             raise InvalidOptionError.expected("rows", accepted, len(indices))
@@ -184,12 +184,6 @@ class BatchSnapshots(BatchActionSampling):
 
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
-        arrays = state.arrays
-        shapes = [array.shape[:1] for array in arrays.values()]
-        shape = max(shapes, key=shapes.count)
-        for name, array in arrays.items():
-            if array.shape[:1] != shape or not shape:
-                accepted = f"one row for each of {shape} environments"
-                raise InvalidStateError.of_array(name, accepted, array.shape)
-        self._autoreset.check_state(arrays)
-        StreamSeeds.check(arrays)
+        state._check()
+        self._autoreset.check_state(state.arrays)
+        StreamSeeds.check(state.arrays)

@@ -53,7 +53,10 @@ def batch_items(space: spaces.Space[Any], items: Sequence[Any]) -> Any:
 
 def item_at(space: spaces.Space[Any], batch: Any, index: int) -> Any:
     """Return one item of a batch of the space."""
-    return map_leaves(lambda _, part: part[index], space, batch)
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        return map_leaves(lambda _, part: part[index], space, batch)
+    # Thousands of episodes may end in one step.
+    return batch[index]
 
 
 def join_batches(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateError
+from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
@@ -23,7 +23,7 @@ from roll_vec.vector.columns import (
     StreamSeeds,
     add_family_rows,
     check_all_packed,
-    check_indices,
+    check_table_indices,
     concatenate_rows,
     decode_seed,
     encode_seeds,
@@ -37,9 +37,13 @@ from roll_vec.vector.columns import (
     take_rows,
 )
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.masks import check_indices
 
 STATE_VERSION = 1
 """The format version of snapshots, in memory and in files."""
+
+ROWS = "a sequence of integers, one for each environment"
+"""What the argument ``rows`` of methods of snapshots may be."""
 
 _KIND = "snapshot"
 
@@ -255,7 +259,7 @@ class VectorState:
             If the arrays are none of a snapshot.
         """
         self._check()
-        indices = check_rows(rows, self.num_envs)
+        indices = check_indices("rows", rows, self.num_envs, ROWS)
         objects = self.objects
         return self._with(
             _arrays=_freeze(take_rows(self.arrays, indices)),
@@ -281,7 +285,7 @@ class VectorState:
         """
         self._check()
         index = operator.index(index)
-        check_rows([index], self.num_envs)
+        check_indices("rows", [index], self.num_envs)
         if FAMILIES in self.arrays:
             return self._of_family(int(self.arrays[FAMILIES][index])).row(index)
         if self._is_packed:
@@ -317,7 +321,7 @@ class VectorState:
         """
         self._check()
         index = operator.index(index)
-        check_rows([index], self.num_envs)
+        check_indices("rows", [index], self.num_envs)
         if FAMILIES in self.arrays:
             family = int(self.arrays[FAMILIES][index])
             changed = self._of_family(family).replace_row(index, row)
@@ -481,18 +485,20 @@ class VectorState:
         if self._is_checked:
             return
         arrays = self.arrays
-        shapes = {array.shape[:1] for array in arrays.values()}
-        if len(shapes) != 1:
-            message = f"state: its arrays differ in length: {sorted(shapes)}"
-            raise InvalidStateError(message)
+        shapes = [array.shape[:1] for array in arrays.values()]
+        shape = max(shapes, key=shapes.count)
+        for name, array in arrays.items():
+            if array.shape[:1] != shape:
+                accepted = f"one row for each of {shape} environments"
+                raise InvalidStateError.of_array(name, accepted, array.shape)
         if "seeds" in arrays:
             StreamSeeds.check(arrays)
         if FAMILIES in arrays:
-            check_indices(arrays, FAMILIES, MAX_INT)
+            check_table_indices(arrays, FAMILIES, MAX_INT)
         for name, values in self._shared.items():
             if not isinstance(values, list):
                 raise InvalidStateError.of_array(name, "a list of values", values)
-            check_indices(arrays, name, len(values))
+            check_table_indices(arrays, name, len(values))
         check_all_packed(arrays)
         self._is_checked = True
 
@@ -592,27 +598,6 @@ def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
         accepted = f"{own.dtype} of shape {own.shape}"
         raise InvalidStateError.of_array(name, accepted, value)
     return converted
-
-
-def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
-    """Return indices of rows as (m,) int64.
-
-    Raises
-    ------
-    InvalidOptionError
-        If they are not integers from 0 to ``num_rows`` - 1.
-    """
-    array = np.asarray(rows)
-    if array.ndim != 1 or not (
-        np.issubdtype(array.dtype, np.integer) or not array.size
-    ):
-        accepted = "a sequence of integers, one for each environment"
-        raise InvalidOptionError.expected("rows", accepted, rows)
-    outside = (array < 0) | (array >= num_rows)
-    if np.count_nonzero(outside):
-        value = int(array[outside][0])
-        raise InvalidOptionError.expected("rows", f"0 to {num_rows - 1}", value)
-    return array.astype(np.int64, copy=False)
 
 
 def _restore(

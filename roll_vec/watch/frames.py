@@ -85,6 +85,21 @@ class Frame:
         """Whether this step ended the episode."""
         return self.terminated or self.truncated
 
+    @property
+    def action_text(self) -> str:
+        """The action as one line; ``start`` where an episode begins."""
+        return "start" if self.is_reset else " ".join(self.action_name.split())
+
+    @property
+    def reward_text(self) -> str:
+        """The reward with its sign; empty where an episode begins."""
+        return "" if self.is_reset else f"{self.reward:+.4g}"
+
+    @property
+    def return_text(self) -> str:
+        """The sum of the rewards so far, without the rounding errors of sums."""
+        return f"{round(self.total_reward, 6) + 0.0:.4g}"
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -155,3 +170,40 @@ class Recording:
             if frame is not None:
                 return frame
         return None
+
+    @property
+    def title(self) -> str:
+        """The id and the further facts as one line."""
+        facts = [f"{name} {value}" for name, value in self.details.items()]
+        return " | ".join([self.id, *facts])
+
+    def end_word(self, index: int, frame: Frame, step: int) -> str:
+        """Return the word for what happened to an environment; empty: nothing did.
+
+        Parameters
+        ----------
+        index : int
+            Of the environment in ``env_ids``.
+        frame : Frame
+        step : int
+            Of the tick that shows the frame.
+
+        Returns
+        -------
+        str
+            ``first difference`` of a replay, ``fault``, ``success``, ``failure`` (the
+            episode has terminated without success), ``terminated`` (the environment
+            does not say whether that is a success), ``truncated``, or the empty text.
+        """
+        first = self.difference
+        if first and step >= first.step and first.env_id == self.env_ids[index]:
+            return "first difference"
+        if frame.fault is not None:
+            return "fault"
+        if not frame.has_ended:
+            return ""
+        if frame.success:
+            return "success"
+        if frame.truncated:
+            return "truncated"
+        return "terminated" if frame.success is None else "failure"

@@ -18,7 +18,9 @@ import io
 import json
 import struct
 import zlib
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from math import isfinite
 from typing import Any
@@ -44,36 +46,33 @@ LONGEST_TEXT = 100_000
 _MOST_ENTRIES, _DEEPEST = 200, 6
 
 
-class _Table:
-    """The different values of a column, numbered from 1 in order of appearance."""
+class _Column:
+    """The numbers of values by (environment, tick), and the different values."""
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Any, int] = {}
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.numbers = np.zeros(shape, np.uint32)
+        self._table: dict[Any, tuple[int, Any]] = {}
 
-    def number(self, key: Any, value: Any) -> int:
-        """Return the number of the value with a key; the first one is stored."""
-        number = self._numbers.get(key)
-        if number is None:
-            self.values.append(value)
-            number = self._numbers[key] = len(self.values)
-        return number
+    def put(self, place: tuple[int, int], key: Any, value: Any) -> None:
+        """Put a value; of those with an equal key the first one is stored."""
+        entry = self._table.setdefault(key, (len(self._table) + 1, value))
+        self.numbers[place] = entry[0]
+
+    @property
+    def values(self) -> list[Any]:
+        """The different values, in order of appearance."""
+        return [value for _, value in self._table.values()]
 
 
 class _Packer:
-    """Puts frames into tables and columns."""
+    """Puts frames into columns."""
 
     def __init__(self, recording: Recording) -> None:
-        self._shape = (len(recording.env_ids), len(recording.ticks))
-        self.flags = np.zeros(self._shape, np.uint8)
-        self.rewards = np.zeros(self._shape)
-        self.columns: dict[str, NDArray[np.uint32]] = {
-            name: np.zeros(self._shape, np.uint32)
-            for name in ("action", "text", "fault", "board", "picture")
-        }
-        self.tables = {name: _Table() for name in self.columns}
-        self.infos: dict[str, NDArray[np.uint32]] = {}
-        self.info_tables: dict[str, _Table] = {}
+        shape = (len(recording.env_ids), len(recording.ticks))
+        self.flags, self.rewards = np.zeros(shape, np.uint8), np.zeros(shape)
+        names = ("action", "text", "fault", "board", "picture")
+        self.columns = {name: _Column(shape) for name in names}
+        self.infos: dict[str, _Column] = defaultdict(partial(_Column, shape))
 
     def add(self, place: tuple[int, int], frame: Frame) -> None:
         """Add a frame at (environment, tick)."""
@@ -84,30 +83,19 @@ class _Packer:
         flags |= FAULT * (frame.fault is not None)
         self.flags[place] = flags
         self.rewards[place] = frame.reward
-        if not frame.is_reset:
-            self._add_text("action", place, frame.action_name)
-        if frame.text is not None:
-            self._add_text("text", place, frame.text)
-        if frame.fault is not None:
-            self._add_text("fault", place, frame.fault)
+        action = None if frame.is_reset else frame.action_name
+        texts = {"action": action, "text": frame.text, "fault": frame.fault}
+        for name, text in texts.items():
+            if text is not None:
+                self.columns[name].put(place, text, _cut(text))
         for name, pixels in (("board", frame.board), ("picture", frame.picture)):
             if pixels is not None:
                 key = pixels.shape, pixels.tobytes()
-                self.columns[name][place] = self.tables[name].number(key, pixels)
+                self.columns[name].put(place, key, pixels)
         for name, value in frame.infos.items():
-            self._add_info(str(name), place, value)
-
-    def _add_text(self, name: str, place: tuple[int, int], text: str) -> None:
-        self.columns[name][place] = self.tables[name].number(text, _cut(text))
-
-    def _add_info(self, name: str, place: tuple[int, int], value: Any) -> None:
-        column = self.infos.get(name)
-        if column is None:
-            column = self.infos[name] = np.zeros(self._shape, np.uint32)
-            self.info_tables[name] = _Table()
-        plain = to_plain(value)
-        # JSON: True equals 1, but looks different.
-        column[place] = self.info_tables[name].number(json.dumps(plain), plain)
+            plain = to_plain(value)
+            # JSON: True equals 1, but looks different.
+            self.infos[str(name)].put(place, json.dumps(plain), plain)
 
 
 def pack(
@@ -136,18 +124,19 @@ def pack(
     arrays: dict[str, NDArray[Any]] = {
         "flags": packer.flags,
         "rewards": packer.rewards,
-        **packer.columns,
+        **{name: column.numbers for name, column in packer.columns.items()},
         "steps": np.array([tick.step for tick in recording.ticks], np.uint32),
         "resets": np.array([tick.is_reset for tick in recording.ticks], np.uint8),
-        **{f"info_{k}": column for k, column in enumerate(packer.infos.values())},
+        **{f"info_{k}": each.numbers for k, each in enumerate(packer.infos.values())},
     }
-    boards = packer.tables["board"].values
+    columns = packer.columns
+    boards = columns["board"].values
     shapes = [board.shape for board in boards]
     if boards:
         arrays["boards"] = np.concatenate([board.reshape(-1) for board in boards])
         assert recording.tiles is not None
         arrays["tiles"] = np.ascontiguousarray(recording.tiles)
-    pictures = [_png(pixels) for pixels in packer.tables["picture"].values]
+    pictures = [_png(pixels) for pixels in columns["picture"].values]
     if pictures:
         arrays["pictures"] = np.frombuffer(b"".join(pictures), np.uint8)
     difference = recording.difference
@@ -169,12 +158,12 @@ def pack(
         "tileSize": 0 if recording.tiles is None else recording.tiles.shape[1],
         "meanings": list(recording.meanings),
         "pictureEnds": np.cumsum([len(png) for png in pictures]).tolist(),
-        "actions": packer.tables["action"].values,
-        "texts": packer.tables["text"].values,
-        "faults": packer.tables["fault"].values,
+        "actions": columns["action"].values,
+        "texts": columns["text"].values,
+        "faults": columns["fault"].values,
         "infos": [
-            {"name": name, "values": table.values}
-            for name, table in packer.info_tables.items()
+            {"name": name, "values": column.values}
+            for name, column in packer.infos.items()
         ],
     }
     return _join(header, arrays)

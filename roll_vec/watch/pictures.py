@@ -14,13 +14,6 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.watch.captions import (
-    action_text,
-    end_word,
-    return_text,
-    reward_text,
-    title,
-)
 from roll_vec.watch.frames import Frame, Recording
 
 Ink: TypeAlias = tuple[int, int, int]
@@ -166,7 +159,7 @@ class PictureMaker:
         canvas.paste(BACKGROUND, (0, 0, self.width, LINE_HEIGHT + _GAP // 2))
         number = f"step {step}"
         free = self.width - 2 * _GAP - _width(number) - 8
-        _write(canvas, _GAP, _GAP // 2, _fit(title(self._recording), free), _DIM)
+        _write(canvas, _GAP, _GAP // 2, _fit(self._recording.title, free), _DIM)
         _write_right(canvas, self.width - _GAP, _GAP // 2, number, _TEXT)
 
     def _draw_cell(self, index: int, frame: Frame, step: int) -> Any:
@@ -175,7 +168,7 @@ class PictureMaker:
 
         size = self._cell[1] - _GAP, self._cell[0] - _GAP
         cell = Image.new("RGB", size, BACKGROUND)
-        end = end_word(self._recording, index, frame, step)
+        end = self._recording.end_word(index, frame, step)
         caption = self._height + 2 * _BORDER
         if end:
             cell.paste(_END_INKS[end], (0, 0, cell.width, caption))
@@ -196,11 +189,11 @@ class PictureMaker:
         self, cell: Any, top: int, index: int, frame: Frame, end: str
     ) -> None:
         """Write the two lines below a board."""
-        number, reward = f"#{self._recording.env_ids[index]}", reward_text(frame)
-        begin, total = _width(number) + 6, return_text(frame)
+        number, reward = f"#{self._recording.env_ids[index]}", frame.reward_text
+        begin, total = _width(number) + 6, frame.return_text
         free = cell.width - begin - _width(reward) - 6
         _write(cell, 0, top, number, _DIM)
-        _write(cell, begin, top, _fit(action_text(frame), free), _TEXT)
+        _write(cell, begin, top, _fit(frame.action_text, free), _TEXT)
         _write_right(cell, cell.width, top, reward, _TEXT)
         top += LINE_HEIGHT
         if end:

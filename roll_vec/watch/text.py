@@ -11,13 +11,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import TextIO
 
-from roll_vec.watch.captions import (
-    action_text,
-    end_word,
-    return_text,
-    reward_text,
-    title,
-)
 from roll_vec.watch.frames import Frame, Recording
 
 # The last two ranges change the direction of the text that follows.
@@ -42,7 +35,7 @@ def write_text(out: TextIO, recording: Recording, width: int = 80) -> None:
     width : int
         Of a line, in characters.
     """
-    out.write(f"{title(recording)}\n")
+    out.write(f"{recording.title}\n")
     if recording.tiles is None or recording.is_text:
         for index in range(len(recording.env_ids)):
             for line in _conversation(recording, index, width):
@@ -85,10 +78,10 @@ def _cell(
         glyphs = [glyph.strip().ljust(2) for glyph in recording.glyphs]
         lines = ["".join(glyphs[code] for code in row) for row in frame.board.tolist()]
     lines += [""] * (board_height - len(lines))
-    end = end_word(recording, index, frame, recording.ticks[tick].step)
-    reward, total = reward_text(frame), return_text(frame)
+    end = recording.end_word(index, frame, recording.ticks[tick].step)
+    reward, total = frame.reward_text, frame.return_text
     free = width - len(number) - len(reward) - 2
-    action = _plain(action_text(frame))[: max(free, 0)]
+    action = _plain(frame.action_text)[: max(free, 0)]
     lines.append(f"{number} {action}".ljust(width - len(reward)) + reward)
     lines.append(end.ljust(width - len(total)) + total)
     return [line.ljust(width) for line in lines]
@@ -112,8 +105,8 @@ def _turn(recording: Recording, index: int, frame: Frame, step: int) -> Iterator
             yield _plain(str(instruction))
     else:
         yield f"> {_plain(frame.action_name)}"
-        end = end_word(recording, index, frame, step)
-        facts = [f"reward {reward_text(frame)}", f"return {return_text(frame)}"]
+        end = recording.end_word(index, frame, step)
+        facts = [f"reward {frame.reward_text}", f"return {frame.return_text}"]
         yield ", ".join([*facts, *([end] if end else [])])
         if frame.fault is not None:
             yield _plain(frame.fault)

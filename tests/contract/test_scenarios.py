@@ -300,13 +300,13 @@ class Walk:
 @one_in(3, "kind, mode", [*WALKED], MODES)
 def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path):
     walk = Walk(kind, mode, 5, tmp_path / "state.npz")
-    walk.walk(30)
+    walk.walk(24)
     if "die" in kind:
-        assert sum(walk.envs[0].restarts) >= 4
+        assert sum(walk.envs[0].restarts) >= 3
         assert not walk.envs[0].lost_shards
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ALL if kind != "mixed"])
+@one_in(3, "kind", [kind for kind in ALL if kind != "mixed"])
 def test_rows_become_copies_that_share_nothing(kind):
     """Each goes on as a batch of one that goes to the row alone."""
     env, many = ALL[kind].make(N), ALL[kind].make(N + 2)

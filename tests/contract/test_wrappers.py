@@ -15,9 +15,7 @@ from tests.contract.cases import (
     DISABLED,
     MODES,
     NEXT_STEP,
-    POOLS,
     SAME_STEP,
-    TEXTS,
     assert_same,
     draw_actions,
     make_batch,
@@ -93,51 +91,6 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
         else:
             ended[:] = False
     assert env.episode_count == count > 0
-
-
-# ------------------------------------------------------------ other wrappers
-
-
-WRAPPERS = {
-    "flat": (wrappers.FlattenObservation, "planes"),
-    "gray": (wrappers.GrayscaleObservation, "rgb"),
-    "normalized": (wrappers.NormalizeObservation, "planes"),
-    "mirrored": (
-        lambda env: wrappers.TransformAction(env, lambda row: 5 - np.maximum(row, 1)),
-        "grid",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_a_wrapper_gives_the_same_as_around_gymnasiums_batch(name):
-    wrap, obs_mode = WRAPPERS[name]
-    both = batches("roll_vec/Sokoban-v0", NEXT_STEP, obs_mode=obs_mode)
-    ours, theirs = map(wrap, both)
-    assert ours.observation_space == theirs.observation_space
-    assert ours.action_space == theirs.action_space
-    both = zip(play_wrapped(ours, 30), play_wrapped(theirs, 30), strict=True)
-    for result, expected in both:
-        assert_same(result, expected)
-
-
-@needs("DictInfoToList takes keys without a mask")
-@one_in(2, "mode, case", OBSERVING_MODES, [*ARRAY_IDS, *TEXTS, *POOLS])
-def test_wrappers_in_a_row_spoil_nothing(case, mode):
-    # ClipReward writes into the rewards that it is given.
-    plain, env = (make_batch(case, NUM_ENVS, autoreset_mode=mode) for _ in range(2))
-    env = wrappers.RecordEpisodeStatistics(env)
-    env = wrappers.NormalizeReward(wrappers.ClipReward(env, -1.0, 1.0))
-    env = wrappers.DictInfoToList(env)
-    both = zip(play_wrapped(env, 30), play_wrapped(plain, 30), strict=True)
-    for result, expected in both:
-        assert_same(result[0], expected[0])
-        assert result[0] in env.observation_space
-        assert len(result[-1]) == NUM_ENVS
-        if len(result) == 5:
-            assert_same(result[2:4], expected[2:4])
-            has_episode = ["episode" in info for info in result[-1]]
-            assert has_episode == (result[2] | result[3]).tolist()
 
 
 @pytest.mark.learning

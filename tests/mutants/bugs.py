@@ -232,8 +232,8 @@ BUGS = [
     # snapshots
     Bug(
         "a clone of another row than the one that rows names",
-        "roll_vec.arrays.stacked_state",
-        "StackedState.set_state",
+        "roll_vec.arrays.episodes",
+        "EpisodeEngine.set_state",
         change(
             "np.take(values, rows, 0, array, mode='clip')",
             "np.take(values, np.sort(rows), 0, array, mode='clip')",
@@ -265,7 +265,7 @@ BUGS = [
     Bug(
         "an environment whose reset fails is tried once more",
         "roll_vec.pool.members",
-        "Members._end_reset",
+        "Members._fail_reset",
         change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),

@@ -49,34 +49,6 @@ class Proxy:
     __class__ = dict
 
 
-class Hidden:
-    """A value whose class cannot be had by `isinstance`."""
-
-    @property
-    def __class__(self):
-        raise RuntimeError
-
-
-class Attributes(dict):
-    """A dict with its entries as attributes, which hide its methods."""
-
-    def __getattribute__(self, name):
-        return self[name] if name in self else super().__getattribute__(name)
-
-
-class Kind(type):
-    """A class of classes that cannot be hashed."""
-
-    def __eq__(cls, other):
-        raise RuntimeError
-
-    __hash__ = None
-
-
-class Unhashable(metaclass=Kind):
-    """A value whose class cannot be hashed."""
-
-
 def endless():
     """Return a dict that holds itself."""
     info = {}
@@ -136,7 +108,6 @@ UNSTACKABLE = {
     "itself": endless,
     "key": lambda: {Unequal(): 1},
     "nested key": lambda: {"inventory": {Unequal(): 1}},
-    "class": lambda: {"k": Unhashable()},
 }
 
 
@@ -188,8 +159,6 @@ def test_a_reset_whose_info_cannot_be_stacked(workers):
 OBJECTS = {
     "opaque": lambda: {"k": Opaque()},
     "proxy": lambda: {"k": Proxy()},
-    "hidden": lambda: {"success": Hidden(), "k": Hidden()},
-    "attributes": lambda: {"k": Attributes(keys=1, items=2, values=3)},
     "huge": lambda: {"k": 10**400},
     "shapes": iter([{"k": np.zeros(2)}, {"k": np.zeros(3)}] * 9).__next__,
     "error": lambda: {"error": "mine"},

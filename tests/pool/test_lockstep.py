@@ -50,7 +50,7 @@ def test_lockstep_any_space(kind, mode, workers):
         sync(KINDS[kind](3), **keywords) as by,
     ):
         results = [(env.reset(seed=1), copy.deepcopy(by.reset(seed=1)))]
-        for t, batch in enumerate(draw_actions(kind, 3, 25)):
+        for t, batch in enumerate(draw_actions(kind, 3, 16)):
             expected = by.step(copy.deepcopy(batch))
             result = step_by_recv(env, batch) if t % 3 == 2 else env.step(batch)
             results.append((result, copy.deepcopy(expected)))

@@ -10,7 +10,6 @@ import pytest
 from roll_vec.errors import InvalidOptionError
 from roll_vec.recordings import Difference
 from roll_vec.watch import pictures, write_gif, write_mp4, write_text
-from roll_vec.watch.captions import return_text
 from roll_vec.watch.pictures import PictureMaker
 from tests.conftest import ROOT
 from tests.watch.recordings import LAKE, RESET, STEP, make, record
@@ -52,7 +51,7 @@ def draw(recording, **options):
 def test_returns_have_no_rounding_errors():
     totals = {-4.44e-16: "0", 0.1 + 0.2: "0.3", -0.0: "0", 1e9: "1e+09"}
     for total, text in totals.items():
-        assert return_text(step(total_reward=total)) == text
+        assert step(total_reward=total).return_text == text
 
 
 def lines_of(recording, **options):
@@ -201,17 +200,17 @@ def gif_of(recording, **options):
 def test_a_gif_shows_each_tick_in_its_exact_colours(lakes):
     counts = []
     data, frames, durations = gif_of(
-        lakes, on_progress=lambda *each: counts.append(each), fps=10
+        lakes, on_progress=lambda *each: counts.append(each), fps=10, scale=1
     )
     assert counts == [(number, 9) for number in range(1, 10)]
-    drawn = draw(lakes)
+    drawn = draw(lakes, scale=1)
     # Every tick has another number of steps in its title.
     assert len(frames) == len(drawn) == 9
     np.testing.assert_array_equal(frames, drawn)
     assert durations == [100] * 8 + [2000]
-    again, _, durations = gif_of(lakes, fps=0.01)
+    again, _, durations = gif_of(lakes, fps=0.01, scale=1)
     assert durations[0] == 100_000
-    assert again != data == gif_of(lakes, fps=10)[0]
+    assert again != data == gif_of(lakes, fps=10, scale=1)[0]
 
 
 def test_a_gif_of_renderings_has_the_colours_that_fit_best():
@@ -231,7 +230,7 @@ def test_an_mp4_plays(lakes, tmp_path):
     path = tmp_path / "video.mp4"
     counts = []
     with path.open("wb") as file:
-        write_mp4(file, lakes, lambda *each: counts.append(each), fps=5)
+        write_mp4(file, lakes, lambda *each: counts.append(each), fps=5, scale=1)
     assert counts == [(number, 9) for number in range(1, 10)]
     reader = ffmpeg.read_frames(str(path))
     facts = next(reader)
@@ -242,7 +241,7 @@ def test_an_mp4_plays(lakes, tmp_path):
     ]
     # The last picture stays for two seconds.
     assert len(decoded) == 9 + 9
-    for frame, picture in zip(decoded, draw(lakes), strict=False):
+    for frame, picture in zip(decoded, draw(lakes, scale=1), strict=False):
         assert np.abs(frame.astype(int) - picture).mean() < 4
 
 
