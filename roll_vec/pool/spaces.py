@@ -67,40 +67,29 @@ def pool_spaces(
             f"single and batch observation space, actual got {observation_mode}"
         )
         raise InvalidOptionError(message)
+    actions = first.action_space
     for env_id, one in enumerate(descriptions):
-        must_equal = observation_mode == "same"
-        _check_spaces(env_id, one, single, first.action_space, must_equal)
-    action_space = batch_space(first.action_space, num_envs)
-    return single, batched, first.action_space, action_space
-
-
-def _check_spaces(
-    env_id: int,
-    one: EnvDescription,
-    observation_space: Space[Any],
-    action_space: Space[Any],
-    must_equal: bool,
-) -> None:
-    own_space = one.observation_space
-    if must_equal:
+        own = one.observation_space
         # Identity first: many environments share a space, and comparing bounds is slow.
-        if own_space is not observation_space and own_space != observation_space:
+        if observation_mode != "same":
+            if not is_space_dtype_shape_equiv(own, single):
+                message = (
+                    "the observation spaces do not share a shape and a dtype: "
+                    f"environment {env_id} has {own}, expected the like of {single}"
+                )
+                raise SpaceMismatchError(message)
+        elif own is not single and own != single:
             message = (
                 "observation_mode='same', but the sub-environments observation spaces "
-                f"are not equivalent. Environment {env_id} has {own_space}, the first "
-                f"{observation_space}. If this is intentional, use "
+                f"are not equivalent. Environment {env_id} has {own}, the first "
+                f"{single}. If this is intentional, use "
                 "`observation_mode='different'` instead."
             )
             raise SpaceMismatchError(message)
-    elif not is_space_dtype_shape_equiv(own_space, observation_space):
-        message = (
-            f"the observation spaces do not share a shape and a dtype: environment "
-            f"{env_id} has {own_space}, expected the like of {observation_space}"
-        )
-        raise SpaceMismatchError(message)
-    if one.action_space is not action_space and one.action_space != action_space:
-        message = (
-            f"the action spaces differ: environment {env_id} has {one.action_space}, "
-            f"the first {action_space}"
-        )
-        raise SpaceMismatchError(message)
+        if one.action_space is not actions and one.action_space != actions:
+            message = (
+                f"the action spaces differ: environment {env_id} has "
+                f"{one.action_space}, the first {actions}"
+            )
+            raise SpaceMismatchError(message)
+    return single, batched, actions, batch_space(actions, num_envs)

@@ -18,23 +18,23 @@ the observations of the whole batch.
 
 Files, in reading order:
 
+- ``engine.py``: `Engine`, all that a batch asks of its environments
 - ``env.py``: `RollVectorEnv`: reset, step, `send` and `recv`; and `BatchOptions`, the
   keywords of every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
   ``attributes.py``, `call`, `get_attr`, frames, faults, `solve`, `set_level_options`;
   ``action_sampling.py``, `sample_actions`; ``snapshots.py``, `get_state` and
   `set_state`
-- ``engine.py``: `Engine`, all that a batch asks of its environments
-- ``composite.py``: an engine over parts, here or elsewhere
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``, return and
   length of episodes
+- ``infos.py``: Gymnasium's layout of infos: built, joined, stamped, split, and success
 - ``steps.py``: steps of some environments, begun now and received later
 - ``exchange.py``: `send` and `recv` on top of them
-- ``infos.py``: Gymnasium's layout of infos: built, joined, stamped, split, and success
+- ``composite.py``: an engine over parts, here or elsewhere
 - ``state.py``: `VectorState`, a snapshot as data
 - ``columns.py``: its arrays: seeds of any size, states of environments that are
   objects, values that rows share, families
-- ``masks.py``: the argument ``mask`` of these and other methods
+- ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 - ``space_batches.py``: batches of any space: joined, stacked, taken apart

@@ -160,8 +160,9 @@ def test_ctrl_c(workers):
             env.step(("a", "b", "c"))
         except ResetNeededError:
             tell("reset needed")
-        RELEASE.set()
+        # It waits for no thread that hangs.
         tell(env.reset()[1]["level"].tolist())
+        RELEASE.set()
         env.step(("a", "b", "c"))
         env.close()
         wait_until(lambda: threading.active_count() == 1)

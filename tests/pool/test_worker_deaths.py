@@ -257,8 +257,8 @@ def test_environments_of_a_dead_worker_are_restored(num_bytes, mode, name, monke
                 one.set_attr("length", 60)
                 one.reset(seed=9)
         num_snapshots = 0
-        for step, batch in enumerate(draw_actions(kind, 3, 30)):
-            if step in (11, 12, 24):
+        for step, batch in enumerate(draw_actions(kind, 3, 40)):
+            if step in (11, 12, 30):
                 kill(env, batch)
             result, twin_result = env.step(batch), twin.step(batch)
             assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
