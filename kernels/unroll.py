@@ -154,19 +154,19 @@ def make_level_kernels(place, key):
 
 
 @kernel
-def list_ends(terminations, truncations, at, has_stopped, skip_mask, ends, start, stop):
+def list_ends(results, at, scratch, start, stop):
     """Find the rows whose episode a step has ended.
 
     Parameters
     ----------
-    terminations, truncations : (T * n,) bool, read
+    results : tuple, read
+        Rewards, terminations and truncations, (T * n,) each.
     at : uint64
         Where those of the step begin.
-    has_stopped : (n,) bool, read
-    skip_mask : (n,) bool, written
-        Rows that have stopped, and those that end now.
-    ends : (n,) int64, written from ``start``
-        The rows that end now.
+    scratch : tuple of arrays
+        ``has_stopped`` (n,) bool, read; ``skip_mask`` (n,) bool, written: rows that
+        have stopped, and those that end now; ``ends`` (n,) int64, written from
+        ``start``: the rows that end now.
     start, stop : int
         The rows to work on.
 
@@ -175,6 +175,8 @@ def list_ends(terminations, truncations, at, has_stopped, skip_mask, ends, start
     last : uint64
         The end of these rows in ``ends``.
     """
+    _, terminations, truncations = results
+    has_stopped, skip_mask, ends = scratch
     for i in range(np.uint64(start), np.uint64(stop)):
         has_ended = terminations[at + i] | truncations[at + i]
         skip_mask[i] = has_ended | has_stopped[i]
@@ -188,16 +190,15 @@ def list_ends(terminations, truncations, at, has_stopped, skip_mask, ends, start
 
 
 @kernel
-def enter_rows(states, has_stopped, skip_mask, ends, start, stop):
+def enter_rows(states, scratch, start, stop):
     """Prepare the masks of a block, and list its rows that need a reset.
 
     Parameters
     ----------
     states : (n,) int64, read
         `PLAYING` or `NEEDS_RESET`.
-    has_stopped, skip_mask : (n,) bool, written
-        No row has stopped; those that need a reset are skipped.
-    ends : (n,) int64, written from ``start``
+    scratch : tuple of arrays, written
+        See `list_ends`: no row has stopped; those that need a reset are skipped.
     start, stop : int
         The block.
 
@@ -206,6 +207,7 @@ def enter_rows(states, has_stopped, skip_mask, ends, start, stop):
     last : uint64
         The end of the rows in ``ends``.
     """
+    has_stopped, skip_mask, ends = scratch
     last = np.uint64(start)
     for i in range(np.uint64(start), np.uint64(stop)):
         has_stopped[i], skip_mask[i] = False, states[i] == NEEDS_RESET
@@ -215,18 +217,20 @@ def enter_rows(states, has_stopped, skip_mask, ends, start, stop):
 
 
 @kernel
-def leave_rows(until, has_stopped, skip_mask, times, states, start, stop):
+def leave_rows(until, progress, scratch, start, stop):
     """Write the progress of the rows of a block that have not stopped.
 
     Parameters
     ----------
     until : int
-    has_stopped, skip_mask : (n,) bool, read
+    progress : tuple of arrays, written
+        See `make_unroll`: times and states.
+    scratch : tuple of arrays, read
         As `list_ends` has left them after the last step.
-    times, states : (n,) int64, written
     start, stop : int
         The block.
     """
+    (times, states), (has_stopped, skip_mask, _) = progress, scratch
     for i in range(start, stop):
         if not has_stopped[i]:
             times[i] = until
@@ -328,9 +332,9 @@ def make_unroll(
             return begin_next(i, episodes, state)
 
     @compiled
-    def begin_ends(t, at, mode, first, last, episodes, state, infos, progress, scratch):
+    def begin_ends(t, at, mode, first, last, batch):
         """Begin the next episodes of rows ``ends[first:last]``, or stop the rows."""
-        times, states = progress
+        episodes, state, infos, (times, states), scratch = batch
         has_stopped, skip_mask, ends = scratch
         for j in range(first, last):
             i = np.uint64(ends[j])
@@ -401,57 +405,24 @@ def make_unroll(
         Results of a row after it has stopped are meaningless: `unroll_rows` writes them
         again.
         """
-        times, states = progress
-        has_stopped, skip_mask, ends = scratch
-        _, terminations, truncations = results
+        skip_mask, batch = scratch[1], (episodes, state, infos, progress, scratch)
         for begin in range(start, stop, BLOCK):
             end = min(begin + BLOCK, stop)
             first = np.uint64(begin)
-            last = enter_rows(states, has_stopped, skip_mask, ends, begin, end)
+            last = enter_rows(progress[1], scratch, begin, end)
             for t in range(first_step, until):
                 at = np.uint64(t) * np.uint64(num_envs)
                 play_rows(
                     begin, end, at, actions, skip_mask, rules, state, results, infos
                 )
                 if mode != SAME_STEP:
-                    begin_ends(
-                        t,
-                        at,
-                        mode,
-                        first,
-                        last,
-                        episodes,
-                        state,
-                        infos,
-                        progress,
-                        scratch,
-                    )
+                    begin_ends(t, at, mode, first, last, batch)
                 observe_rows(begin, end, at, state, next_observations)
-                last = list_ends(
-                    terminations,
-                    truncations,
-                    at,
-                    has_stopped,
-                    skip_mask,
-                    ends,
-                    begin,
-                    end,
-                )
+                last = list_ends(results, at, scratch, begin, end)
                 if mode == SAME_STEP:
-                    begin_ends(
-                        t,
-                        at,
-                        mode,
-                        first,
-                        last,
-                        episodes,
-                        state,
-                        infos,
-                        progress,
-                        scratch,
-                    )
+                    begin_ends(t, at, mode, first, last, batch)
                     observe_rows(begin, end, at, state, observations)
-            leave_rows(until, has_stopped, skip_mask, times, states, begin, end)
+            leave_rows(until, progress, scratch, begin, end)
 
     @compiled
     def unroll_rows(

@@ -67,24 +67,6 @@ def fold_in_rows(seeds, counters, out):
         out[i] = fold_in(seeds[i], counters[i])
 
 
-@kernel
-def next_seeds(rows, first_seeds, episodes, out):
-    """Write the seeds of the next episodes of some environments.
-
-    Parameters
-    ----------
-    rows : (m,) int64, read
-        The environments.
-    first_seeds, episodes : (n,) uint64, read
-        The seeds of their first episodes; the numbers of their present ones.
-    out : (m,) uint64, written
-        ``fold_in(first_seeds[i], episodes[i] + 1)`` of each row i.
-    """
-    for j in range(rows.shape[0]):
-        i = rows[j]
-        out[j] = fold_in(first_seeds[i], episodes[i] + _1)
-
-
 # ------------------------------------------------------------------ PCG64
 # ``rng_states`` is (6, n) uint64, one generator a column::
 #

@@ -49,10 +49,9 @@ _NO_SKIP = np.zeros(1, np.bool_)
 # Methods without a side effect that all environments share.
 _SHARED_METHODS = ("get_all_actions", "get_instructions")
 
-
-def _quiet(method: Any) -> Any:
-    """Return a method that ignores integers that wrap; compiled kernels do so."""
-    return method if IS_COMPILED else np.errstate(over="ignore")(method)
+if not IS_COMPILED:
+    # Kernels that run as Python warn of integers that wrap around.
+    np.seterr(over="ignore")
 
 
 class SharedProperty(property):
@@ -176,7 +175,6 @@ class ArrayEngine(EpisodeEngine):
         vars(self).update(state)
         self._kernels = self.options.family()
 
-    @_quiet
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
         """Run a kernel on a range of rows, on one thread or several."""
         try:
@@ -285,7 +283,6 @@ class ArrayEngine(EpisodeEngine):
                 infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
         return rewards, terminations, truncations, infos
 
-    @_quiet
     def _step_batch(
         self,
         actions: Any,
@@ -350,7 +347,6 @@ class ArrayEngine(EpisodeEngine):
             self._finish(self, skip_mask, flags[0], infos)
         return (rewards, flags[0], flags[1], infos), flags[first_mask:]
 
-    @_quiet
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
 
@@ -524,7 +520,6 @@ class ArrayEngine(EpisodeEngine):
                 )
                 waits = (states == NEEDS_RESET) & (times < until)
 
-    @_quiet
     def _run_steps(
         self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
     ) -> None:
@@ -664,6 +659,8 @@ class ArrayEngine(EpisodeEngine):
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
             # Python's own numbers, as a single environment returns them.
             return batch.tolist()  # type: ignore[no-any-return]
+        if isinstance(batch, np.ndarray) or self._observes_codes:
+            return list(batch)
         space, rows = self.single_observation_space, range(len(env_ids))
         return [item_at(space, batch, row) for row in rows]
 

@@ -21,7 +21,7 @@ from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.kernels.rng.pcg64 import PCG_WORDS, next_seeds, seed_rows
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import (
     MAX_COUNT,
@@ -80,7 +80,8 @@ class EpisodeSeeds:
     def next_seeds(self, rows: Ids) -> Seeds:
         """Return the seeds of the rows' next episodes; nothing changes."""
         seeds = np.empty(len(rows), np.uint64)
-        next_seeds(rows, self.first_seeds, self.numbers, seeds)
+        following = self.numbers[rows] + np.uint64(1)
+        fold_in_rows(self.first_seeds[rows], following, seeds)
         return seeds
 
     def seeds(self, rows: Ids) -> Seeds:

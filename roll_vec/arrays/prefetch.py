@@ -30,10 +30,9 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
-from queue import Empty, SimpleQueue
-from time import perf_counter
+from queue import SimpleQueue
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -67,8 +66,8 @@ _CHEAP_CHUNK = 1e-4
 _CHUNKS_TO_MEASURE = 4
 # Fewer environments have fewer threads.
 _ROWS_PER_THREAD = 32
-# A waiting caller looks around after this time, even if nothing was reported.
-_WAIT_SECONDS = 0.05
+# A waiting caller looks around after this time.
+_WAIT_SECONDS = 5e-5
 # A thread is woken once this share of all environments has begun episodes, or enough of
 # them for a chunk.
 _CHUNKS_PER_ROUND = 8
@@ -110,26 +109,29 @@ class _Slots:
         # Orders that no thread has begun; one call in the queue for each, or more.
         self.work: deque[tuple[LevelSource, Rows, Seeds]] = deque()
         self.calls: SimpleQueue[None] = SimpleQueue()
-        # Put into by threads after each chunk, while the caller waits.
-        self.waiter: SimpleQueue[None] | None = None
-        self.is_stopped = _is_exiting
+        self.is_stopped = False
         self.threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._columns: dict[Any, NDArray[Any]] = {}
-        for _ in range(0 if _is_exiting else num_threads):
+        for _ in range(num_threads):
             thread = start_thread("roll_vec levels", self._run)
             if thread is not None:
                 self.threads.append(thread)
         self.is_stopped = not self.threads
 
+        # Compiled code must not run while the interpreter exits.
+        atexit.register(self.end)
+
     def stop(self) -> None:
         """Tell all threads to end; each first ends the chunk that it draws."""
+        atexit.unregister(self.end)
         self.is_stopped = True
         for _ in self.threads:
             self.calls.put(None)
 
-    def join(self) -> None:
-        """Wait until all threads have ended."""
+    def end(self) -> None:
+        """Stop all threads, and wait until they have ended."""
+        self.stop()
         for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join()
@@ -170,9 +172,6 @@ class _Slots:
             source.is_open = False
         finally:
             self.claims[rows[self.claims[rows] == keys]] = _NONE
-            waiter = self.waiter
-            if waiter is not None:
-                waiter.put(None)
         return True
 
     def _fill(
@@ -235,18 +234,15 @@ class Prefetcher:
             most = -(-self.num_envs // _ROWS_PER_THREAD)
             num_threads = min(max(1, self.num_threads - 1), most)
             slots = self._slots = _Slots(self.num_envs, num_threads)
-            finalizer = weakref.finalize(self, slots.stop)
-            # `_stop_all` also waits for the threads.
-            finalizer.atexit = False
-            _running.add(slots)
+            # It waits for no thread: one may want what the collector has locked.
+            weakref.finalize(self, slots.stop).atexit = False
         return None if slots.is_stopped else slots
 
     def close(self) -> None:
         """Stop the threads, and wait for the chunks that they draw."""
         slots = self._slots
         if slots is not None and slots.process_id == os.getpid():
-            slots.stop()
-            slots.join()
+            slots.end()
 
 
 class LevelSource:
@@ -387,7 +383,7 @@ class LevelSource:
                 slots.orders[rows[now]] = _NONE
                 drawn.append((now, *generate(seeds[now])))
             elif len(missing):
-                _wait(slots, rows[missing], keys[missing])
+                sleep(_WAIT_SECONDS)
         if not drawn:
             return self.slots, rows
         levels = tuple(slot[rows] for slot in self.slots)
@@ -395,33 +391,3 @@ class LevelSource:
             for level, array in zip(levels, arrays, strict=True):
                 level[now] = array[indices]
         return levels, np.arange(len(rows))
-
-
-def _wait(slots: _Slots, rows: Rows, keys: Seeds) -> None:
-    """Wait until a thread has drawn a chunk; all keys were claimed before."""
-    waiter: SimpleQueue[None] = SimpleQueue()
-    slots.waiter = waiter
-    try:
-        if (slots.claims[rows] == keys).all():
-            with suppress(Empty):
-                waiter.get(timeout=_WAIT_SECONDS)
-    finally:
-        slots.waiter = None
-
-
-_running: weakref.WeakSet[_Slots] = weakref.WeakSet()
-_is_exiting = False
-
-
-def _stop_all() -> None:
-    """Stop all threads: compiled code must not run while the interpreter exits."""
-    global _is_exiting
-    _is_exiting = True
-    running = [each for each in _running if each.process_id == os.getpid()]
-    for slots in running:
-        slots.stop()
-    for slots in running:
-        slots.join()
-
-
-atexit.register(_stop_all)

@@ -354,7 +354,7 @@ def test_given_levels_within_a_band_are_those_of_the_rule(monkeypatch):
         return measure_rooms(grids, **more)
 
     # No result shows that each of the 20 levels is measured once.
-    monkeypatch.setattr("roll_vec.envs.sokoban.measures.measure_rooms", counted)
+    monkeypatch.setattr("roll_vec.envs.sokoban.solver.measure_rooms", counted)
     # The solution of level k takes k % 10 pushes and steps; one level has none.
     rooms = [f"#@${' ' * (k % 10 - 1)}.{' ' * (10 - k % 10)}#" for k in range(30)]
     rooms = [room if k % 10 else "#$@         .#" for k, room in enumerate(rooms)]

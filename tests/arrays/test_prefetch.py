@@ -251,8 +251,8 @@ def test_threads_end_with_close_and_with_garbage_collection():
         del env
         gc.collect()
         assert alive() is None
-        slots.join()
         assert slots.is_stopped
+        slots.end()
         assert not any(thread.is_alive() for thread in slots.threads)
 
 

@@ -154,7 +154,8 @@ def test_answers_out_of_order_change_nothing_and_hold_up_nobody(words, expected)
                 assert 0 not in records
                 others_are_over.set()
     assert records == expected
-    assert server.max_open == 3
+    # The one that waits, and another.
+    assert 2 <= server.max_open <= 3
 
 
 def test_grids_are_played():

@@ -66,13 +66,6 @@ def test_fold_in_of_rows_is_the_formula_of_each_row():
     folded = np.zeros_like(seeds)
     pcg64.fold_in_rows(seeds, counters, folded)
     assert folded.tolist() == [fold_in_by_hand(*pair) for pair in pairs]
-    rows, following = np.array([3, 0, 4]), np.zeros(3, U)
-    episodes = np.arange(len(seeds), dtype=U)
-    pcg64.next_seeds(rows, seeds, episodes, following)
-    assert following.tolist() == [
-        fold_in_by_hand(SEEDS64[i], i + 1) for i in rows.tolist()
-    ]
-    assert episodes.tolist() == list(range(len(seeds)))
 
 
 def test_retries_and_bands_begin_where_no_episode_comes():

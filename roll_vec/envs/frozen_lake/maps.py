@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_providers import LevelProvider, Levels, provide_levels
 from roll_vec.arrays.level_sets import flood_fill
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.envs.frozen_lake.measures import measure_levels
+from roll_vec.envs.frozen_lake.solver import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels

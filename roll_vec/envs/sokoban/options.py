@@ -14,11 +14,14 @@ from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
-from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.envs.sokoban.rooms import make_level_provider
-from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
+from roll_vec.envs.sokoban.solver import (
+    mark_deadlocks,
+    refuse_unsolvable_levels,
+    solve_positions,
+)
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.envs.sokoban.measures import measure_levels
+from roll_vec.envs.sokoban.solver import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
 from roll_vec.kernels.sokoban.search import ArrayWorkspace

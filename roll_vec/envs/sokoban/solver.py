@@ -1,4 +1,4 @@
-"""Solve Sokoban rooms exactly: fewest moves or fewest pushes, or no solution."""
+"""Solutions of Sokoban rooms: fewest moves, fewest pushes, or none; dead ends."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from roll_vec.errors import (
 )
 from roll_vec.kernels.sokoban import rules, solver
 from roll_vec.kernels.sokoban.bitboards import words_of
+from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 from roll_vec.options import check_choice, check_int
 from roll_vec.vector.attributes import OBJECTIVES
 
@@ -51,6 +52,8 @@ _FIRST_STATES, _STATES_GROWTH = 1 << 16, 4
 _FIRST_DIRECTIONS, _DIRECTIONS_GROWTH = 1 << 16, 16
 # A room of 6x6 takes some 2 us, and handing work to a thread 20 to 130.
 _ROOMS_PER_THREAD = 64
+# A test for dead ends takes about 100 ns.
+_MARKS_PER_THREAD = 1 << 11
 
 _workspaces = threading.local()
 
@@ -297,6 +300,76 @@ def measure_rooms(
         length[results.statuses == solver.GAVE_UP] = GAVE_UP
         lengths.append(length)
     return lengths[0], lengths[1]
+
+
+def measure_levels(
+    options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
+) -> tuple[NDArray[Any], ...]:
+    """Return the measures of rooms, for `roll_vec.arrays.bands.Measure`.
+
+    They are the two of `measure_rooms`, (m,) int32 each, and with
+    ``oracle_return_info`` that of `return_of_solutions`.
+    """
+    (grids,) = levels
+    lengths = measure_rooms(grids, num_threads=num_threads)
+    if not options.oracle_return_info:
+        return lengths
+    return *lengths, return_of_solutions(grids, num_threads)
+
+
+def return_of_solutions(
+    grids: NDArray[np.uint8], num_threads: int = 1
+) -> NDArray[np.float64]:
+    """Return the sum of rewards of the solution of `solve_rooms` with fewest moves.
+
+    The rewards are added in the order of the steps.
+
+    Parameters
+    ----------
+    grids : (m, H, W) uint8
+    num_threads : int
+
+    Returns
+    -------
+    (m,) float64
+        NaN without a solution, and if the solver gave up.
+    """
+    solutions = solve_rooms(grids, num_threads=num_threads)
+    returns = np.full(len(grids), np.nan)
+    rows = [j for j, result in enumerate(solutions) if result.directions is not None]
+    paths = [result.directions for result in solutions if result.directions is not None]
+    if rows:
+        rooms = grids[rows].reshape(len(rows), -1)
+        sums = np.zeros(len(rows))
+        ends = np.cumsum([len(path) for path in paths])
+        directions = np.concatenate(paths)
+        rules.sum_rewards(grids.shape[2], rooms, directions, ends, sums)
+        returns[rows] = sums
+    return returns
+
+
+def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np.bool_]:
+    """Return the rooms that surely have no solution; others may have none as well.
+
+    Parameters
+    ----------
+    grids : (m, H, W) uint8
+        Codes of `roll_vec.kernels.sokoban.rules`.
+    num_threads : int
+
+    Returns
+    -------
+    (m,) bool
+        See `roll_vec.kernels.sokoban.deadlocks`.  No room of more than 1024 inner cells
+        is looked at.
+    """
+    num_rooms, height, width = grids.shape
+    cells, words = grids.reshape(num_rooms, -1), words_of(height, width)
+    result = np.zeros(num_rooms, np.bool_)
+    if words is not None:
+        args = cells, height, width, words, result
+        for_row_ranges(mark_rows, num_rooms, num_threads, _MARKS_PER_THREAD, args=args)
+    return result
 
 
 def solve_positions(

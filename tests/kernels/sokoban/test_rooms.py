@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.kernels.rng import mersenne_twister
 from roll_vec.kernels.sokoban import rooms as kernels
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.sokoban import search as sokoban_search
@@ -250,18 +249,6 @@ def draw_rooms(
     return grids, statuses
 
 
-def attempt_of(seed, num_boxes, search_depth, steps, grid, workspaces):
-    """Draw one room, without another attempt; status and states searched."""
-    workspace, lane = workspaces[0], seed % mersenne_twister.LANES
-    workspace.seeds[lane] = seed
-    mersenne_twister.mt_seed(
-        workspace.seeds, workspace.python_states, workspace.numpy_states
-    )
-    return kernels.generate_room(
-        lane, num_boxes, search_depth, steps, grid, *workspaces
-    )
-
-
 @cache
 def oracle_room(config, seed):
     """The oracle's status, and its room as codes 0 to 6."""
@@ -344,7 +331,6 @@ def test_searching_ends_at_its_limit():
     config = ((3, 12), 3, 300, 60)
     few = plain(MAX_SEARCHED=100)
     workspaces = few.make_workspaces(*config[:3])
-    grid = np.zeros(config[0], np.uint8)
     attempts = []
     inner = few.generate_room
 
@@ -359,8 +345,6 @@ def test_searching_ends_at_its_limit():
     assert sum(searched[:-1]) <= 100 < sum(searched)
     seeds = [5] + [fold_in_by_hand(5, 2**63 + t) for t in range(1, len(attempts))]
     assert [int(seed) for seed, _ in attempts] == seeds
-    workspaces = kernels.make_workspaces(*config[:3])
-    assert attempt_of(5, 3, 300, 60, grid, workspaces) == attempts[0][1]
 
 
 @pytest.mark.skipif(JIT_OFF, reason="the same rooms as above")
@@ -392,9 +376,8 @@ def test_the_table_grows():
     # So many states, of at most 36 cells a board, that the first table is too small.
     config = ((7, 8), 3, 60, 200)
     workspaces = kernels.make_workspaces(*config[:3])
-    grid = np.zeros(config[0], np.uint8)
-    status, searched = attempt_of(0, *config[1:], grid, workspaces)
-    assert_equal_to_oracle(config, [0], [grid], [status])
+    assert_equal_to_oracle(config, [0], *draw_rooms(config, [0], workspaces=workspaces))
+    searched = workspaces[0].queue[0, 2]
     assert searched // 36 > 2 * 2**sokoban_search.FIRST_BITS
 
 
