@@ -58,17 +58,16 @@ class SharedProperty(property):
     """A property of single environments that all environments of a batch share."""
 
 
-@lru_cache(maxsize=32)
-def _properties_of(single: Any) -> dict[str, property]:
-    """Return the properties that a class of the package's games adds, by name."""
-    # Of no engine: properties can be neither copied nor pickled.
-    return {
-        name: member
-        for owner in reversed(getattr(single, "__mro__", ()))
-        if owner.__module__.startswith("roll_vec.envs.")
-        for name, member in vars(owner).items()
-        if isinstance(member, property)
-    }
+@lru_cache(maxsize=64)
+def _own_properties(single: Any) -> dict[str, property]:
+    """Return the properties of a class of single environments that its family adds."""
+    properties = {}
+    for owner in reversed(getattr(single, "__mro__", ())):
+        if owner.__module__.startswith("roll_vec.envs."):
+            for name, member in vars(owner).items():
+                if isinstance(member, property):
+                    properties[name] = member
+    return properties
 
 
 class ArrayEngine(EpisodeEngine):
@@ -758,7 +757,7 @@ class ArrayEngine(EpisodeEngine):
     @property
     def _properties(self) -> dict[str, property]:
         """The properties of the single environment that its family adds."""
-        return _properties_of(self.options.SINGLE)
+        return _own_properties(self.options.SINGLE)
 
     @property
     def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:
