@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,6 +56,18 @@ if not IS_COMPILED:
 
 class SharedProperty(property):
     """A property of single environments that all environments of a batch share."""
+
+
+@lru_cache(maxsize=64)
+def _own_properties(single: Any) -> dict[str, property]:
+    """Return the properties of a class of single environments that its family adds."""
+    properties = {}
+    for owner in reversed(getattr(single, "__mro__", ())):
+        if owner.__module__.startswith("roll_vec.envs."):
+            for name, member in vars(owner).items():
+                if isinstance(member, property):
+                    properties[name] = member
+    return properties
 
 
 class ArrayEngine(EpisodeEngine):
@@ -742,16 +754,10 @@ class ArrayEngine(EpisodeEngine):
 
     # ---------------------------------------------------------------- attributes
 
-    @cached_property
+    @property
     def _properties(self) -> dict[str, property]:
         """The properties of the single environment that its family adds."""
-        properties = {}
-        for owner in reversed(getattr(self.options.SINGLE, "__mro__", ())):
-            if owner.__module__.startswith("roll_vec.envs."):
-                for name, member in vars(owner).items():
-                    if isinstance(member, property):
-                        properties[name] = member
-        return properties
+        return _own_properties(self.options.SINGLE)
 
     @property
     def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:

@@ -55,11 +55,7 @@ def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
     UsageError
         If it cannot be written.
     """
-    with (
-        write_errors(argument, path),
-        ending_signals(),
-        replace_file(path) as file,
-    ):
+    with write_errors(argument, path), ending_signals(), replace_file(path) as file:
         yield file
 
 

@@ -140,11 +140,7 @@ def _measure_maps(
     is_slippery = options.get("is_slippery", RandomFrozenLakeOptions.is_slippery)
     maps, starts = levels.arrays
     chances = measure_maps(
-        maps,
-        starts,
-        levels.shape,
-        is_slippery=is_slippery,
-        num_threads=num_threads,
+        maps, starts, levels.shape, is_slippery=is_slippery, num_threads=num_threads
     )
     holes = (levels.grids == rules.HOLE).sum(axis=(1, 2))
     return {"holes": holes, "success_probability": chances}
@@ -315,10 +311,7 @@ def open_source(
 
 
 def draw_levels(
-    env_id: str,
-    game: LevelGame,
-    options: Mapping[str, Any],
-    numbers: NDArray[np.int64],
+    env_id: str, game: LevelGame, options: Mapping[str, Any], numbers: NDArray[np.int64]
 ) -> LevelSet:
     """Return the levels that an id plays in the episodes of some seeds.
 

@@ -169,11 +169,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--steps": _option("steps of all of them", "N", _POSITIVE),
     "--num-episodes": _option("the first N of them (default: all)", "N", _POSITIVE),
     "--num-rows": _option("rows", "N", _POSITIVE),
-    "--policy": _option(
-        POLICY_HELP,
-        "NAME",
-        default="random",
-    ),
+    "--policy": _option(POLICY_HELP, "NAME", default="random"),
     "--autoreset": _option(
         "next_step, same_step, or disabled with resets by mask (default: next_step)",
         "MODE",

@@ -335,10 +335,7 @@ def _play_chat(
 
 
 def _make_envs(
-    split: Split,
-    num_envs: int,
-    keywords: dict[str, Any],
-    arguments: argparse.Namespace,
+    split: Split, num_envs: int, keywords: dict[str, Any], arguments: argparse.Namespace
 ) -> Any:
     if arguments.threads is not None:
         if is_pooled(find_spec(split.id)):
@@ -353,10 +350,7 @@ def _make_envs(
 
 
 def _result_rows(
-    split: Split,
-    policy: Mapping[str, Any],
-    records: Sequence[EpisodeRecord],
-    rate: str,
+    split: Split, policy: Mapping[str, Any], records: Sequence[EpisodeRecord], rate: str
 ) -> list[tuple[str, str]]:
     """Return the table of an evaluation; the policy is that of the header."""
     results = EpisodeResults.of(records)

@@ -278,8 +278,5 @@ def _out_of_reach(policy: Policy) -> list[str]:
     if not notes:
         return []
     count = "1 reason" if len(notes) == 1 else f"{len(notes):,} reasons"
-    lines = [
-        f"episodes are out of the oracle's reach, for {count}:",
-        *notes[:_NOTES],
-    ]
+    lines = [f"episodes are out of the oracle's reach, for {count}:", *notes[:_NOTES]]
     return [*lines, "..."] if len(notes) > _NOTES else lines

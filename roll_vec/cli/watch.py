@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 
 from gymnasium.spaces import Text
 
-from roll_vec.cli._errors import (
-    FAILURE,
-    argument_error,
-    require,
-    say_error,
-)
+from roll_vec.cli._errors import FAILURE, argument_error, require, say_error
 from roll_vec.cli._files import check_target, new_file
 from roll_vec.cli._options import (
     POLICY_HELP,
@@ -34,13 +29,7 @@ from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import BatchEvent, Run, replay
 from roll_vec.recordings.environments import full_id, make_vector
-from roll_vec.watch import (
-    Frame,
-    FrameRecorder,
-    Recording,
-    write_page,
-    write_text,
-)
+from roll_vec.watch import Frame, FrameRecorder, Recording, write_page, write_text
 from roll_vec.watch.video import (
     DEFAULT_FPS,
     MAX_GIF_FPS,

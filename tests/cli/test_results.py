@@ -109,8 +109,7 @@ def test_an_interrupted_export_goes_on(run, policy_of):
     arguments = (
         "export",
         ONE_LAKE,
-        "--num-rows",
-        9,
+        "--num-rows=9",
         "--policy",
         policy,
         *grids,

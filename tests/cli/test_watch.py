@@ -45,17 +45,7 @@ def save(run):
 
 
 def test_a_policy_in_new_environments(watch, tmp_path):
-    arguments = (
-        COUNTDOWN,
-        "--num-envs",
-        4,
-        "--steps",
-        2,
-        "--policy",
-        "oracle",
-        "--seed",
-        7,
-    )
+    arguments = f"{COUNTDOWN} --num-envs 4 --steps 2 --policy oracle --seed 7".split()
     code, header = watch(*arguments, "-o", "group_size=2")
     assert (code, header["id"], header["isReplay"]) == (0, COUNTDOWN, False)
     assert header["envs"] == [0, 1, 2, 3]

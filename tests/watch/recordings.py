@@ -135,8 +135,7 @@ def many(num_envs=1000, num_ticks=60):
 def differing():
     """Environment 2 differs from its file at step 3."""
     return boards(
-        is_replay=True,
-        difference=Difference(3, 2, "observations[0, 1]", "2", HOSTILE),
+        is_replay=True, difference=Difference(3, 2, "observations[0, 1]", "2", HOSTILE)
     )
 
 
