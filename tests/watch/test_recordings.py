@@ -67,9 +67,10 @@ def test_frames_are_those_of_the_rollout(mode):
 
 def test_a_batch_is_as_before_after_the_recording():
     envs = gymnasium.make_vec(LAKE, 2, autoreset_mode="SameStep")
+    results = envs.reset(seed=0)
     before = {*vars(envs.unwrapped.engine)}
     recorder = FrameRecorder(envs, [0])
-    recorder.add_reset(*envs.reset(seed=0))
+    recorder.add_reset(*results)
     recorder.recording(LAKE, {})
     assert {*vars(envs.unwrapped.engine)} == before
     pickle.dumps(envs)
