@@ -313,10 +313,13 @@ def make_unroll(
             begin_next(np.uint64(rows[j]), episodes, state)
 
     @compiled
-    def observe_some(start, stop, rows, state, out):
-        """Write the observations of rows ``rows[j]`` to row j of a tuple of arrays."""
+    def observe_some(start, stop, rows, out_rows, state, out):
+        """Write the observation of each row ``rows[j]`` to row ``out_rows[j]``.
+
+        ``out`` is a tuple of arrays; ``rows`` and ``out_rows`` are (m,) int64.
+        """
         for j in range(np.uint64(start), np.uint64(stop)):
-            observe_row(np.uint64(rows[j]), j, state, out)
+            observe_row(np.uint64(rows[j]), np.uint64(out_rows[j]), state, out)
 
     if write_reset_infos is None:
 

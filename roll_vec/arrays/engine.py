@@ -322,6 +322,7 @@ class ArrayEngine(EpisodeEngine):
         flags = np.empty((first_mask + self._num_masks, n), np.bool_)
         infos = self._make_infos((n,))
         observations = self._out_arrays or options.allocate_observations(n)
+        self._observations = None
         try:
             self.kernel_threads.run(
                 bound.kernel,
@@ -560,18 +561,20 @@ class ArrayEngine(EpisodeEngine):
 
     def _observe(self, env_ids: Ids) -> Arrays:
         """Return the observations of some environments, as kernels write them."""
-        arrays = self.options.allocate_observations(len(env_ids))
+        arrays: Arrays = self.options.allocate_observations(len(env_ids))
+        self._write_observations(env_ids, np.arange(len(env_ids)), arrays)
+        return arrays
+
+    def _write_observations(self, env_ids: Ids, rows: Ids, out: Arrays) -> None:
+        """Write the observations of some environments to rows of arrays."""
         kernel = self._kernels.observe_rows
-        self._run(kernel, len(env_ids), env_ids, self._state, arrays)
-        return arrays  # type: ignore[no-any-return]
+        self._run(kernel, len(env_ids), env_ids, rows, self._state, out)
 
     def _observe_begun(self, env_ids: Ids) -> None:
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations is not None:
-            new = self._observe(env_ids)
-            for array, own in zip(self._observations, new, strict=True):
-                array[env_ids] = own
+            self._write_observations(env_ids, env_ids, self._observations)
 
     def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
         """Add `START_MARK` to the codes of start cells, if texts name them."""
@@ -651,7 +654,11 @@ class ArrayEngine(EpisodeEngine):
         """Return the observations of some environments, one by one."""
         if self.observes_text:
             return list(self._texts(env_ids))
-        return self._list(self._observe(env_ids), env_ids)
+        arrays = self._observations
+        if arrays is None:
+            return self._list(self._observe(env_ids), env_ids)
+        # A step has observed all.
+        return self._list(tuple(array[env_ids] for array in arrays), env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
         self._mark_starts(arrays, env_ids)
@@ -710,8 +717,7 @@ class ArrayEngine(EpisodeEngine):
     def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
         """Return the cell codes of the boards of some environments, (m, H, W)."""
         codes: NDArray[np.uint8] = self.options.allocate_codes(len(env_ids))
-        kernel = self._kernels.observe_rows
-        self._run(kernel, len(env_ids), env_ids, self._state, (codes,))
+        self._write_observations(env_ids, np.arange(len(env_ids)), (codes,))
         self._check_codes(codes)
         return codes.reshape(-1, *self.observer.shape)
 
