@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from roll_vec.arrays.row_threads import allow_overflow
 from roll_vec.kernels.bound import pack
 from roll_vec.text.turn import BatchStep
 
@@ -76,6 +77,7 @@ class OneStep:
         self._terminated: Callable[[], Any] = results[1].item
         self._infos = [(name, _reader_of(infos[name])) for name in names]
 
+    @allow_overflow
     def take(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take the action; return reward, terminated, infos."""
         self._play(self._words, actions)

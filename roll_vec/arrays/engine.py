@@ -49,10 +49,6 @@ _NO_SKIP = np.zeros(1, np.bool_)
 # Methods without a side effect that all environments share.
 _SHARED_METHODS = ("get_all_actions", "get_instructions")
 
-if not IS_COMPILED:
-    # Kernels that run as Python warn of integers that wrap around.
-    np.seterr(over="ignore")
-
 
 class SharedProperty(property):
     """A property of single environments that all environments of a batch share."""

@@ -18,7 +18,11 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from roll_vec.arrays.row_threads import background_threads, count_cores
+from roll_vec.arrays.row_threads import (
+    allow_overflow,
+    background_threads,
+    count_cores,
+)
 from roll_vec.arrays.thread_team import SPIN_SECONDS, process_team
 from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
 
@@ -101,6 +105,7 @@ class KernelThreads:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.num_threads,)
 
+    @allow_overflow
     def run(
         self, kernel: Callable[..., object], num_rows: int, *arguments: Any
     ) -> None:
