@@ -2,7 +2,10 @@
 
 import functools
 import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import numpy as np
 from numba.core import config, event, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -10,6 +13,8 @@ from numba.core.registry import CPUDispatcher
 from ._cache import FOLDER, KernelCache
 from ._notice import CompileNotice
 from .signals import signal_delay
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 event.register("numba:compile", CompileNotice(FOLDER))
 
@@ -112,6 +117,12 @@ def kernel(function=None, *, allocates=False, inline=False, key=""):
         return function
     options = {**_OPTIONS, "_nrt": allocates, "inline": "always" if inline else "never"}
     return _Kernel(function, targetoptions=options, key=key)
+
+
+def allow_overflow(call: _Call) -> _Call:
+    """Decorate a caller of kernels: as plain Python they warn of integers that wrap."""
+    is_plain = config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
+    return np.errstate(over="ignore")(call) if is_plain else call
 
 
 class Rule:

@@ -4,7 +4,7 @@ import ast
 import re
 
 from tests.conftest import ROOT
-from website.public_names import public_modules
+from website.public_names import public_modules, public_names
 
 TESTS = ROOT / "tests"
 WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
@@ -53,6 +53,10 @@ TESTED = {
 }
 # The table of ids: CONTRIBUTING.md says that tests take the ids from there.
 FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}
+
+
+def test_public_modules_list_their_names():
+    assert all(public_names(module) for module in public_modules())
 
 
 def test_a_test_imports_private_names_only_of_the_package_that_it_tests():

@@ -22,8 +22,8 @@ def public_modules() -> list[str]:
     tops = sorted(set(dir(roll_vec)) - set(roll_vec.__all__))
     modules = ["roll_vec", *(f"roll_vec.{name}" for name in tops)]
     for game in _children("roll_vec.envs"):
-        parts = [f"{game}.{name}" for name in _GAME_MODULES]
-        modules += [game, *(part for part in parts if _file_of(part).is_file())]
+        parts = [game, *(f"{game}.{name}" for name in _GAME_MODULES)]
+        modules += [part for part in parts if _lists_names(part)]
     modules += [
         name
         for name in _children("roll_vec.adapters")
@@ -45,6 +45,11 @@ def public_names(module: str) -> list[str]:
 def first_line(module: str) -> str:
     """Return the first line of a module's docstring."""
     return (ast.get_docstring(_tree(module)) or "").partition("\n")[0]
+
+
+def _lists_names(module: str) -> bool:
+    path = _file_of(module)
+    return path.is_file() and "\n__all__ =" in path.read_text("utf-8")
 
 
 def _file_of(module: str) -> Path:

@@ -12,7 +12,7 @@ are the same with the JIT on and off.
 
 import numpy as np
 
-from .._jit import kernel
+from .._jit import allow_overflow, kernel
 
 _U = np.uint64
 _MASK32 = _U(0xFFFFFFFF)
@@ -60,6 +60,7 @@ def fold_in(seed, counter):
     return _avalanche(_avalanche(seed + _GOLDEN) + counter * _GOLDEN) >> _32
 
 
+@allow_overflow
 @kernel
 def fold_in_rows(seeds, counters, out):
     """Write ``fold_in(seeds[i], counters[i])`` to ``out[i]``; all (n,) uint64."""
@@ -277,6 +278,7 @@ def pcg_seed(rng_states, i, seed):
     rng_states[4, i] = rng_states[5, i] = _0
 
 
+@allow_overflow
 @kernel
 def seed_rows(rows, seeds, rng_states):
     """Seed the generators of some rows.

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import allow_overflow
+from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.bound import pack
 from roll_vec.text.turn import BatchStep
 

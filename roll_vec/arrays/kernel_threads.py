@@ -18,12 +18,9 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from roll_vec.arrays.row_threads import (
-    allow_overflow,
-    background_threads,
-    count_cores,
-)
+from roll_vec.arrays.row_threads import background_threads, count_cores
 from roll_vec.arrays.thread_team import SPIN_SECONDS, process_team
+from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
 
 # A batch of fewer rows is not even timed.

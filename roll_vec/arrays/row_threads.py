@@ -17,16 +17,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.signals import signal_delay
-from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.progress import report
-
-_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
 
@@ -40,11 +38,6 @@ _GROWTH = 16
 # The identifiers of threads that draw levels ahead of time right now: a split of rows
 # leaves their cores to them.
 background_threads: set[int] = set()
-
-
-def allow_overflow(call: _Call) -> _Call:
-    """Decorate what calls kernels: with the JIT off they warn of integers that wrap."""
-    return call if IS_COMPILED else np.errstate(over="ignore")(call)
 
 
 class _Helpers:
