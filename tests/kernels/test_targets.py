@@ -12,7 +12,6 @@ from roll_vec.envs.countdown import (
     reachable,
     solve,
 )
-from roll_vec.envs.countdown.solver import needs_signs
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
@@ -33,6 +32,10 @@ FLAGS = {
 
 def operator_flags(operators):
     return sum(FLAGS[operator] for operator in operators)
+
+
+def needs_signs(operators, lowest):
+    return "-" in operators and ("+" not in operators or lowest < 0)
 
 
 def draws(seed, count, most=4, largest=99):
