@@ -251,7 +251,8 @@ def test_threads_end_with_close_and_with_garbage_collection():
         del env
         gc.collect()
         assert alive() is None
-        assert slots.is_stopped
+        # A thread that draws a chunk has its source, and this the prefetcher.
+        wait_until(lambda slots=slots: slots.is_stopped)
         slots.end()
         assert not any(thread.is_alive() for thread in slots.threads)
 
