@@ -3,6 +3,7 @@
 A limit that is compiled into a kernel cannot be lowered for a test; here it can.
 """
 
+import inspect
 import sys
 import types
 
@@ -29,7 +30,7 @@ def _load(module, files):
         return files[module.__name__]
     names = files[module.__name__] = dict(vars(module))
     for name, value in vars(module).items():
-        function = getattr(value, "py_func", value)
+        function = inspect.unwrap(getattr(value, "py_func", value))
         if not isinstance(function, types.FunctionType):
             continue
         home = function.__module__
