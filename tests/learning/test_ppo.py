@@ -17,7 +17,6 @@ from roll_vec.evaluation import find_split, play_split
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 from tests.frameworks.programs import blocks_of
-from tests.learning.conftest import EXAMPLES
 
 pytestmark = pytest.mark.learning
 
@@ -193,15 +192,6 @@ def test_learning_without_the_mask_is_noticed(example):
     assert torch.equal(learn(False, use_mask=True), learn(True, use_mask=True))
     # unless the mask is left out.
     assert not torch.equal(learn(False, use_mask=False), learn(True, use_mask=False))
-
-
-def test_the_page_has_the_lines_of_the_mask():
-    page = (ROOT / "docs" / "learning.md").read_text("utf-8")
-    program = (EXAMPLES / "ppo.py").read_text("utf-8").splitlines()
-    block = page.partition("the second before the loss:\n\n```\n")[2]
-    lines = block.partition("```")[0].splitlines()
-    assert len(lines) == 2
-    assert set(lines) <= {line.strip() for line in program}
 
 
 def test_advantages_equal_sums_along_episodes(example):
