@@ -13,9 +13,16 @@ Directions are 0 up, 1 down, 2 left, 3 right; ``d ^ 1`` is the opposite of d.
 
 from typing import Any, NamedTuple
 
+from numba.core import config
+
 from .._jit import kernel
-from .cell_sets import as_shift, first_cell, words_for
+from .cell_sets import words_for
 from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    from .cell_sets import as_shift, first_cell
+else:
+    from ._compiled_cell_sets import as_shift, first_cell
 
 _1 = as_shift(1)
 

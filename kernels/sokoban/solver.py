@@ -18,6 +18,7 @@ which no target can be reached, and those with a frozen box beside the targets (
 from typing import NamedTuple
 
 import numpy as np
+from numba.core import config
 
 from .._jit import kernel
 from .bitboards import (
@@ -29,8 +30,12 @@ from .bitboards import (
     spread,
     words_of,
 )
-from .cell_sets import cell_of, load, lowest, store
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    from .cell_sets import cell_of, load, lowest, store
+else:
+    from ._compiled_cell_sets import cell_of, load, lowest, store
 
 SOLVED, UNSOLVABLE, GAVE_UP = range(3)
 MOVES, PUSHES = range(2)

@@ -1,4 +1,4 @@
-"""What commands show: tables, columns of text and progress bars, each in one way."""
+"""Output of commands: tables, columns of text and progress bars, each in one way."""
 
 from __future__ import annotations
 

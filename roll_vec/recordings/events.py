@@ -1,4 +1,4 @@
-"""What resets and steps do to the episodes of a batch, alike in all autoreset modes.
+"""Events of a batch: which episodes begin, go on and end, alike in all autoreset modes.
 
 In ``NEXT_STEP`` mode a step resets the environments that ended before it, and ignores
 their actions.  In ``SAME_STEP`` mode a step that ends an episode also begins the next

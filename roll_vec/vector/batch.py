@@ -1,4 +1,4 @@
-"""What all calls of a batch share: one at a time, checked, whole or broken off."""
+"""Calls of a batch: one at a time, checked, whole or broken off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else a batch has: spec, limits, call and get_attr, rendering, final_obs."""
+"""Attributes of a batch: spec, limits, call and get_attr, rendering, final_obs."""
 
 import copy
 

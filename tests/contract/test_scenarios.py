@@ -1,4 +1,4 @@
-"""What batches of every kind do alike: each scenario is written once, for all kinds.
+"""Scenarios that batches of every kind pass: each is written once, for all kinds.
 
 The reference is a batch of one for each environment, in this process and without
 workers; or what the same batch did before it went back to a snapshot.
