@@ -186,12 +186,12 @@ def _check_names(options: ArrayEnv, name: str) -> None:
     owner = f"{name}.state"
     accepted = f"names of variables, none of {', '.join(_RESERVED)}"
     free = "names that the class does not have otherwise"
-    taken = {*options.constants, *own, *cls.common_names()}
+    other_names = {*options.constants, *own, *cls.common_names()}
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
         is_name = is_name and variable[0] != "_" and variable not in _RESERVED
         _require(is_name, owner, accepted, variable)
-        _require(variable not in taken, owner, free, variable)
+        _require(variable not in other_names, owner, free, variable)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
     accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
     for info in (*options.infos, *options.reset_infos):
