@@ -68,6 +68,15 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture
+def no_garbage_collection():
+    """Run no finalizer of what an earlier test left, where a test traces all code."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def _integers_wrap_around():
     """Let uint64 arithmetic wrap silently with the JIT off, as it does compiled."""

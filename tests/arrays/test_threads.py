@@ -331,7 +331,7 @@ def test_interrupted_caller_does_not_wait_for_the_work_of_another(fresh_helpers)
     assert begun == [0]
 
 
-def test_ctrl_c_at_any_place_leaves_threads_that_serve():
+def test_ctrl_c_at_any_place_leaves_threads_that_serve(no_garbage_collection):
     # Python's own locks and pools stay locked after some of these places.
     places, own_trace = 0, sys.gettrace()
 

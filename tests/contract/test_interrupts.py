@@ -177,7 +177,7 @@ def check_that_all_must_be_reset(env, actions):
     ids=["some", "many"],
 )
 @one_in(2, "mode, kind", MODES, [*MAKERS])
-def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
+def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense, no_garbage_collection):
     # Processes start anew after an interrupt, which takes a while.
     count = 2 if kind == "processes" else 100 if is_dense else 6
     rng = np.random.default_rng([*MAKERS].index(kind) + 100 * MODES.index(mode))
