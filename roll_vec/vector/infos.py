@@ -294,10 +294,9 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
         final_mask = mask & has_ended
         rows = list_rows(final_mask)
         if len(rows):
-            final[key] = blank_array(value.shape, value.dtype)
-            final[key][rows] = value[rows]
-            final[f"_{key}"] = final_mask
-            value[rows] = blank_array(1, value.dtype)
+            own = final[key] = blank_array(value.shape, value.dtype)
+            last, value[rows] = value[rows], own[rows]
+            own[rows], final[f"_{key}"] = last, final_mask
             mask[rows] = False
             if not np.count_nonzero(mask):
                 del infos[key], infos[f"_{key}"]

@@ -244,7 +244,7 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
         "write_planes",
     }
     # Positions of a lake, and its grid for frames.
-    assert signatures.pop("roll_vec.kernels.unroll.observe_some") == 2
+    assert signatures.pop("roll_vec.kernels.bound.observe") == 2
     assert signatures == dict.fromkeys(signatures, 1)
 
 
