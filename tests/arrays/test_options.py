@@ -82,24 +82,6 @@ def test_roll_environments_refuse_early():
 # --------------------------------------------------------- what is accepted, how
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [
-        {"dim_room": [7, 8]},
-        {"dim_room": np.array([7, 8])},
-        {"dim_x": np.int32(7), "dim_y": np.uint8(8)},
-        {"dim_room": np.array([7, 8]), "dim_x": 7, "dim_y": 8},
-    ],
-    ids=str,
-)
-def test_a_size_can_be_given_in_several_ways(keywords):
-    options = gymnasium.make(SOKOBAN, num_boxes=1, **keywords).unwrapped.options
-    assert options.dim_room == (7, 8)
-    assert {type(length) for length in options.dim_room} == {int}
-    # The walk's length follows the size.
-    assert options.num_gen_steps == int(1.7 * 15)
-
-
 def test_options_are_copies():
     lookup, actions, vocab = {5: "me"}, {1: "north"}, {"me": "the player"}
     own = {"grid_lookup": lookup, "action_lookup": actions, "grid_vocab": vocab}
@@ -114,12 +96,6 @@ def test_options_are_copies():
     assert env.options.grid_vocab == {"me": "the player"}
     env = gymnasium.make(LAKE, reward_schedule=(r for r in (2, 0, 0)))
     assert env.unwrapped.reward_range == (0, 2)
-
-
-def test_deep_search_takes_no_memory_ahead():
-    env = gymnasium.make(SOKOBAN, search_depth=10**9, num_boxes=1)
-    observation, _ = env.reset(seed=1)
-    assert (observation >= 5).sum() == 1
 
 
 # Of ROLL's and Gymnasium's limit the smaller one holds: id, max_steps,

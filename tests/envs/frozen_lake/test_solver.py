@@ -64,24 +64,6 @@ def test_policies_have_the_highest_chances(id, more):
         assert set(solution.policy.tolist()) <= set(range(start, start + 4))
 
 
-def test_an_episode_that_is_over_needs_no_moves():
-    env = gymnasium.make(GYMNASIUM, desc=["SFG", "FHF"], is_slippery=False).unwrapped
-    env.reset(seed=0)
-    for cell, moves in ((0, [2, 2]), (1, [2]), (2, []), (5, [3]), (3, [3, 2, 2])):
-        env.s = cell
-        assert env.solve().tolist() == moves
-        assert env.oracle_action == (moves[0] if moves else None)
-    env.s = 4
-    assert env.solve() is None
-    assert env.oracle_action is None
-    env = gymnasium.make(GYMNASIUM, desc=["SGH", "FHF"]).unwrapped
-    env.reset(seed=0)
-    for cell, value in ((1, 1.0), (2, 0.0), (4, 0.0), (5, 0.0)):
-        env.s = cell
-        assert env.solve().value == value
-        assert env.oracle_action is None
-
-
 def test_solutions_are_no_handle_on_each_other():
     env = gymnasium.make_vec(GYMNASIUM, num_envs=3)
     env.reset(seed=0)
@@ -95,16 +77,6 @@ def test_solutions_are_no_handle_on_each_other():
     assert solutions[1] is None
     solutions[0][:] = 9
     assert solutions[2].tolist() == [1, 1, 2, 1, 2, 2]
-
-
-def test_other_objectives_are_refused():
-    batch, single = gymnasium.make_vec(RANDOM, num_envs=2), gymnasium.make(RANDOM)
-    for env in (batch.unwrapped, single.unwrapped):
-        env.reset(seed=0)
-        with pytest.raises(InvalidOptionError, match="objective: expected 'moves': no"):
-            env.solve("pushes")
-        with pytest.raises(InvalidOptionError, match="objective: expected one of 'mov"):
-            env.solve("steps")
 
 
 def test_the_limit_of_slippery_maps(monkeypatch):
