@@ -241,6 +241,11 @@ VARIANTS = [
             "oracle_return_info": True,
         },
     ),
+    ("roll_vec/Sokoban-v0", {"obs_mode": "text", "text_format": "coord"}),
+    (
+        "roll_vec/RandomFrozenLake-v0",
+        {"obs_mode": "text", "text_format": "grid_coord"},
+    ),
     ("roll_vec/Sokoban-v0", {"deadlock": True, "terminate_on_deadlock": True}),
     (
         "roll_vec/Sokoban-v0 text",

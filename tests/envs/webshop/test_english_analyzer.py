@@ -1,4 +1,4 @@
-"""Words and stems of any text; `tests/envs/data/analyzer_calls.txt` has those of Lucene."""
+"""Words and stems of any text; ``analyzer_calls.txt`` has those of Lucene."""
 
 import random
 import sys
