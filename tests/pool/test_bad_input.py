@@ -18,7 +18,7 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.actions import check_action_batch
-from tests.contract.cases import assert_same
+from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
@@ -26,7 +26,6 @@ from tests.pool.cases import (
     PROCESSES,
     THREADS,
     draw_actions,
-    play,
     pool,
 )
 from tests.pool.envs import Drifter, drifters, talkers
