@@ -11,7 +11,6 @@ import pytest
 from roll_vec import Rollout
 from roll_vec.errors import (
     InvalidActionError,
-    InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
 )
@@ -255,57 +254,6 @@ def test_a_policy_that_raises_moves_nothing(case, copies):
     with pytest.raises(StopIteration):
         env.unroll(lambda observations: next(plan), 30)
     assert_same(kept, before)
-    assert_undisturbed(env, twin)
-
-
-@pytest.mark.parametrize(
-    ("actions", "num_steps", "error", "told"),
-    [
-        (np.zeros((0, N), int), None, InvalidActionError, "actions: expected those of"),
-        (3, None, InvalidActionError, r"a \(T, num_envs\) array .* got 3"),
-        ("up", None, InvalidActionError, "got 'up'"),
-        (np.zeros(N, int), None, InvalidActionError, r"^step 0: .*shape \(\)"),
-        (np.zeros((2, N + 1), int), None, InvalidActionError, r"^step 0: .*\(5,\)"),
-        (np.zeros((2, N)), None, InvalidActionError, "^step 0: .*integer dtype.*float"),
-        ([[0] * N, [0]], None, InvalidActionError, "^step 1: "),
-        (np.zeros((2, N), int), 3, InvalidOptionError, "num_steps: expected None or 2"),
-        (lambda seen: seen, None, InvalidOptionError, "num_steps: .*positive.*None"),
-        (lambda seen: seen, 0, InvalidOptionError, "num_steps: .*positive.*0"),
-        (lambda seen: seen, 2**63, InvalidOptionError, "positive.* 2147483647 .*5808"),
-        (lambda seen: seen, -1, InvalidOptionError, "positive.*got -1"),
-        (lambda seen: seen, 1.5, InvalidOptionError, "positive.*got 1.5"),
-        (lambda seen: seen, True, InvalidOptionError, "positive.*got True"),
-        (np.zeros((2, N), int), 2.0, InvalidOptionError, "None or 2, .*got 2.0"),
-        ({(0,) * N}, None, InvalidActionError, r"actions: .*got {\(0, 0"),
-        ({0: [0] * N}.values(), None, InvalidActionError, "actions: .*dict_values"),
-    ],
-)
-def test_what_is_no_plan_is_refused_and_nothing_moves(actions, num_steps, error, told):
-    env, twin = make_pair(LAKE)
-    with pytest.raises(error, match=told):
-        env.unroll(actions, num_steps)
-    assert_undisturbed(env, twin)
-
-
-def test_out_that_does_not_fit_is_refused_and_nothing_moves():
-    env, twin = make_pair(SOKOBAN)
-    actions = draw_actions(env, T)
-    out = copy.deepcopy(twin).unroll(actions)
-    wrong = [
-        ("rewards", out.rewards.astype(np.float32), "expected .* got"),
-        ("terminations", out.terminations[1:], "expected .* got"),
-        ("truncations", out.truncations[:, ::-1], "expected .* got"),
-        ("observations", None, "expected .* got"),
-        ("observations", out.observations[1:], rf".*\({T},.*\({T - 1},"),
-        ("truncations", out.terminations, "shares its mem"),
-        *(("infos", infos, "expected a dict") for infos in (None, [], "final_obs")),
-        ("infos", {"final_obs": out.observations}, r"\['final_obs'\]: shares its mem"),
-    ]
-    for name, value, told in wrong:
-        with pytest.raises(InvalidOptionError, match=rf"out\.{name}(: )?{told}"):
-            env.unroll(actions, out=out._replace(**{name: value}))
-    with pytest.raises(InvalidOptionError, match="out: expected a Rollout"):
-        env.unroll(actions, out=out.rewards)
     assert_undisturbed(env, twin)
 
 

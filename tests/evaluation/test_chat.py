@@ -401,18 +401,6 @@ def test_nobody_plays_an_episode_in_the_place_of_another(words, expected):
     assert len(server.requests) == expected[0].length
 
 
-def test_keywords_of_a_chat():
-    keywords = chat_keywords(LAKE, {})
-    texts = {"obs_mode": "text", "action_mode": "text"}
-    assert keywords == {**texts, "action_pattern": "<answer>(.*?)</answer>"}
-    custom = {"obs_mode": "text", "action_pattern": "<a>(.*?)</a>"}
-    assert chat_keywords(LAKE, custom) == {**keywords, **custom}
-    none = {"action_pattern": None}
-    assert chat_keywords(COUNTDOWN, none) == none
-    own = chat_keywords(COUNTDOWN, {"env_instruction": "Count."})
-    assert own["env_instruction"] == "Count."
-
-
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
 def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
     batches = []
@@ -430,32 +418,3 @@ def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
     with pytest.raises(RollVecError):
         chat_keywords(words, {})
     assert [batch.closed for batch in batches] == [True]
-
-
-def test_bad_arguments_are_errors():
-    endpoint = ChatEndpoint("http://127.0.0.1:9/v1", "m")
-    for split, keywords, text in (
-        (LAKE, {}, "envs: expected environments of text"),
-        (COUNTDOWN, {"history": -1}, "history: expected at least 0"),
-        (COUNTDOWN, {"on_error": "skip"}, "on_error: expected one of 'fault'"),
-    ):
-        with pytest.raises(InvalidOptionError, match=text):
-            play_chat(split.make_vec(1), [0], endpoint, **keywords)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("url", "localhost:8000"), ("url", "ftp://host/v1"), ("url", "http://")),
-        *(("url", "http://host:x/v1"), ("url", "http://host:0/v1"), ("url", None)),
-        ("url", "http://name:secret@host/v1"),
-        ("url", "http://host/v1?api-key=secret@"),
-        ("url", "http://host/v1#secret@"),
-        *(("model", ""), ("temperature", -1), ("temperature", float("nan"))),
-        *(("max_tokens", 0), ("timeout", 0), ("retries", -1)),
-    ],
-)
-def test_bad_endpoints_are_errors(name, value):
-    with pytest.raises(InvalidOptionError, match=f"{name}: expected") as caught:
-        ChatEndpoint(**{"url": "http://host/v1", "model": "m", name: value})
-    assert "secret@" not in str(caught.value)
