@@ -39,10 +39,24 @@ KINDS = {
     "numpy bool": st.booleans().map(np.bool_),
     "array": st.lists(st.integers(0, 9), min_size=2, max_size=2).map(np.array),
     "dict": st.fixed_dictionaries({}, optional={"a": st.integers(0, 9)}),
+    "_hidden": st.integers(0, 9),
+    7: st.text(max_size=3),
 }
-INFOS = st.lists(
-    st.fixed_dictionaries({}, optional=KINDS), min_size=NUM_ENVS, max_size=NUM_ENVS
-)
+
+
+def rows_of(kinds):
+    """Return a strategy of infos: of any of the keys, or all of the same ones."""
+    sizes = {"min_size": NUM_ENVS, "max_size": NUM_ENVS}
+    any_keys = st.fixed_dictionaries({}, optional=kinds)
+    same_keys = st.sets(st.sampled_from([*kinds])).flatmap(
+        lambda keys: st.lists(
+            st.fixed_dictionaries({key: kinds[key] for key in keys}), **sizes
+        )
+    )
+    return st.lists(any_keys, **sizes) | same_keys
+
+
+INFOS = rows_of(KINDS)
 
 
 class Empty(gymnasium.Env):
@@ -72,7 +86,8 @@ def test_the_layout_is_gymnasiums(infos, env_ids):
     assert_same(stacked, gymnasium_layout(own))
     # Those that are cut out of the layout of all are the same, and so are the others.
     for info in infos:
-        info.pop("dict", None)
+        for key in ("dict", "_hidden", 7):
+            info.pop(key, None)
     others = [{} if i in env_ids else info for i, info in enumerate(infos)]
     has_ended = np.isin(np.arange(NUM_ENVS), ids)
     for whole in (stack_infos(infos, None, NUM_ENVS), [*infos]):
@@ -81,6 +96,17 @@ def test_the_layout_is_gymnasiums(infos, env_ids):
             assert whole == others
         else:
             assert_same(whole, gymnasium_layout(others))
+
+
+@given(INFOS, INFOS, st.sets(st.integers(0, NUM_ENVS - 1), min_size=1))
+def test_infos_of_resets_join_those_of_a_step_in_either_form(infos, resets, ids):
+    env_ids, both = np.array(sorted(ids)), [*infos]
+    for env_id in ids:
+        infos[env_id], both[env_id] = {}, resets[env_id]
+    resets = [resets[env_id] for env_id in sorted(ids)]
+    for step in ([*infos], stack_infos(infos, None, NUM_ENVS)):
+        joined = add_infos(step, env_ids, resets, NUM_ENVS)
+        assert_same(finish_infos(joined, NUM_ENVS), gymnasium_layout(both))
 
 
 @given(INFOS, st.lists(st.booleans(), min_size=3, max_size=3))
