@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import roll_vec
 from roll_vec.errors import InvalidStateError, LevelGenerationError
 from roll_vec.vector.infos import (
+    add_infos,
     cut_final_infos,
     finish_infos,
     join_infos,
