@@ -54,7 +54,7 @@ test-browser:  ## pages of roll-vec watch, clicked in Debian's chromium, with th
 
 test-learning:  ## the examples that train, with the extra examples
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n auto \
-	    tests/learning tests/contract/test_wrappers.py -m "learning and not slow" $(TESTS)
+	    tests/learning -m "learning and not slow" $(TESTS)
 
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
 	$(PYTHON) -m tests.pins $(PINS)

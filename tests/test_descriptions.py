@@ -13,8 +13,6 @@ from roll_vec.descriptions import (
     describe_env,
     describe_keywords,
 )
-from roll_vec.descriptions.keywords import read_parameters
-from roll_vec.errors import UnknownOptionError
 from roll_vec.registration import ENVIRONMENTS
 
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -89,35 +87,6 @@ def test_rewards_are_those_of_steps():
     env = gymnasium.make(SOKOBAN, levels=[ROOM])
     env.reset(seed=0)
     assert env.step(4)[1] == sum(rewards[rule] for rule in rules)
-
-
-def test_descriptions_are_those_with_the_keywords():
-    game = describe_env("roll_vec/FrozenLake-v1", {"reward_schedule": (5, -1, 0)}).game
-    assert [one.value for one in game.rewards] == [5.0, -1.0, 0.0]
-    lake = describe_env("roll_vec/FrozenLake8x8-v1")
-    modes = [(mode, space) for mode, space, _ in lake.observations]
-    assert modes[0] == ("position", "Discrete(64)")
-    assert ("planes", "Box(0, 1, (6, 8, 8), uint8)") in modes
-    assert lake.actions == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
-    assert lake.step_limit == 200
-    game = describe_env("roll_vec/Countdown-v0", {"score": 2, "max_steps": 3}).game
-    assert game.rewards[0].value == 2.0
-    assert "3 answers" in game.terminated[1]
-    lake = describe_env("roll_vec/RandomFrozenLake-v0", {"size": 9, "max_steps": 7})
-    space = "Box(0, 5, (9, 9), uint8)"
-    assert lake.observations[0] == ("grid", space, "the code of each cell")
-    assert lake.truncated[1] == "After 7 steps (``max_steps``)."
-    text = describe_env("roll_vec/RandomFrozenLake-v0", {"obs_mode": "text"})
-    assert text.observations[0].mode == "text"
-    assert describe_env(SOKOBAN, {"max_episode_steps": 9}).step_limit == 9
-    assert describe_env(SOKOBAN, {"max_episode_steps": -1}).truncated == ()
-    texts = describe_env(SOKOBAN, {"action_mode": "text"}).game
-    assert texts.actions.startswith("A text without the name of an action: nothing")
-    assert describe_env(SOKOBAN, {"action_start": 0}).game.actions == ""
-    dead = describe_env(SOKOBAN, {"terminate_on_deadlock": True}).game
-    assert len(dead.terminated) == 2
-    with pytest.raises(UnknownOptionError, match=r"'num_boxen'.*mean num_boxes"):
-        describe_env(SOKOBAN, {"num_boxen": 0})
 
 
 @pytest.mark.parametrize("id", [*ENVIRONMENTS, "CartPole-v1"])
@@ -211,26 +180,3 @@ class GrassyHill(roll_vec.BaseLanguageBasedEnv):
     __init__.__signature__ = inspect.signature(
         lambda self, stones=3, *, grass=True: None
     )
-
-
-@pytest.mark.usefixtures("forgets_ids")
-def test_docstring_and_signature_of_users_are_read():
-    roll_vec.register("tests/Hill-v0", Hill, height=5)
-    height, *others = describe_keywords(gymnasium.spec("tests/Hill-v0"))
-    summary = "Metres of the hill."
-    texts = (summary, f"{summary} More take longer.", "Hill")
-    assert height == ("height", "int", "5", *texts)
-    others = {one.name: one[1:4] for one in others}
-    assert others["width"] == ("int", "3", "Metres of the hill.")
-    assert others["colour"] == ("str", "'green'", "Of the grass.")
-    assert others["slope"] == ("float | None", "None", "")
-    assert {"action_mode", "action_pattern"} <= others.keys()
-    roll_vec.register("tests/Hill-v1", GrassyHill)
-    keywords = describe_keywords(gymnasium.spec("tests/Hill-v1"))
-    found = [one[:3] for one in keywords[:2]]
-    assert found == [("grass", "bool", "True"), ("stones", "int", "3")]
-    # Lines that are no sections are ignored.
-    assert read_parameters(None) == {}
-    assert read_parameters("A class.\n\n---\nParameters: none") == {}
-    text = "A.\n\nParameters\n----------\nx : int\n    An x."
-    assert read_parameters(text) == {"x": ("int", "An x.")}

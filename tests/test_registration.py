@@ -1,4 +1,4 @@
-"""Registration: an id cannot be made, or a bad keyword is not named."""
+"""Registration: an id cannot be made; ``data/registration_calls.txt`` has errors."""
 
 import inspect
 import pickle
@@ -154,99 +154,6 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
 
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
-SINGLE, BATCH = gymnasium.make, gymnasium.make_vec
-# What makes it, its class or id, the keywords, and the message.
-BAD_KEYWORDS = [
-    *(
-        (make, cls, more, match)
-        for make in (SINGLE, BATCH)
-        for cls, more, match in [
-            (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
-            (Echo, {"action_mode": "text"}, "'action_mode'; those"),
-            (Echo, {"match": "best"}, "match: expected one of 'first'"),
-            (Echo, {"action_separator": "|"}, "action_separator: '|'"),
-            (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
-            (Switch, {"format_penalty": -1}, "action_mode='text'"),
-            (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
-        ]
-    ),
-    (BATCH, SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
-    (BATCH, SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
-    (BATCH, SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
-    (BATCH, COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
-    (BATCH, COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
-    (BATCH, COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
-    *(
-        (SINGLE, id, {name: 2}, f"{name} is for batches: .*make_vec")
-        for id in (SOKOBAN, COUNTDOWN)
-        for name in ("num_envs", "workers")
-    ),
-]
-
-
-@pytest.mark.parametrize(("make", "id", "more", "match"), BAD_KEYWORDS)
-def test_bad_keywords_are_named_with_a_hint(registered, make, id, more, match):
-    is_known = isinstance(id, type) and "; those" not in match
-    id = id if isinstance(id, str) else registered("test/Bad-v0", id)
-    error = InvalidOptionError if is_known else UnknownOptionError
-    with pytest.raises(error, match=match):
-        make(id, **more)
-
-
-LAKE = "roll_vec/FrozenLake-v1"
-# The id or class, the keywords, and the message.
-BAD_VALUES = [
-    (LAKE, {"obs_mode": "Plane"}, "'text', got 'Plane'; did you mean planes[?](?m:$)"),
-    (Echo, {"render_mode": "rgb_array"}, "render_mode: expected one of None"),
-    *(
-        (id, more, match)
-        for id in (LAKE, Echo)
-        for more, match in [
-            ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?](?m:$)"),
-            ({"max_episode_steps": 10**5000}, "to 2147483647, got an object of"),
-            ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
-            ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
-        ]
-    ),
-    (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
-    (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-    (SOKOBAN, {"dim_room": (900, 900), "num_boxes": 10**5}, "takes at most 332 boxes"),
-    (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
-    ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
-    (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
-    ("roll_vec/WebShop-v0", {"num_products": 10**9}, "num_prod.* at most 1048576 prod"),
-]
-
-
-@pytest.mark.parametrize(("id", "more", "match"), BAD_VALUES)
-def test_misspelt_and_huge_values_are_named_at_once(registered, id, more, match):
-    id = id if isinstance(id, str) else registered("test/Value-v0", id)
-    with pytest.raises(InvalidOptionError, match=match):
-        gymnasium.make_vec(id, **more)
-
-
-BAD, CART = "test/Bad-v0", "CartPole-v1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "more", "match"),
-    [
-        ((BAD, 3), {}, "cls: expected a class"),
-        ((BAD, int), {}, "cls: expected a class"),
-        ((BAD, "module.Name"), {}, "'module:name'"),
-        ((BAD, Echo, 0), {}, "max_episode_steps: expected at least 1"),
-        ((BAD, Echo, 2**63), {}, "max_episode_steps: expected at most"),
-        ((BAD, Echo), {"force": 1}, "force: expected True or False"),
-        ((BAD, Echo), {"what": 1}, "unexpected keyword argument 'what'"),
-        ((SOKOBAN, Echo), {"force": True}, "is registered already by roll_vec"),
-        ((CART, Echo), {}, "is registered already with Gymnasium.*force=True"),
-    ],
-)
-def test_bad_registrations_are_refused(arguments, more, match):
-    with pytest.raises((InvalidOptionError, UnknownOptionError), match=match):
-        roll_vec.register(*arguments, **more)
-    assert BAD not in gymnasium.registry
-    assert BAD not in ENVIRONMENTS
 
 
 class EchoAgain(Echo):

@@ -10,7 +10,6 @@ import pytest
 
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.render.ansi import colour_grid, paint, strip_colours
 from roll_vec.render.mosaic import mosaic, save_picture, upscale
 from roll_vec.render.tiles import FROZEN_LAKE_TILES, SOKOBAN_TILES
 from roll_vec.render.window import Window
@@ -46,18 +45,6 @@ def test_mosaics_show_each_frame_whole_and_once_in_their_layout():
     assert picture[:, :4].sum() == 2 * 2 * 3
 
 
-def test_mosaic_of_nonsense_is_an_error_that_says_so():
-    for arguments, message in (
-        ({"frames": []}, "at least one"),
-        ({"frames": [np.zeros((4, 4), np.uint8)]}, r"frame 0 has shape \(4, 4\)"),
-        ({"frames": frames(1), "scale": 0}, "not 0"),
-        ({"frames": frames(1), "gap": -1}, "gap=-1"),
-        ({"frames": frames(1), "columns": 0}, "columns=0"),
-    ):
-        with pytest.raises(InvalidOptionError, match=message):
-            mosaic(**arguments)
-
-
 def test_picture_files(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
     # A view that is not contiguous.
@@ -89,20 +76,6 @@ def test_tiles_are_told_apart_without_colours(tiles):
         # the shapes differ, whatever the brightness and the contrast.
         assert (abs(one - other) >= 20).sum() >= 32
         assert np.corrcoef(one, other)[0, 1] <= 0.92
-
-
-def test_coloured_text():
-    lookup, grid = {0: " # ", 1: " _ ", 5: " P "}, np.array([[0, 0, 1], [5, 1, 0]])
-    # A run of cells is coloured once, and every colour ends with its line.
-    lines = ["\x1b[90m #  # \x1b[0m _ ", "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m"]
-    coloured = colour_grid(grid, lookup, {0: "90", 5: "1;36"})
-    assert coloured.splitlines() == lines
-    text = " #  #  _ \n P  _  # "
-    assert strip_colours(coloured) == text
-    assert colour_grid(grid, lookup, {0: "90"}, colour=False) == text
-    assert colour_grid(np.array([[9]]), lookup, {}) == "?"
-    assert (paint("text", ""), paint("", "31")) == ("text", "")
-    assert paint("text", "31") == "\x1b[31mtext\x1b[0m"
 
 
 FRAME = np.zeros((8, 16, 3), dtype=np.uint8)

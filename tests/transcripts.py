@@ -18,7 +18,11 @@ import numpy as np
 
 from roll_vec.errors import RollVecWarning
 
-FILES = sorted(Path(__file__).parent.glob("[!a]*/data/*calls.txt"))
+FILES = sorted(
+    path
+    for pattern in ("data/*calls.txt", "[!a]*/data/*calls.txt")
+    for path in Path(__file__).parent.glob(pattern)
+)
 LONGEST = 400
 
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
-from roll_vec.errors import ActionStartWarning, InvalidActionError
+from roll_vec.errors import ActionStartWarning
 from tests.conftest import JIT_OFF
 from tests.contract.cases import MODES, assert_same
 
@@ -101,37 +101,6 @@ def test_texts_play_the_same_whatever_the_codes_are(env_id):
     assert_same(results[1], results[0])
     assert_same(results[2], results[0])
     assert not results[0][1][1][4]["action_is_valid"]
-
-
-def test_codes_are_shown_as_they_are_played(env_id):
-    names = ["Up", "Down", "Left", "Right"]
-    if env_id == LAKE:
-        names = ["Left", "Down", "Right", "Up"]
-    for start in (0, 1):
-        single = make_single(env_id, action_start=start).unwrapped
-        batch = make_batch(env_id, action_start=start)
-        lookup = dict(enumerate(names, start))
-        assert single.action_lookup == batch.get_attr("action_lookup")[0] == lookup
-        assert single.get_all_actions() == batch.call("get_all_actions")[0]
-        assert single.get_all_actions() == list(lookup)
-        listed = ", ".join(f"{code} ({name})" for code, name in lookup.items())
-        assert f"Actions: {listed}." in single.get_instructions()
-        assert f"Actions: {listed}." in batch.call("get_instructions")[0]
-    named = make_single(env_id, action_start=0, action_lookup={0: "Go", 3: "Come"})
-    assert named.unwrapped.get_all_actions() == [0, 3]
-
-
-@pytest.mark.parametrize("action", [-1, 4])
-def test_what_is_outside_0_to_3_is_refused_and_moves_nothing(env_id, action):
-    batch, twin = (make_batch(env_id, action_start=0) for _ in range(2))
-    single = make_single(env_id, action_start=0)
-    with pytest.raises(InvalidActionError, match="expected 0 to 3, got"):
-        batch.step([1, action, 1])
-    with pytest.raises(InvalidActionError, match=r"step 0: .*expected 0 to 3, got"):
-        batch.unroll([[1, 1, action], [1, 1, 1]])
-    with pytest.raises(InvalidActionError, match=f"from 0 to 3, got {action}"):
-        single.step(action)
-    assert_same(batch.step([3, 3, 3]), twin.step([3, 3, 3]))
 
 
 # -------------------------------------------------------------------- the warning

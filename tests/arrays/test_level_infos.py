@@ -92,25 +92,6 @@ def test_rooms_tell_their_measures_and_the_return_of_a_solution(more):
         grids, infos = env.reset()
 
 
-def test_given_levels_without_a_solution_have_no_measures():
-    env = gymnasium.make_vec(SOKOBAN, num_envs=3, levels=SOLVED_IN, **MEASURES)
-    _, infos = env.reset(seed=0)
-    assert infos["difficulty"]["solution_steps"].tolist() == [1, -1, 2]
-    assert infos["difficulty"]["solution_pushes"].tolist() == [1, -1, 1]
-    assert np.isnan(infos["oracle_return"]).tolist() == [False, True, False]
-    assert infos["oracle_return"][0] == -0.1 + 1.0 + 10.0
-    # They are never inside a band, even if it is open.
-    more = {"levels": SOLVED_IN, "solution_steps": (0, None), "level_info": True}
-    chosen = gymnasium.make_vec(SOKOBAN, num_envs=60, **more)
-    assert set(chosen.reset(seed=0)[1]["level"].tolist()) == {0, 2}
-    # Numbers of a single environment are Python's.
-    alone = gymnasium.make(SOKOBAN, levels=SOLVED_IN, **MEASURES)
-    info = alone.reset(seed=0)[1]
-    assert repr(info["difficulty"]) == "{'solution_steps': 1, 'solution_pushes': 1}"
-    assert type(info["oracle_return"]) is float
-    assert info.keys() == {"difficulty", "oracle_return"}
-
-
 @needs_jit
 def test_measures_of_some_option_sets_alone():
     # A set without a band needs no measures, and a set with one has them.
@@ -157,21 +138,3 @@ def test_a_mask_has_the_actions_that_are_effective(id, more):
         np.testing.assert_array_equal(masks[np.arange(10), columns], effective)
         outcomes.update(zip(columns.tolist(), effective.tolist(), strict=True))
     assert len(outcomes) == 2 * masks.shape[1]
-
-
-def test_masks_of_ice_have_the_actions_that_may_slip_to_another_cell():
-    # A corner: "left" and "up" may slip along the edge.
-    for more, mask in (
-        ({}, [1, 1, 1, 1]),
-        ({"is_slippery": False}, [0, 1, 1, 0]),
-        ({"success_rate": 1.0}, [0, 1, 1, 0]),
-        ({"desc": ["SFG"]}, [0, 1, 1, 1]),
-        ({"desc": ["SFG"], "success_rate": 0.0}, [0, 1, 0, 1]),
-    ):
-        id, more = "roll_vec/FrozenLake-v1", {"action_mask": True, **more}
-        env, batch = gymnasium.make(id, **more), gymnasium.make_vec(id, 2, **more)
-        assert env.reset(seed=0)[1]["action_mask"].tolist() == mask
-        assert batch.reset(seed=0)[1]["action_mask"].tolist() == [mask] * 2
-        # Nothing moves from the end of an episode.
-        env.unwrapped.s = env.unwrapped.desc.size - 1
-        assert not env.step(0)[4]["action_mask"].any()

@@ -22,12 +22,7 @@ from gymnasium.vector import SyncVectorEnv
 import roll_vec
 from roll_vec import VectorState
 from roll_vec.errors import (
-    ClosedError,
-    InvalidOptionError,
     InvalidStateError,
-    UnknownOptionError,
-    UnsolvableLevelError,
-    UnsupportedError,
 )
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, assert_undisturbed, draw_actions, play
@@ -119,115 +114,8 @@ def test_an_empty_mask_and_options_back_to_the_first_leave_no_trace(id):
     assert_undisturbed(env, twin)
 
 
-@pytest.mark.parametrize(
-    ("id", "levels"),
-    [
-        (SOKOBAN, [f"#####\n#{row}#\n#####" for row in ("@$.", ".$@", "+$ ", " $+")]),
-        (RANDOM_LAKE, [[row, "FFF"] for row in ("SFG", "FSG", "SGF", "GSF")]),
-    ],
-)
-def test_all_levels_of_users_are_those_from_the_start_level_on(id, levels):
-    env = roll_vec.make_vec(id, 6, levels=levels, level_info=True)
-    alone = gymnasium.make(id, levels=levels, level_info=True).unwrapped
-    for start in (2, 0, 3):
-        env.set_level_options(start_level=start)
-        alone.set_level_options(start_level=start)
-        expected = [start + i % (4 - start) for i in range(6)]
-        assert env.reset(seed=0)[1]["level"].tolist() == expected
-        assert [alone.reset(seed=i)[1]["level"] for i in range(6)] == expected
-        assert env.get_attr("num_levels") == (4 - start,) * 6
-    for name, message in (
-        ("num_levels", "num_levels: expected at most 1"),
-        ("start_level", "start_level: expected at most 3"),
-        ("num_boxes" if id == SOKOBAN else "p", "num_boxes|p"),
-    ):
-        with pytest.raises(InvalidOptionError, match=message):
-            env.set_level_options(**{name: 4})
-    # A number that was given stays.
-    env.set_level_options(start_level=0, num_levels=2)
-    env.set_level_options(start_level=1)
-    assert env.reset(seed=0)[1]["level"].tolist() == [1, 2] * 3
-    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
-        env.set_level_options(start_level=3)
-    state = env.get_state()
-    env.set_level_options(num_levels=0)
-    assert env.get_attr("num_levels") == (3,) * 6
-    env.set_state(state)
-    assert env.get_attr("num_levels") == (2,) * 6
-
-
-def test_options_are_checked_beside_those_of_the_mask_alone():
-    levels = [f"#####\n#@$.#\n#{row}#\n#####" for row in ("   ", "#  ", " # ")]
-    env = roll_vec.make_vec(SOKOBAN, 2, levels=levels, level_info=True)
-    mask = np.array([False, True])
-    env.set_level_options(num_levels=1, start_level=2)
-    env.set_level_options(mask=mask, start_level=0)
-    # Too many for environment 0, which begins at level 2.
-    env.set_level_options(mask=mask, num_levels=3)
-    env.set_level_options(mask=np.zeros(2, np.bool_), num_levels=3)
-    assert env.reset(seed=1)[1]["level"].tolist() == [2, 2]
-    assert env.get_attr("num_levels") == (1, 3)
-    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
-        env.set_level_options(num_levels=3)
-    with pytest.raises(UnknownOptionError, match="num_boxen"):
-        env.set_level_options(mask=np.zeros(2, np.bool_), num_boxen=3)
-
-
-def test_attributes_tell_the_present_values():
-    env = make_batch(SOKOBAN)
-    env.set_level_options(mask=np.arange(6) < 3, num_boxes=1, num_levels=9)
-    assert env.get_attr("num_levels") == (9, 9, 9, 0, 0, 0)
-    # The boxes of the rooms that are played.
-    assert env.get_attr("num_boxes") == (2,) * 6
-    env.reset()
-    assert env.get_attr("num_boxes") == (1, 1, 1, 2, 2, 2)
-    lakes = make_batch(RANDOM_LAKE)
-    lakes.set_level_options(mask=np.arange(6) == 4, p=0.3)
-    assert lakes.get_attr("p") == (0.9, 0.9, 0.9, 0.9, 0.3, 0.9)
-    alone = gymnasium.make(SOKOBAN, num_boxes=2).unwrapped
-    assert alone.num_boxes == 2
-    alone.set_level_options(num_boxes=1)
-    assert alone.num_boxes == 1
-    alone.reset(seed=0)
-    alone.set_level_options(num_boxes=3)
-    assert alone.num_boxes == 1
-
-
 # Walls and targets are equal.  The first can be solved, the second cannot.
 SIMILAR = ["######\n#@ $.#\n#    #\n######", "######\n#@  .#\n#   $#\n######"]
-
-
-def test_solve_looks_at_the_level_that_is_played():
-    more = {"levels": SIMILAR, "num_levels": 1, "autoreset_mode": "Disabled"}
-    env = roll_vec.make_vec(SOKOBAN, 3, **more)
-    alone = gymnasium.make(SOKOBAN, levels=SIMILAR, num_levels=1).unwrapped
-    env.reset(seed=0)
-    env.set_level_options(mask=np.array([True, False, True]), num_levels=2)
-    env.set_level_options(mask=np.array([False, True, False]), start_level=1)
-    assert [len(path) for path in env.solve()] == [2] * 3
-    # Around the box, and push it into the corner.
-    for action in (2, 4, 4, 4, 1, 3, 3):
-        env.step([action] * 3)
-    # The level of the next options is not named.
-    assert env.solve() == (None,) * 3
-    alone.set_state(env.get_state().row(1))
-    assert alone.solve() is None
-    env.reset()
-    with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
-        env.solve()
-    # Nor that of other options, after some play.
-    env.set_level_options(start_level=1, num_levels=1)
-    env.reset()
-    env.step([2] * 3)
-    env.set_level_options(start_level=0)
-    state = env.get_state()
-    env.reset()
-    assert [len(path) for path in env.solve()] == [2] * 3
-    env.set_state(state, rows=[0, 0, 0], mask=np.arange(3) == 1)
-    alone.set_state(state.row(2))
-    for target in (env, alone):
-        with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
-            target.solve()
 
 
 @pytest.mark.parametrize(
@@ -329,39 +217,3 @@ def test_bad_level_options_of_a_state_are_refused(id):
 
 
 # ------------------------------------------------------------------------- bad input
-
-REFUSED = [
-    ({"dim_room": (7, 7)}, UnknownOptionError, "dim_room.*would change the spaces"),
-    ({"obs_mode": "text"}, UnknownOptionError, "obs_mode.*would change the spaces"),
-    ({"render_scale": 2}, UnknownOptionError, "render_scale.*is not of levels"),
-    ({"number_boxes": 2}, UnknownOptionError, "did you mean num_boxes"),
-    ({"num_boxes": 0}, InvalidOptionError, "num_boxes: expected at least 1"),
-    ({"num_boxes": 40}, InvalidOptionError, "num_boxes: a room of"),
-    ({"start_level": 2}, InvalidOptionError, "start_level: 2 has no meaning"),
-    ({}, InvalidOptionError, "level options: expected at least one of num_boxes"),
-]
-
-
-def test_bad_options_and_masks_change_nothing():
-    env, twin = mixed_batch(SOKOBAN), mixed_batch(SOKOBAN)
-    alone = gymnasium.make(SOKOBAN).unwrapped
-    for changes, error, match in REFUSED:
-        for target in (env, alone):
-            with pytest.raises(error, match=match) as caught:
-                target.set_level_options(**changes)
-            if error is UnknownOptionError:
-                assert "num_boxes, num_gen_steps, num_levels" in str(caught.value)
-    for mask in ([1, 0, 0, 0, 0, 0], np.ones(5, np.bool_), "all"):
-        with pytest.raises(ValueError, match="mask: expected"):
-            env.set_level_options(mask=mask, num_levels=3)
-    assert_undisturbed(env, twin)
-    for target in (env, alone):
-        target.close()
-        with pytest.raises(ClosedError):
-            target.set_level_options(num_levels=3)
-
-
-def test_a_game_without_levels_has_no_level_options():
-    env = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2)
-    with pytest.raises(UnsupportedError, match="FrozenLake has no level options"):
-        env.set_level_options(num_levels=3)

@@ -127,6 +127,64 @@ ARRAY_CASES, POOL_CASES = CASES[:3], CASES[3:]
 SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
 # Those whose observations are texts.
 TEXT_OBSERVATIONS = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in name)
+# Of different sizes and numbers of boxes.
+_ROOMS = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
+_MAPS = ["SFF\nFHG", "SHF\nFFG", "FSF\nHFG"]
+_DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
+# Cases with keywords of their environments, for lockstep and unrolls.
+VARIANTS = [
+    ("roll_vec/Sokoban-v0", {"dim_room": (6, 7), "num_boxes": 3}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 5}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 12}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 7, "max_episode_steps": -1}),
+    (
+        "roll_vec/Sokoban-v0",
+        {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
+    ),
+    (
+        "roll_vec/Sokoban-v0",
+        {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3},
+    ),
+    (
+        "roll_vec/Sokoban-v0",
+        {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
+    ),
+    (
+        "roll_vec/Sokoban-v0",
+        {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
+    ),
+    ("roll_vec/Sokoban-v0", {"obs_mode": "text", "text_format": "coord"}),
+    ("roll_vec/Sokoban-v0", _DEAD_ENDS),
+    (
+        "roll_vec/Sokoban-v0 text",
+        {"action_mask": True, "action_separator": "|", **_DEAD_ENDS},
+    ),
+    ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
+    ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
+    (
+        "roll_vec/RandomFrozenLake-v0",
+        {
+            "success_probability": (0.2, 0.9),
+            "action_mask": True,
+            "seed_info": True,
+            "level_info": True,
+            "difficulty_info": True,
+            "oracle_return_info": True,
+        },
+    ),
+    ("roll_vec/RandomFrozenLake-v0", {"levels": _MAPS, "start_level": 1}),
+    (
+        "roll_vec/RandomFrozenLake-v0",
+        {"size": 6, "p": 0.7, "max_steps": 4, "max_episode_steps": -1},
+    ),
+    ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
+    ("roll_vec/RandomFrozenLake-v0 text", {"text_format": "grid_coord"}),
+    ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
+    ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
+    ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
+    ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
+    ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
+]
 
 
 def register_custom_ids() -> None:

@@ -15,6 +15,7 @@ import roll_vec
 from roll_vec import PoolVectorEnv
 from tests.contract import cases
 from tests.contract.cases import CASES
+from tests.contract.rules import FAMILIES, register_families
 from tests.distributed.local_actors import make_env
 from tests.pool.cases import PROCESSES, THREADS, values_of
 from tests.pool.cases import draw_actions as draw_spaces
@@ -60,9 +61,10 @@ class FragileWithStates(Stateful):
         self.action_space.examples = SENTENCES
 
 
-def register_talkers() -> None:
-    """Register the id of the talkers of mixed batches."""
+def register_kinds() -> None:
+    """Register the ids of the talkers of mixed batches, and of a user's rules."""
     roll_vec.register(TALKER, Fragile)
+    register_families()
 
 
 class Kind(NamedTuple):
@@ -122,13 +124,25 @@ def objects(env_fn: Any, is_exact: bool, copies: Any = None, **workers: Any) -> 
     return kind if copies is None else kind._replace(copies=copies)
 
 
+def rules(id: str) -> Kind:
+    """Return batches of a user's `ArrayEnv`; levels ahead of time change nothing."""
+    make, local = (
+        functools.partial(roll_vec.make_vec, id, **keywords)
+        for keywords in ({"num_threads": 2}, {"prefetch": False})
+    )
+    return Kind(make, local)
+
+
+RULES = {id: rules(id) for id in FAMILIES}
+
+
 def shards(name: Any, deaths: Any = (), **more: Any) -> Kind:
-    """Return shards of a case or a class in this process, in the place of Ray's.
+    """Return shards of a case, rules or a class in this process, in place of Ray's.
 
     They die at these messages, see `LocalActors`, and no trace is left.
     """
-    is_case = isinstance(name, str)
-    local = case(name) if is_case else objects(name, False)
+    is_case = isinstance(name, str) and name not in RULES
+    local = RULES.get(name) or (case(name) if is_case else objects(name, False))
 
     def make(num_envs, **keywords):
         id = cases.id_of(name) if is_case else name
@@ -177,6 +191,9 @@ KINDS = {
     "shards of arrays that die": shards("roll_vec/Sokoban-v0", DEATHS),
     "shards of pools that die": shards("roll_vec/Countdown-v0", DEATHS),
     "shards of threads that die": shards("tests_vector/Guess-v0 in threads", DEATHS),
+    **RULES,
+    "shards of rules that die": shards("tests_rules/Merge-v0", DEATHS),
+    "shards of boxes that die": shards("tests_rules/Mass-v0", DEATHS),
 }
 
 

@@ -35,6 +35,7 @@ from tests.contract.cases import (
     single_keywords,
 )
 from tests.gymnasium_versions import as_in_newest
+from tests.thinning import one_in
 
 NUM_ENVS = 3
 # Ids as they are.
@@ -216,11 +217,11 @@ def test_successes_are_the_last_steps(case):
 # ----------------------------------------------------------------- rendering
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_frames_equal_those_of_the_single_forms(case):
+@one_in(2, "autoreset, case", [NEXT_STEP, SAME_STEP], CASES)
+def test_frames_equal_those_of_the_single_forms(case, autoreset):
     for mode in ("ansi",) if is_pooled(case) else ("rgb_array", "ansi", "text"):
-        env = make_batch(case, NUM_ENVS, render_mode=mode)
-        sync = make_sync(case, NUM_ENVS, NEXT_STEP, render_mode=mode)
+        env = make_batch(case, NUM_ENVS, render_mode=mode, autoreset_mode=autoreset)
+        sync = make_sync(case, NUM_ENVS, autoreset, render_mode=mode)
         env.reset(seed=0)
         sync.reset(seed=0)
         for row in draw_actions(env, 10):

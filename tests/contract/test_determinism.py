@@ -140,6 +140,8 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
         )
         results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
         assert bool(jobs) == (num_threads > 1)
+        # Longer than the steps after which environments wait for levels.
+        results[-1].append(tuple(env.unroll(draw_actions(env, 20, seed=1))))
         env.close()
     assert_same(*results)
 

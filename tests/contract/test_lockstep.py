@@ -24,6 +24,7 @@ from tests.contract.cases import (
     SAME_STEP,
     SINGLES,
     TEXTS,
+    VARIANTS,
     VIEWS,
     assert_same,
     draw_actions,
@@ -205,59 +206,6 @@ def test_batch_equals_sync_vector_env(case, num_levels, mode):
 def test_every_observation_mode_equals_sync_vector_env(case, obs_mode):
     # The mode that has last observations beside the first ones.
     run_lockstep(scale_steps(25), case, SAME_STEP, obs_mode=obs_mode)
-
-
-# Of different sizes and numbers of boxes.
-GIVEN = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
-
-VARIANTS = [
-    ("roll_vec/Sokoban-v0", {"dim_room": (6, 7), "num_boxes": 3}),
-    ("roll_vec/Sokoban-v0", {"max_steps": 5}),
-    ("roll_vec/Sokoban-v0", {"max_steps": 12}),
-    ("roll_vec/Sokoban-v0", {"max_steps": 7, "max_episode_steps": -1}),
-    (
-        "roll_vec/Sokoban-v0",
-        {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
-    ),
-    (
-        "roll_vec/Sokoban-v0",
-        {"levels": GIVEN, "dim_room": (6, 6), "num_boxes": 3},
-    ),
-    (
-        "roll_vec/Sokoban-v0",
-        {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
-    ),
-    ("roll_vec/Sokoban-v0 text", {"action_mask": True, "action_separator": "|"}),
-    (
-        "roll_vec/Sokoban-v0",
-        {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
-    ),
-    (
-        "roll_vec/RandomFrozenLake-v0",
-        {
-            "success_probability": (0.2, 0.9),
-            "action_mask": True,
-            "difficulty_info": True,
-            "oracle_return_info": True,
-        },
-    ),
-    ("roll_vec/Sokoban-v0", {"deadlock": True, "terminate_on_deadlock": True}),
-    (
-        "roll_vec/Sokoban-v0 text",
-        {"deadlock": True, "terminate_on_deadlock": True, "action_separator": "|"},
-    ),
-    ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
-    ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
-    ("roll_vec/FrozenLake-v1", {"map_name": "8x8", "max_episode_steps": None}),
-    ("roll_vec/RandomFrozenLake-v0", {"size": 6, "p": 0.7, "max_steps": 4}),
-    ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
-    ("roll_vec/RandomFrozenLake-v0", {"seed_info": True, "level_info": True}),
-    ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
-    ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
-    ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
-    ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
-    ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
-]
 
 
 @one_in(3, "mode, variant", MODES, VARIANTS)

@@ -1,6 +1,8 @@
-"""Everything is derived from the rules of an `ArrayEnv`, compiled and as Python."""
+"""Everything is derived from the rules of an `ArrayEnv`, compiled and as Python.
 
-import copy
+Unrolls, snapshots, copies and shards of them are in ``test_scenarios.py``.
+"""
+
 import dataclasses
 import importlib.util
 import json
@@ -20,7 +22,7 @@ from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_equal_steps, assert_same, play, single_info
+from tests.contract.cases import assert_same, play, single_info
 from tests.contract.rules import (
     FAMILIES,
     RANDOM,
@@ -74,21 +76,6 @@ def test_a_batch_passes_the_checker(id):
     check_vector_env(id, steps=30)
 
 
-@pytest.mark.parametrize("mode", MODES[:2])
-@pytest.mark.parametrize("id", EVERY)
-def test_an_unroll_equals_steps(id, mode):
-    envs, twin = (
-        make(id, autoreset_mode=mode, num_threads=1 + k, prefetch=bool(k))
-        for k in range(2)
-    )
-    for env in (envs, twin):
-        env.reset(seed=5)
-    actions = draw(envs, 40)
-    steps = [copy.deepcopy(twin.step(each)) for each in actions]
-    assert_equal_steps(envs, envs.unroll(np.stack(actions)), steps)
-    assert_same(envs.step(actions[0]), twin.step(actions[0]))
-
-
 def test_next_episodes_are_begun_ahead_of_time(monkeypatch):
     envs, twin = (make(MERGE, 40, prefetch=k, num_threads=2) for k in (True, False))
     envs.reset(seed=3, options=None)
@@ -108,29 +95,12 @@ def test_next_episodes_are_begun_ahead_of_time(monkeypatch):
 
 
 @pytest.mark.parametrize("id", EVERY)
-def test_states_copies_and_files_go_on_alike(id, tmp_path):
-    envs = make(id)
-    envs.reset(seed=2)
-    actions = draw(envs, 30)
-    play(envs, actions[:10])
-    state = envs.get_state()
-    state.save(tmp_path / "state.npz")
-    loaded = roll_vec.VectorState.load(tmp_path / "state.npz")
-    envs.get_attr(next(iter({**FAMILIES, **RANDOM}[id].state)))
-    copies = [pickle.loads(pickle.dumps(envs)), make(id), make(id)]
-    copies[1].reset(seed=9)
-    copies[1].set_state(state)
-    copies[2].reset(seed=8)
-    copies[2].set_state(loaded, rows=[0, 1, 2, 3])
-    expected = play(envs, actions[10:])
-    for each in copies:
-        assert_same(play(each, actions[10:]), expected)
+def test_a_row_of_a_state_is_a_single_environment(id):
+    envs, single = make(id), gymnasium.make(id).unwrapped
     envs.reset(seed=3)
-    single = gymnasium.make(id).unwrapped
     single.set_state(envs.get_state().row(1))
-    action = envs.single_action_space.sample()
-    batch = [action] * 4
-    ours, theirs = single.step(action), envs.step(np.stack(batch))
+    action = draw(envs, 1)[0][1]
+    ours, theirs = single.step(action), envs.step(np.stack([action] * 4))
     assert (ours[1], ours[2]) == (theirs[1][1], theirs[2][1])
 
 
@@ -148,26 +118,6 @@ def test_an_id_of_ones_own_has_a_split(id):
     assert parts.compute_digest() == parts.compute_digest() != test.digest
     with pytest.raises(InvalidOptionError, match=r"a split of .*: test, got 'train'"):
         find_split(id, "train")
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("id", EVERY)
-def test_shards_equal_a_local_batch_also_after_a_loss(id, mode):
-    local = make(id, 7, autoreset_mode=mode)
-    more = {"deaths": {(1, 9): "late"}, "snapshot_interval": 4, "max_restarts": 1}
-    sharded = make_env(id, 7, 2, autoreset_mode=mode, **more)
-    assert_same(sharded.reset(seed=4), local.reset(seed=4))
-    actions = draw(local, 30)
-    ours, theirs = play(sharded, actions), play(local, actions)
-    for one, other in zip(ours, theirs, strict=True):
-        assert_same(one, other)
-    states = [dict(envs.get_state().arrays) for envs in (sharded, local)]
-    assert_same(*states)
-    if mode != AutoresetMode.DISABLED and id != "tests_rules/Mass-v0":
-        rollouts = [envs.unroll(np.stack(actions)) for envs in (sharded, local)]
-        assert_same(rollouts[0].observations, rollouts[1].observations)
-        assert_same(rollouts[0].rewards, rollouts[1].rewards)
-        assert_same(rollouts[0].infos, rollouts[1].infos)
 
 
 def test_shards_of_boards_are_drawn_here_or_there():

@@ -41,7 +41,7 @@ from tests.contract.kinds import (
     draw,
     make_fragile,
     part_of,
-    register_talkers,
+    register_kinds,
     results_of,
 )
 from tests.pool.cases import FAULTS_ON_PURPOSE
@@ -51,8 +51,8 @@ pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _talkers(module_forgets_ids):
-    register_talkers()
+def _registered(module_forgets_ids):
+    register_kinds()
 
 
 def make_group(kind, mode):
@@ -140,7 +140,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in CASES])
 def test_an_unroll_takes_the_same_steps(kind, mode):
     env, twin = (KINDS[kind].make(N, autoreset_mode=mode) for _ in range(2))
-    actions = draw(env, 7, seed=8)
+    actions = draw(env, 15, seed=8)
     for batch in (env, twin):
         batch.reset(seed=5)
     expected = [copy.deepcopy(twin.step(batch)) for batch in actions]

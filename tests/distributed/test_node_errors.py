@@ -10,9 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from roll_vec.distributed.batch_spec import BatchSpec
-from roll_vec.distributed.messages import CannotStartError
-from roll_vec.distributed.options import RayOptions
-from roll_vec.distributed.ray_actors import RayActors, RaySession, explain_death
+from roll_vec.distributed.ray_actors import RayActors, RaySession
 from roll_vec.errors import InvalidOptionError
 from tests.distributed.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
@@ -81,31 +79,6 @@ def test_environments_that_cannot_travel_start_nothing():
     batch_spec = BatchSpec.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
         RayActors(batch_spec, [1], None, {}, compress=False)
-
-
-class ActorDiedError(Exception):
-    """As Ray's."""
-
-
-def test_the_reason_why_a_node_cannot_make_a_shard_is_in_the_last_line():
-    text = (
-        "The actor died because of an error raised in its creation task, \x1b[36mray::"
-        'NodeShard.__init__()\x1b[39m (pid=1)\n  File "a.py", line 7\n'
-        "ModuleNotFoundError: No module named 'roll_vec'"
-    )
-    error = explain_death(ActorDiedError(text))
-    assert isinstance(error, CannotStartError)
-    assert str(error) == (
-        "ActorDiedError: the node cannot make a shard: ModuleNotFoundError: No module "
-        "named 'roll_vec'"
-    )
-    text = "The actor died unexpectedly before finishing this task.\n\tpid: 1"
-    error = explain_death(ActorDiedError(text))
-    assert not isinstance(error, CannotStartError)
-    assert str(error) == (
-        "ActorDiedError: The actor died unexpectedly before finishing this task."
-    )
-    assert str(explain_death(ActorDiedError())) == "ActorDiedError: "
 
 
 @pytest.mark.parametrize("prefix", ["", "ray://"])
@@ -194,18 +167,3 @@ def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
     with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
         RayActors(None, [2, 2], None, {"memry": 3}, False)
     assert not ray.initialized
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"actor_options": 3}, "actor_options: expected None or a dict .*, got 3"),
-        ({"actor_options": {"num_cpus": 2}}, "; num_cpus is a keyword of its own"),
-        ({"actor_options": {"name": "a"}}, "other than name, got {'name': 'a'}(?m:$)"),
-        ({"scheduling_strategy": "spread"}, "'SPREAD', 'DEFAULT', got 'spread'"),
-        ({"address": 6379}, "address: expected None, 'auto' or .*, got 6379"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(InvalidOptionError, match=message):
-        RayOptions(**options)

@@ -111,6 +111,9 @@ CONTRADICTIONS = [
     (SOKOBAN, {"dim_x": 2, "dim_y": 9}, "dim_x: expected at least 3, got 2"),
     (SOKOBAN, {"dim_room": (7, 7), "dim_x": 7, "dim_y": 8}, "dim_room"),
     (SOKOBAN, {"dim_room": (3, 3), "num_boxes": 1}, "num_boxes: a room of dim_room"),
+    (SOKOBAN, {"dim_x": 4, "dim_y": 4}, "num_boxes"),
+    (SOKOBAN, {"action_start": 0, "action_lookup": {4: "Go"}}, "action_lookup"),
+    (SOKOBAN, {"action_mode": "text", "action_pattern": "("}, "action_pattern"),
     (
         SOKOBAN,
         {"num_boxes": 15},

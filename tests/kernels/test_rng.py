@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import mersenne_twister, pcg64
 from roll_vec.kernels.rng.mersenne_twister import LANES
-from roll_vec.seeding import band_seed, retry_seed
 from tests.conftest import JIT_OFF
 
 U = np.uint64
@@ -66,13 +65,6 @@ def test_fold_in_of_rows_is_the_formula_of_each_row():
     folded = np.zeros_like(seeds)
     pcg64.fold_in_rows(seeds, counters, folded)
     assert folded.tolist() == [fold_in_by_hand(*pair) for pair in pairs]
-
-
-def test_retries_and_bands_begin_where_no_episode_comes():
-    # The same numbers stand in `seeding`.
-    assert int(pcg64.RETRY) == 2**63
-    assert retry_seed(7, 2) == int(pcg64.fold_in(U(7), pcg64.RETRY + U(2)))
-    assert band_seed(7, 2) == int(pcg64.fold_in(U(7), pcg64.BAND + U(2)))
 
 
 # ---------------------------------------------------------------------- PCG64

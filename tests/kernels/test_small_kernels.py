@@ -82,40 +82,6 @@ def test_code_points_are_the_strings_row_by_row(seed, shape, strings):
 # ---------------------------------------------------------------------- BM25
 
 
-def random_index(rng, num_documents, num_terms):
-    """Return the arrays of an index in which each term has some documents or none."""
-    postings = [
-        np.sort(rng.permutation(num_documents)[: rng.integers(num_documents + 1)])
-        for _ in range(num_terms)
-    ]
-    starts = np.cumsum([0, *map(len, postings)]).astype(np.int64)
-    documents = np.concatenate([*postings, []]).astype(np.int32)
-    saturations = (1 + rng.random(len(documents))).astype(np.float32)
-    for array in (starts, documents, saturations):
-        # As an index has them: another signature would be compiled otherwise.
-        array.flags.writeable = False
-    return starts, documents, saturations
-
-
-@pytest.mark.parametrize("num_terms", [0, 1, 5])
-def test_scores_are_sums_over_postings(num_terms):
-    for seed in range(3 if JIT_OFF else 20):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(1, 40))
-        starts, documents, saturations = random_index(rng, n, 8)
-        terms = rng.permutation(8)[:num_terms].astype(np.int64)
-        weights = rng.random(num_terms).astype(np.float32) * 9
-        scores = np.full(n, 7.0)
-        bm25.add_scores(terms, weights, starts, documents, saturations, scores)
-        expected = [0.0] * n
-        for term, weight in zip(terms, weights, strict=True):
-            for place in range(starts[term], starts[term + 1]):
-                part = weight - weight / saturations[place]
-                assert part.dtype == np.float32
-                expected[documents[place]] += float(part)
-        assert scores.tolist() == expected, f"seed {seed}"
-
-
 @pytest.mark.parametrize("k", [0, 1, 2, 7, 50, 200])
 @pytest.mark.parametrize("levels", [1, 3, 1000])
 def test_the_best_are_those_of_a_sorted_list(k, levels):

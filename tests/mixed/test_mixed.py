@@ -20,7 +20,6 @@ from roll_vec.errors import (
     InvalidStateError,
     LevelGenerationError,
     ResetNeededError,
-    UnknownOptionError,
     UnsupportedError,
 )
 from roll_vec.mixed import make_mixed, steps
@@ -242,28 +241,6 @@ def test_keys_that_differ_between_families():
     # Those that a mask leaves out have no name.
     infos = env.step(["1"] * 4, mask=np.arange(4) % 2 == 0)[4]
     assert infos["family"].tolist() == ["a", None, lakes, None]
-
-
-@pytest.mark.parametrize(
-    ("families", "more", "error", "message"),
-    [
-        ({}, {}, InvalidOptionError, "not empty"),
-        ({"a": 3}, {}, InvalidOptionError, r"families\['a'\]: expected a mapping"),
-        ({"a": {**LAKES, "weight": 0}}, {}, InvalidOptionError, "weight: .* above 0"),
-        ({"a": {**LAKES, "size": 1}}, {}, InvalidOptionError, r"\['a'\]: size"),
-        ({"a": {**LAKES, "sise": 4}}, {}, UnknownOptionError, "sise"),
-        ({"a": {**LAKES, "copy": True}}, {}, UnknownOptionError, "whole batch"),
-        ({"a": {**LAKES, "obs_mode": "grid"}}, {}, InvalidOptionError, "needs texts"),
-        ({"a": LAKES}, {"workers": 2}, UnknownOptionError, "dict of their family"),
-        ({"a": {**LAKES, "group_size": 3}}, {}, InvalidOptionError, "such as 3 or 6"),
-        ({"a": LAKES}, {"render_mode": "human"}, InvalidOptionError, "render_mode"),
-        ({"shop": {}}, {}, gymnasium.error.Error, r"\['shop'\]: .*keyword id names"),
-        ({"CartPole-v1": {}}, {}, InvalidOptionError, "id: expected an id of roll_vec"),
-    ],
-)
-def test_bad_keywords(families, more, error, message):
-    with pytest.raises(error, match=message):
-        make(4, families, **more)
 
 
 def test_attributes_frames_and_solutions():

@@ -1,9 +1,7 @@
 """Helpers of the tests of the pool: executors, actions, play, comparison, faults."""
 
-import copy
 import functools
 import os
-import pickle
 import signal
 import threading
 import time
@@ -12,19 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 
 from roll_vec import VectorState
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
+from tests.contract.cases import DISABLED, NEXT_STEP
 from tests.pool.envs import Counter, drifters, talkers
 
-MODES = tuple(AutoresetMode)
-NEXT_STEP, SAME_STEP, DISABLED = (
-    AutoresetMode.NEXT_STEP,
-    AutoresetMode.SAME_STEP,
-    AutoresetMode.DISABLED,
-)
 # A busy machine begins and ends a task that does nothing in so many seconds.
 LIMIT = 0.4
 THREADS = {"workers": 2, "executor": "thread"}
@@ -36,7 +29,6 @@ EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
 # By their ids, for `one_in`.
 NAMED_EXECUTORS = dict(zip(EXECUTOR_IDS, EXECUTORS, strict=True))
-COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 # For tests that make environments fail: the first fault of a pool warns, and warnings
 # are errors here.
@@ -108,18 +100,6 @@ def reset_ended(env: Any, result: Any, options: dict[str, Any] | None = None) ->
     if env.metadata["autoreset_mode"] is not DISABLED or not mask.any():
         return None
     return env.reset(options={"reset_mask": mask, **(options or {})})
-
-
-def play(env: Any, batches: list[Any]) -> list[Any]:
-    """Return copies of the results of `step`, and in DISABLED mode of `reset`."""
-    results = []
-    for batch in batches:
-        result = env.step(batch)
-        results.append(copy.deepcopy(result))
-        partial = reset_ended(env, result, {"why": "ended"})
-        if partial is not None:
-            results.append(copy.deepcopy(partial))
-    return results
 
 
 def values_of(result: Any, env_ids: list[int]) -> Any:

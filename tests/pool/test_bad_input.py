@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
-from gymnasium.vector.utils import batch_space
 
 from roll_vec.errors import (
     InvalidActionError,
@@ -17,8 +16,7 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.pool.actions import check_action_batch
-from tests.contract.cases import assert_same
+from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
@@ -26,7 +24,6 @@ from tests.pool.cases import (
     PROCESSES,
     THREADS,
     draw_actions,
-    play,
     pool,
 )
 from tests.pool.envs import Drifter, drifters, talkers
@@ -72,38 +69,6 @@ def test_the_environments_of_bad_actions_are_named():
         env.step(("a", None, "b"))
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [
-        {"workers": -1},
-        {"workers": 1.5},
-        {"workers": True},
-        {"executor": "threads"},
-        {"on_error": "ignore"},
-        {"step_timeout": 1.0},
-        {"reset_timeout": 1.0},
-        {"workers": 1, "step_timeout": 0},
-        {"workers": 1, "step_timeout": -1},
-        {"workers": 1, "reset_timeout": "1"},
-        {"workers": 1, "step_timeout": float("nan")},
-        {"max_episode_steps": 0},
-        {"max_episode_steps": 1.0},
-        {"context": "thread"},
-        {"group_size": 2},
-        {"autoreset_mode": "sometimes"},
-        {"observation_mode": "odd"},
-        {"observation_mode": ()},
-        {"env_fns": []},
-    ],
-    ids=str,
-)
-def test_keywords(keywords):
-    with pytest.raises(InvalidOptionError, match=list(keywords)[-1]) as error:
-        PoolVectorEnv(**{"env_fns": talkers(3), **keywords})
-    if keywords == {"step_timeout": 1.0}:
-        assert "threads, or executor='process'" in str(error.value)
-
-
 @EACH_EXECUTOR
 def test_spaces_that_do_not_go_together(workers):
     with pytest.raises(RollVecError, match="observation_mode='different'"):
@@ -147,12 +112,6 @@ def test_processes_in_a_daemon_process_name_the_alternatives(monkeypatch):
     ):
         with pytest.raises(InvalidOptionError, match=r"daemon.*'thread' or"):
             make()
-
-
-def test_an_action_that_counts_from_0_gets_a_hint():
-    space, skip_mask = Discrete(2, start=1), np.zeros(2, bool)
-    with pytest.raises(InvalidActionError, match=r"got 0; .* play action \+ 1"):
-        check_action_batch(space, batch_space(space, 2), [1, 0], skip_mask)
 
 
 def test_the_action_0_reaches_environments_that_accept_it():

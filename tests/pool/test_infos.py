@@ -5,12 +5,10 @@ import pytest
 
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import assert_same
+from tests.contract.cases import DISABLED, MODES, assert_same
 from tests.pool.cases import (
-    DISABLED,
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
-    MODES,
     NAMED_EXECUTORS,
     pool,
     reset_ended,

@@ -4,13 +4,12 @@ import copy
 
 import numpy as np
 
-from tests.contract.cases import assert_same
+from tests.contract.cases import MODES, assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
     EACH_WORKER,
     FAULTS_ON_PURPOSE,
     KINDS,
-    MODES,
     NAMED_EXECUTORS,
     THREADS,
     draw_actions,

@@ -20,13 +20,13 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import journal
 from roll_vec.pool.factories import build
+from tests.contract.cases import play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
     ONE_PROCESS,
     draw_actions,
     kill_workers,
-    play,
     pool,
     twins,
     values_of,

@@ -16,7 +16,7 @@ from roll_vec.errors import (
     ResetNeededError,
     UnsupportedError,
 )
-from tests.contract.cases import assert_same
+from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
@@ -24,7 +24,6 @@ from tests.pool.cases import (
     PROCESSES,
     draw_actions,
     kill_workers,
-    play,
     pool,
     twins,
     with_arrays,

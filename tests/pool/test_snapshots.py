@@ -16,16 +16,13 @@ import roll_vec
 from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.pool import PoolVectorEnv
-from tests.contract.cases import assert_same
+from tests.contract.cases import NEXT_STEP, SAME_STEP, assert_same, play
 from tests.pool.cases import (
     EXECUTORS,
     FAULTS_ON_PURPOSE,
-    NEXT_STEP,
     PROCESSES,
-    SAME_STEP,
     THREADS,
     draw_actions,
-    play,
     pool,
 )
 from tests.pool.envs import Counter, Talker, drifters, talkers

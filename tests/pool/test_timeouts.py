@@ -7,14 +7,12 @@ import pytest
 
 from roll_vec.pool import env_runner, members
 from roll_vec.seeding import episode_seed
+from tests.contract.cases import DISABLED, NEXT_STEP, SAME_STEP
 from tests.pool.cases import (
-    DISABLED,
     EACH_WORKER,
     FAULTS_ON_PURPOSE,
     LIMIT,
-    NEXT_STEP,
     ONE_PROCESS,
-    SAME_STEP,
     draw_actions,
     play_with_faults,
     pool,

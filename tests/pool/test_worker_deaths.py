@@ -20,19 +20,21 @@ from roll_vec.pool import journal, processes
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.seeding import episode_seed
-from tests.contract.cases import assert_same
-from tests.pool.cases import (
+from tests.contract.cases import (
     DISABLED,
-    FAULTS_ON_PURPOSE,
-    LIMIT,
     MODES,
     NEXT_STEP,
+    SAME_STEP,
+    assert_same,
+    play,
+)
+from tests.pool.cases import (
+    FAULTS_ON_PURPOSE,
+    LIMIT,
     ONE_PROCESS,
     PROCESSES,
-    SAME_STEP,
     draw_actions,
     kill_workers,
-    play,
     play_with_faults,
     pool,
     queues_of,

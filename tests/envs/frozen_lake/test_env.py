@@ -142,6 +142,7 @@ CONFIGS = [
     {"size": 3, "p": 1.0},
     {"size": 7, "p": 0.65},
     {"size": 8, "p": 0.9, "is_slippery": False},
+    {"success_rate": 0.9},
     # Slips are those of the episode's seed and not of the level.
     {"num_levels": 1},
     {"num_levels": 3},
@@ -150,10 +151,11 @@ CONFIGS = [
 
 def oracle_of(config, seed):
     """The oracle's lake of a seed, its stream where the first step finds it."""
-    options = {"size": 4, "p": 0.8, "is_slippery": True, **config}
+    options = {"size": 4, "p": 0.8, **config}
     level = seed % options.get("num_levels", 2**32)
     rows = generate_map(options["size"], options["p"], level)
-    lake = OracleFrozenLake(rows, options["is_slippery"])
+    names = config.keys() & {"is_slippery", "success_rate"}
+    lake = OracleFrozenLake(rows, **{name: config[name] for name in names})
     lake.reset(seed)
     return lake
 

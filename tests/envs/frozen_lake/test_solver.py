@@ -8,7 +8,7 @@ from roll_vec.envs.frozen_lake import LakeSolution
 from roll_vec.envs.frozen_lake import options as lake_options
 from roll_vec.envs.frozen_lake import solver as lake_solver
 from roll_vec.envs.frozen_lake.solver import MAX_LINKS
-from roll_vec.errors import InvalidOptionError, LevelGenerationError, SolverLimitError
+from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.seeding import band_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import fewest_moves, generate_map, highest_chances
@@ -64,45 +64,6 @@ def test_policies_have_the_highest_chances(id, more):
         assert set(solution.policy.tolist()) <= set(range(start, start + 4))
 
 
-@pytest.mark.parametrize("success_rate", [1 / 3, 0.6])
-def test_a_policy_attains_its_values_on_the_transitions(success_rate):
-    env = gymnasium.make(GYMNASIUM, success_rate=success_rate).unwrapped
-    env.reset(seed=0)
-    solution = env.solve()
-    attained = np.zeros(16)
-    for _ in range(3000):
-        attained = np.array(
-            [
-                sum(
-                    p * (reward + attained[after] * (not ended))
-                    for p, after, reward, ended in env.P[cell][solution.policy[cell]]
-                )
-                for cell in range(16)
-            ]
-        )
-    # A goal has been reached already.
-    attained[env.desc.ravel() == b"G"] = 1.0
-    np.testing.assert_allclose(attained, solution.values, atol=1e-9)
-
-
-def test_an_episode_that_is_over_needs_no_moves():
-    env = gymnasium.make(GYMNASIUM, desc=["SFG", "FHF"], is_slippery=False).unwrapped
-    env.reset(seed=0)
-    for cell, moves in ((0, [2, 2]), (1, [2]), (2, []), (5, [3]), (3, [3, 2, 2])):
-        env.s = cell
-        assert env.solve().tolist() == moves
-        assert env.oracle_action == (moves[0] if moves else None)
-    env.s = 4
-    assert env.solve() is None
-    assert env.oracle_action is None
-    env = gymnasium.make(GYMNASIUM, desc=["SGH", "FHF"]).unwrapped
-    env.reset(seed=0)
-    for cell, value in ((1, 1.0), (2, 0.0), (4, 0.0), (5, 0.0)):
-        env.s = cell
-        assert env.solve().value == value
-        assert env.oracle_action is None
-
-
 def test_solutions_are_no_handle_on_each_other():
     env = gymnasium.make_vec(GYMNASIUM, num_envs=3)
     env.reset(seed=0)
@@ -116,16 +77,6 @@ def test_solutions_are_no_handle_on_each_other():
     assert solutions[1] is None
     solutions[0][:] = 9
     assert solutions[2].tolist() == [1, 1, 2, 1, 2, 2]
-
-
-def test_other_objectives_are_refused():
-    batch, single = gymnasium.make_vec(RANDOM, num_envs=2), gymnasium.make(RANDOM)
-    for env in (batch.unwrapped, single.unwrapped):
-        env.reset(seed=0)
-        with pytest.raises(InvalidOptionError, match="objective: expected 'moves': no"):
-            env.solve("pushes")
-        with pytest.raises(InvalidOptionError, match="objective: expected one of 'mov"):
-            env.solve("steps")
 
 
 def test_the_limit_of_slippery_maps(monkeypatch):
@@ -201,20 +152,6 @@ def test_slips_do_not_depend_on_the_attempt():
     states = [env.unwrapped.get_state().arrays for env in (band, free)]
     np.testing.assert_array_equal(*(each["generator_states"] for each in states))
     assert (states[0]["maps"] != states[1]["maps"]).any()
-
-
-def test_a_band_without_maps_is_an_error():
-    for more, shares in (
-        ({"is_slippery": False, "success_probability": (None, 0.5)}, "100.0% above"),
-        ({"p": 1.0, "success_probability": (0.1, 0.2)}, "100.0% above"),
-    ):
-        for env in (
-            gymnasium.make(RANDOM, **more),
-            gymnasium.make_vec(RANDOM, 2, **more),
-        ):
-            with pytest.raises(LevelGenerationError, match="no level was found") as e:
-                env.reset(seed=0)
-            assert f"{shares} success_probability" in str(e.value)
 
 
 @pytest.mark.parametrize("is_slippery", [True, False])
