@@ -465,14 +465,14 @@ infos, observations, next_observations
             # wait for single cells that were written just before.
             for j in range(np.uint64(start), np.uint64(stop)):
                 i = np.uint64(rows[j])
+                skip_mask[i] = states[i] == JUST_RESET
                 if times[i] == t and states[i] == PLAYING:
                     play_row(i, at, actions, skip_mask, rules, state, results, infos)
-                elif times[i] == t and states[i] == JUST_RESET and mode != SAME_STEP:
-                    skip_mask[i], begin, end = True, rows[j], rows[j] + 1
+                elif times[i] == t and skip_mask[i] and mode != SAME_STEP:
+                    begin, end = rows[j], rows[j] + 1
                     play_rows(
                         begin, end, at, actions, skip_mask, rules, state, results, infos
                     )
-                    skip_mask[i] = False
             for j in range(np.uint64(start), np.uint64(stop)):
                 i = np.uint64(rows[j])
                 if times[i] == t and states[i] != NEEDS_RESET:
