@@ -152,10 +152,15 @@ def test_the_push_into_a_dead_end_ends_the_episode():
 
 
 def test_a_level_that_begins_in_a_dead_end_ends_with_the_first_step():
-    levels = ["#####\n#$ @#\n#  .#\n#####"]
+    levels = ["#####\n#$ @#\n#  .#\n#####", "#####\n#@$.#\n#   #\n#####"]
     env = roll_vec.make_vec(
         ID, 2, levels=levels, deadlock=True, terminate_on_deadlock=True, action_start=1
     )
     _, infos = env.reset(seed=0)
-    assert infos["deadlock"].all()
-    assert env.step([0, 2])[2].all()
+    assert infos["deadlock"].tolist() == [True, False]
+    assert env.step([0, 0])[2].tolist() == [True, False]
+    # And not with the step that begins the next episode.
+    env.set_level_options(num_levels=1)
+    env.reset()
+    ends = [env.step([0, 0])[2].tolist() for _ in range(4)]
+    assert ends == [[True] * 2, [False] * 2] * 2
