@@ -36,6 +36,7 @@ from tests.contract.cases import (
     make_batch,
     play,
 )
+from tests.golden import update_digest
 from tests.splits import count_jobs, split_all
 
 # Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
@@ -49,20 +50,6 @@ WIDE = [
 ]
 
 
-def to_text(value):
-    """Return a value as a text that shows every bit, dtype and key of it."""
-    if isinstance(value, dict):
-        items = sorted((key, to_text(item)) for key, item in value.items())
-        return f"dict {items}"
-    if isinstance(value, (tuple, list)):
-        return f"{type(value).__name__} {[to_text(item) for item in value]}"
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    if isinstance(value, np.ndarray):
-        return f"objects {value.shape} {to_text(value.ravel().tolist())}"
-    return f"{type(value).__name__} {value!r}"
-
-
 def digests_of(runs):
     """Return a digest of all that each run gives: of a case, from a file or a reset."""
     digests, before = [], global_generators()
@@ -73,7 +60,9 @@ def digests_of(runs):
         else:
             results = [env.set_state(VectorState.load(path, allow_pickle=True))]
         results.append(play(env, draw_actions(env, 24, seed=9)))
-        digests.append(hashlib.sha256(to_text(results).encode()).hexdigest())
+        digest = hashlib.sha256()
+        update_digest(digest, results)
+        digests.append(digest.hexdigest())
         close_batches()
     assert global_generators() == before
     return digests

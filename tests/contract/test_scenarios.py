@@ -517,13 +517,8 @@ def receive_all(env):
         env.recv()
 
 
-@pytest.mark.parametrize(
-    ("kind", "by_recv"),
-    [
-        *((kind, False) for kind in FRAGILE),
-        *((kind, True) for kind in FRAGILE),
-    ],
-)
+@pytest.mark.parametrize("by_recv", [False, True])
+@EACH_FRAGILE
 def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env = make_fragile(kind, on_error="raise")
     env.reset(seed=1)
