@@ -122,6 +122,10 @@ def test_a_new_process_plays_the_same_and_goes_on_from_files(
 def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     jobs = count_jobs(monkeypatch)
     results, more = [], {**more, **explicit_action_start(id)}
+    # An unroll is split as well, and its environments wait for levels every 16 steps.
+    monkeypatch.setattr("roll_vec.arrays.engine.STEPS_AT_ONCE", 1)
+    monkeypatch.setattr("roll_vec.arrays.engine.STEP_ROWS_PER_THREAD", 0)
+    monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 5)
     for num_threads in (1, 5):
         split_all(monkeypatch, num_threads)
         env = roll_vec.make_vec(
@@ -129,7 +133,6 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
         )
         results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
         assert bool(jobs) == (num_threads > 1)
-        # Longer than the steps after which environments wait for levels.
         results[-1].append(tuple(env.unroll(draw_actions(env, 20, seed=1))))
         env.close()
     assert_same(*results)
