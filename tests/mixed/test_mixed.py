@@ -307,15 +307,3 @@ def test_snapshots_of_other_numbers_of_environments_and_bad_ones(tmp_path):
     negative = {"0.elapsed_steps": np.full(NUM_ENVS, -1, "i4")}
     with pytest.raises(InvalidStateError, match="elapsed_steps"):
         env.set_state(with_arrays(state, **negative))
-
-
-def test_rows_of_snapshots_are_those_of_single_environments():
-    env = make()
-    env.reset(seed=4)
-    state = env.get_state()
-    changed = state.replace_row(0, {**state.row(0), "elapsed_steps": 5})
-    assert changed.row(0)["elapsed_steps"] == 5
-    assert changed.row(1) is not None
-    assert changed.replace_row(0, state.row(0)) == state
-    env.set_state(changed.replace_row(4, {**state.row(4), "num_env_steps": 2}))
-    assert env.get_attr("num_env_steps")[:6] == (5, 0, 0, 0, 2, 0)
