@@ -12,7 +12,6 @@ from roll_vec import seeding
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
-    InvalidSeedError,
     InvalidStateError,
     UnsupportedError,
 )
@@ -138,33 +137,6 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
     second.reset(seed=first.np_random_seed)
     assert second.level_seed == first.level_seed
     assert second.reset() == first.reset()
-
-
-BAD_STREAMS = [
-    ({"stream": "5"}, "state: stream: expected None, or a seed, got '5'"),
-    ({"level_seed": 1 << 32}, "state: level_seed"),
-    ({"np_random_seed": 1.0}, "state: np_random_seed"),
-    ({"episode": -2}, "state: episode"),
-    ({"episode": True}, "state: episode"),
-    ({"np_random": {}}, "state: np_random"),
-    ({"np_random": {"bit_generator": "os"}}, "state: np_random"),
-]
-
-
-def test_a_bad_stream_or_seed_changes_nothing():
-    env = Guess()
-    env.reset(seed=5)
-    env.step("x")
-    before = env.get_stream()
-    for entry, words in BAD_STREAMS:
-        with pytest.raises(InvalidStateError, match=words):
-            env.set_stream({**before, **entry})
-    with pytest.raises(InvalidStateError, match="a dict with"):
-        env.set_stream(None)
-    for bad in (-1, 1.5, "2"):
-        with pytest.raises(InvalidSeedError, match="seed: expected a non-negative"):
-            env.reset(seed=bad)
-    assert env.get_stream() == before
 
 
 def test_what_the_base_classes_have():
