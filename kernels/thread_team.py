@@ -21,12 +21,14 @@ at a time; who finds it in use does all rows alone.
 
 A worker without a job looks at the ticket for some time and then sleeps: on Linux in
 the system call ``futex``, so that it never needs the interpreter lock, elsewhere in
-Python, see `roll_vec.arrays.thread_team`.  A wake-up that comes too early or too late
-changes no result.
+Python, see `roll_vec.arrays.kernel_threads`.  A wake-up that comes too early or too
+late changes no result.
 
 Measured with two cores: 0.4 us until a worker that looks has done a job, 5 to 11 us for
 one that sleeps; 20 to 130 us with Python's ThreadPoolExecutor.
 """
+
+import functools
 
 import numba
 
@@ -94,7 +96,7 @@ def _take_chunks(control, job, step):
             chunk = low if step == _CALLER_STEP else high - 1
             start = chunk * chunk_rows
             stop = min(start + chunk_rows, num_rows)
-            if address != 0 and call_job(address, data, start, stop) != 0:
+            if call_job(address, data, start, stop) != 0:
                 atomic_store(control, _FAILED, 1)
             atomic_add(control, FINISHED, 1)
 
@@ -170,27 +172,25 @@ def wake(control, num_workers, sleeps):
 
 
 @kernel
-def run_job(control, address, data, num_rows, chunk_rows, num_seats, num_pauses):
+def run_job(control, address, data, num_rows, chunk_rows, num_seats):
     """Do all rows of a job together with the team.
 
     Parameters
     ----------
     control : (CONTROL_WORDS,) int64, updated
     address, data : int
-        Of a function of `job_address` and of its arguments; 0: nothing is called.
+        Of a function of `job_address` and of its arguments.
     num_rows, chunk_rows : int
         At most `MAX_CHUNKS` chunks.
     num_seats : int
         The largest number of workers; those that sleep by `futex_wait` are woken.
-    num_pauses : int
-        The caller waits so long before it takes chunks itself, to time the workers.
 
     Returns
     -------
     bool : whether the kernel has failed
     """
     if not compare_and_swap(control, IN_USE, 0, 1):
-        return address != 0 and call_job(address, data, 0, num_rows) != 0
+        return call_job(address, data, 0, num_rows) != 0
     num_chunks = (num_rows + chunk_rows - 1) // chunk_rows
     job = (atomic_load(control, TICKET) >> 32) + 1 & 0x7FFFFFFF
     atomic_store(control, _ADDRESS, address)
@@ -203,10 +203,6 @@ def run_job(control, address, data, num_rows, chunk_rows, num_seats, num_pauses)
     atomic_store(control, TICKET, job << 32 | num_chunks << 16)
     if FUTEX_NUMBER and atomic_load(control, PARKED) > 0:
         wake(control, num_seats, True)
-    pauses = 0
-    while pauses < num_pauses and atomic_load(control, FINISHED) < num_chunks:
-        pause()
-        pauses += 1
     _take_chunks(control, job, _CALLER_STEP)
     pauses = 0
     while atomic_load(control, FINISHED) < num_chunks:
@@ -229,6 +225,7 @@ def wait_pauses(number):
 IS_COMPILED = hasattr(wait_pauses, "py_func")  # with the JIT off: no teams
 
 
+@functools.cache
 def make_runner(function):
     """Return a kernel that calls another one on chunks of rows, together with a team.
 
@@ -245,7 +242,7 @@ def make_runner(function):
 
     def run(control, num_rows, chunk_rows, num_seats, arguments):
         address, data = job_address(function, arguments), stack_address(arguments)
-        return run_job(control, address, data, num_rows, chunk_rows, num_seats, 0)
+        return run_job(control, address, data, num_rows, chunk_rows, num_seats)
 
     original = function.py_func
     # The notice of a compilation names the kernel; the cache names a file by module and

@@ -25,8 +25,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
 `row_threads`          work of seconds on several threads, and Ctrl-C
-`thread_team`          the threads of the process that share the rows of kernels
-`kernel_threads`       kernels on as many threads as pay
+`kernel_threads`       kernels on as many threads of the process as pay
 =====================  ==============================================================
 
 A step of a batch::

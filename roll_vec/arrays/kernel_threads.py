@@ -1,25 +1,37 @@
 """Kernels on as many threads as pay: measured as they run, see `KernelThreads`.
 
 A kernel has arguments ``start, stop, *arguments`` and works on that range of rows.  The
-split changes no result.  It follows from two things that are measured once a process
-or as the kernels run:
+split changes no result.  It follows from what is measured as the kernels run: the time
+of a kernel alone, for each kernel and each power of two of rows, and whether a split of
+it has taken less.
 
-- the time of a hand-over to a worker of the process's `ThreadTeam`;
-- the time of a kernel alone, for each kernel and each power of two of rows.
+The threads are a team, see `roll_vec.kernels.thread_team`.  It belongs to the process,
+not to an environment: it is never pickled or copied, and a forked child makes its own.
+Its threads begin when a job first needs them, sleep when there is none, and end with
+the process.
 
-Two mechanisms exist side by side: teams are for compiled kernels of microseconds to
+Two mechanisms exist side by side: the team is for compiled kernels of microseconds to
 milliseconds, that nothing interrupts; `row_threads.for_row_ranges` is for Python
-functions and work of seconds, which Ctrl-C ends and which reports its progress.
+functions and work of seconds, which Ctrl-C ends and which reports its progress.  On two
+cores, steps of 16,384 and 65,536 rows take 1.2 to 1.5 times as long with threads that
+Python wakes as with the team; 16,384 lakes then take longer than on one thread.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from roll_vec.arrays.row_threads import background_threads, count_cores
-from roll_vec.arrays.thread_team import SPIN_SECONDS, process_team
+import numpy as np
+
+from roll_vec.arrays.row_threads import background_threads, count_cores, start_thread
+from roll_vec.kernels import thread_team as kernels
+from roll_vec.kernels._atomics import FUTEX_NUMBER
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
 
@@ -33,12 +45,157 @@ _CHUNK_SECONDS = 4e-6
 _CHUNKS_PER_THREAD = 4
 # Chunks begin at multiples of so many rows: no two threads write into one cache line.
 _BLOCK_ROWS = 64
-# A kernel is split if it takes so many times as long as a hand-over.
-HAND_OVERS = 4
 _CALLS_TO_TIME = 5
-_MAX_PAUSE = 255
+# A kernel whose splits do not pay runs alone for so long, until one is tried again.
+_MAX_REST_SECONDS = 1.0
+# A worker looks so long for the next job before it sleeps: the time between two kernels
+# of a loop of steps.  An idle process uses no core for longer.
+SPIN_SECONDS = 200e-6
+_JOIN_SECONDS = 1.0
 
-_runners: dict[Callable[..., object], Any] = {}
+
+class ThreadTeam:
+    """Threads that take chunks of rows from the callers of `run`.
+
+    Parameters
+    ----------
+    sleeps_in_kernel : bool
+        Whether workers sleep in compiled code, as they can on Linux; else in Python.
+
+    Attributes
+    ----------
+    control : (CONTROL_WORDS,) int64
+        The control block.
+    threads : list of Thread
+    """
+
+    def __init__(self, sleeps_in_kernel: bool = FUTEX_NUMBER != 0) -> None:
+        self.control = np.zeros(kernels.CONTROL_WORDS, np.int64)
+        self.threads: list[threading.Thread] = []
+        self._sleeps = sleeps_in_kernel
+        self._wakeups: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.RLock()
+        # The caller loads what the threads will call: they then start at once.
+        self.control[kernels.STOPPED] = 1
+        kernels.serve(self.control, 1, self._sleeps)
+        self.control[kernels.STOPPED] = 0
+        # `stop` calls it: nothing is to be compiled while the interpreter exits.
+        kernels.wake(self.control, 0, self._sleeps)
+        kernels.wait_pauses(1)
+        # The best of some: another process may have had the core.
+        pause_seconds = min(_time_pauses() for _ in range(8))
+        self._num_pauses = max(1, int(SPIN_SECONDS / pause_seconds))
+
+    def run(
+        self,
+        runner: Any,
+        num_rows: int,
+        chunk_rows: int,
+        num_threads: int,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Call a kernel on all rows, and return when it has done them.
+
+        Parameters
+        ----------
+        runner : Dispatcher
+            From `kernels.thread_team.make_runner`.
+        num_rows, chunk_rows : int
+        num_threads : int
+            The largest number of threads, with the caller.
+        arguments : tuple
+            Of the kernel, after ``start`` and ``stop``.
+
+        Raises
+        ------
+        RuntimeError
+            The kernel has raised an error, as one compiled with bounds checks may.
+
+        Notes
+        -----
+        Compiled code is not interrupted: KeyboardInterrupt comes after all rows.
+        """
+        self.wake(num_threads - 1)
+        if runner(self.control, num_rows, chunk_rows, num_threads - 1, arguments):
+            message = f"{runner.py_func.__qualname__}: the kernel has raised an error"
+            raise RuntimeError(message)
+
+    def wake(self, num_workers: int) -> None:
+        """Start workers that are missing; wake those that sleep in Python."""
+        if num_workers > len(self.threads):
+            self._start(num_workers)
+        if not self._sleeps and self.control[kernels.PARKED] > 0:
+            for _ in range(kernels.wake(self.control, num_workers, False)):
+                self._wakeups.put(None)
+
+    def _start(self, num_workers: int) -> None:
+        with self._lock:
+            while len(self.threads) < num_workers:
+                name = f"roll_vec-rows-{len(self.threads)}"
+                args = self.control, self._num_pauses, self._sleeps, self._wakeups
+                thread = start_thread(name, _serve, *args)
+                if thread is None:
+                    return  # Callers do the rows.
+                self.threads.append(thread)
+
+    def stop(self) -> None:
+        """End all threads; jobs that come later are done by their callers."""
+        self.control[kernels.STOPPED] = 1
+        kernels.wake(self.control, len(self.threads), self._sleeps)
+        for _ in self.threads:
+            self._wakeups.put(None)
+        for thread in self.threads:
+            thread.join(_JOIN_SECONDS)
+
+
+def _time_pauses() -> float:
+    """Return the seconds of a pause."""
+    begin = perf_counter()
+    kernels.wait_pauses(500)
+    return (perf_counter() - begin) / 500
+
+
+def _serve(
+    control: Any, num_pauses: int, sleeps: bool, wakeups: SimpleQueue[None]
+) -> None:
+    """Be a worker."""
+    while not control[kernels.STOPPED]:
+        kernels.serve(control, num_pauses, sleeps)
+        if not sleeps:
+            wakeups.get()
+
+
+class _Process:
+    """The team of this process."""
+
+    team: ThreadTeam | None = None
+    # A method that garbage collection or a signal calls may step a batch, too.
+    lock = threading.RLock()
+
+
+def process_team() -> ThreadTeam:
+    """Return the team of this process."""
+    if _Process.team is None:
+        with _Process.lock:
+            if _Process.team is None:
+                _Process.team = ThreadTeam()
+    return _Process.team
+
+
+def _forget_team() -> None:
+    # A forked child has the control block but none of the threads.
+    _Process.team, _Process.lock = None, threading.RLock()
+
+
+def _stop_team() -> None:
+    if _Process.team is not None:
+        _Process.team.stop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_team)
+# Before the interpreter and compiled code are taken apart.
+atexit.register(_stop_team)
 
 
 def chunks_per_thread(seconds: float, num_threads: int) -> int:
@@ -57,13 +214,14 @@ def chunks_per_thread(seconds: float, num_threads: int) -> int:
 class _Timing:
     """The time of one kernel, for numbers of rows between two powers of two."""
 
-    __slots__ = ("calls_to_pause", "num_calls", "pause", "row_seconds")
+    __slots__ = ("calls_to_rest", "is_ready", "num_calls", "rest", "row_seconds")
 
     def __init__(self) -> None:
         self.num_calls = -1  # on one thread, after the call that may compile
         self.row_seconds = float("inf")  # on one thread
-        self.pause = 0  # calls on one thread after a split that did not pay
-        self.calls_to_pause = 0  # of those, the calls to come
+        self.rest = 0.0  # calls on one thread after a split that did not pay
+        self.calls_to_rest = 0.0  # of those, the calls to come
+        self.is_ready = False  # for splits, which is not part of their time
 
     def add(self, row_seconds: float) -> None:
         """Take in the seconds a row of a call on one thread."""
@@ -79,6 +237,19 @@ class _Timing:
             change = row_seconds - self.row_seconds
             # Most calls that take longer were disturbed.
             self.row_seconds += change / (32 if change > 0 else 2)
+
+    def add_split(self, split_seconds: float, seconds: float) -> None:
+        """Take in the time of a split, and that of the same work on one thread.
+
+        The threads may sleep, or the cores have other work.  So splits that do not pay
+        are tried later and later, and the later the more time they have lost: all of
+        them together take little time.
+        """
+        self.rest = 2.0 * self.rest + split_seconds / seconds
+        self.rest = min(self.rest, _MAX_REST_SECONDS / seconds)
+        if split_seconds <= seconds:
+            self.rest = 0.0
+        self.calls_to_rest = self.rest
 
 
 class KernelThreads:
@@ -139,30 +310,17 @@ class KernelThreads:
             return
         begin = perf_counter()
         kernel(0, num_rows, *arguments)
-        end = perf_counter()
-        timing.add((end - begin) / num_rows)
-        if timing.num_calls >= _CALLS_TO_TIME:
-            process_team().last_use = end
+        timing.add((perf_counter() - begin) / num_rows)
 
     def _choose(self, timing: _Timing, seconds: float) -> int:
         """Return the number of threads for work that takes so long on one."""
         if timing.num_calls < _CALLS_TO_TIME:
             return 1
-        if timing.calls_to_pause > 0:
-            timing.calls_to_pause -= 1
+        if timing.calls_to_rest >= 1.0:
+            timing.calls_to_rest -= 1.0
             return 1
         num_threads = self._usable - len(background_threads)
-        num_threads = min(num_threads, int(seconds / PART_SECONDS))
-        if num_threads < 2:
-            return 1
-        team = process_team()
-        awake_seconds, asleep_seconds = team.seconds()
-        # From the end of a kernel on workers look for the next one.
-        is_frequent = perf_counter() - team.last_use < SPIN_SECONDS
-        least = HAND_OVERS * awake_seconds
-        if team.are_asleep() and not is_frequent:
-            least = HAND_OVERS * asleep_seconds
-        return num_threads if seconds >= least else 1
+        return min(num_threads, int(seconds / PART_SECONDS))
 
     def _split(
         self,
@@ -177,20 +335,10 @@ class KernelThreads:
         num_chunks = min(num_threads * per_thread, MAX_CHUNKS)
         chunk_blocks = -(-num_rows // (_BLOCK_ROWS * num_chunks))
         chunk_rows = chunk_blocks * _BLOCK_ROWS
-        runner = _runners.get(kernel)
-        if runner is None:
-            runner = _runners[kernel] = make_runner(kernel)
-        team = process_team()
+        team, runner = process_team(), make_runner(kernel)
+        if not timing.is_ready:
+            team.run(runner, 0, chunk_rows, num_threads, arguments)
+            timing.is_ready = True
         begin = perf_counter()
-        # Threads that an earlier split has just woken are awake, or do not get a core.
-        is_first = team.are_asleep() and begin - team.last_split >= SPIN_SECONDS
         team.run(runner, num_rows, chunk_rows, num_threads, arguments)
-        team.last_use = team.last_split = perf_counter()
-        if is_first:
-            pass  # The next split will show whether to wake them has paid.
-        elif team.last_split - begin > seconds:
-            # The cores may have other work: try again later and later.
-            timing.pause = min(2 * timing.pause + 1, _MAX_PAUSE)
-            timing.calls_to_pause = timing.pause
-        else:
-            timing.pause = 0
+        timing.add_split(perf_counter() - begin, seconds)

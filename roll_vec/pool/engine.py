@@ -150,21 +150,22 @@ class PoolEngine(Engine):
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        self.members.end_steps()
+        env_ids = (~skip_mask).nonzero()[0].tolist()
+        infos = self.members.end_steps(env_ids)
         records = self.members.records
+        is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
+        for env_id in is_reset.nonzero()[0].tolist():
+            records[env_id].result = NO_RESULT
         results = [
             NO_RESULT if skip else member.result
             for member, skip in zip(records, skip_mask.tolist(), strict=True)
         ]
-        is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
-        for env_id in is_reset.nonzero()[0].tolist():
-            records[env_id].result = NO_RESULT
-        rewards, terminations, truncations, infos = zip(*results, strict=True)
+        rewards, terminations, truncations, _ = zip(*results, strict=True)
         return (
             np.array(rewards, np.float64),
             np.array(terminations, np.bool_),
             np.array(truncations, np.bool_),
-            list(infos),
+            infos,
         )
 
     # -------------------------------------------------------- observations

@@ -29,7 +29,7 @@ from roll_vec.pool.tasks import (
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
 from roll_vec.vector.columns import LOST
-from roll_vec.vector.infos import find_unstackable
+from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
@@ -49,6 +49,14 @@ class _EnvFnsWrapper(_Wrapper):
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
         """Return itself: a copy of a pool shares the constructors."""
         return self
+
+
+def _find_unstackable(operations: Sequence[str], infos: InfoList) -> dict[int, Fault]:
+    """Return the faults of infos that cannot be stacked, by index."""
+    return {
+        k: misfit_fault(operations[k], f"the info cannot be stacked: {reason}")
+        for k, reason in find_unstackable(infos).items()
+    }
 
 
 class Members:
@@ -151,8 +159,18 @@ class Members:
         self._active_ids.update([env_id for env_id, _, _ in tasks])
         self.workers.submit(tasks)
 
-    def end_steps(self) -> None:
-        """Wait for steps of all environments; they fit into a batch then.
+    def end_steps(self, env_ids: Sequence[int]) -> AnyInfos:
+        """Wait for steps of environments, and return their infos.
+
+        Parameters
+        ----------
+        env_ids : sequence of int
+            All whose steps were started, ascending.
+
+        Returns
+        -------
+        dict or list
+            A layout of all environments; or a list, in which others have an empty dict.
 
         Raises
         ------
@@ -162,9 +180,22 @@ class Members:
         self._stalled_steps.clear()
         self.observations.batch_copies()
         self._wait(checks_steps=False)
+        infos = [self.records[env_id].result[3] for env_id in env_ids]
+        stacked = stack_plain(infos, env_ids, len(self))
+        if stacked is None:
+            for k, fault in _find_unstackable(["step"] * len(infos), infos).items():
+                self._fail_step(env_ids[k], fault)
+        # After these: it forgets the observations before the steps.
         for env_id in self.observations.build_batch():
             self._fail_step(env_id, misfit_fault("step"))
+            stacked = None
         self._raise_faults()
+        if stacked is not None:
+            return stacked
+        whole: InfoList = [{}] * len(self)
+        for env_id in env_ids:
+            whole[env_id] = self.records[env_id].result[3]
+        return whole
 
     def wait_for_all(self) -> None:
         """Wait until every step and reset that was started has ended.
@@ -238,7 +269,7 @@ class Members:
         ----------
         outcomes : sequence of Outcome
         checks_steps : bool
-            False: the caller checks whether the observations of steps fit.
+            False: the caller checks whether observations and infos of steps fit.
         """
         limit, observations = self._options.max_episode_steps, self.observations
         latest, copied_ids = observations.latest, observations.copied_ids
@@ -280,23 +311,31 @@ class Members:
         They are those whose infos cannot be stacked or sent, too.
         """
         faults: dict[int, Fault] = {}
-        tasks = [task for task, _, fault in outcomes if fault is None]
-        values = [value for _, value, fault in outcomes if fault is None]
-        for k, reason in find_unstackable([value[-1] for value in values]).items():
-            env_id, operation, _ = tasks[k]
-            reason = f"the info cannot be stacked: {reason}"
-            faults[env_id] = misfit_fault(operation, reason)
-        if self._find_error(values) is not None:
-            for (env_id, operation, _), value in zip(tasks, values, strict=True):
-                error = self._find_error(value)
-                if error is not None:
-                    faults[env_id] = unsendable_fault(operation, error)
+        if self.transmit is not None:
+            faults = self._find_unsendable(outcomes)
         checked = [
-            k for k, task in enumerate(tasks) if checks_steps or task[1] == "reset"
+            (task, value)
+            for task, value, fault in outcomes
+            if fault is None and (checks_steps or task[1] == "reset")
         ]
-        for j in self.observations.find_misfits([values[k][0] for k in checked]):
-            env_id, operation, _ = tasks[checked[j]]
-            faults[env_id] = misfit_fault(operation)
+        if not checked:
+            return faults
+        operations = [task[1] for task, _ in checked]
+        infos = [value[-1] for _, value in checked]
+        found = _find_unstackable(operations, infos)
+        for k in self.observations.find_misfits([value[0] for _, value in checked]):
+            found[k] = misfit_fault(operations[k])
+        return faults | {checked[k][0][0]: fault for k, fault in found.items()}
+
+    def _find_unsendable(self, outcomes: Sequence[Outcome]) -> dict[int, Fault]:
+        """Return the faults of results that `transmit` refuses, by environment."""
+        faults: dict[int, Fault] = {}
+        if self._find_error([value for _, value, _ in outcomes]) is None:
+            return faults
+        for (env_id, operation, _), value, _ in outcomes:
+            error = self._find_error(value)
+            if error is not None:
+                faults[env_id] = unsendable_fault(operation, error)
         return faults
 
     def _find_error(self, value: Any) -> Exception | None:

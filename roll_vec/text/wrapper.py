@@ -109,8 +109,12 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         if not (type(result) is tuple and len(result) == 5 and type(result[4]) is dict):
             result = split_step(result)
         observation, reward, terminated, truncated, info = result
-        content = {"action_content": text, "think_content": ""}
-        info = {"action_is_valid": True, **info, **content}
+        info = {
+            "action_is_valid": True,
+            **info,
+            "action_content": text,
+            "think_content": "",
+        }
         if not info["action_is_valid"]:
             reward = float(reward) + self.action_parser.options.format_penalty
         return observation, reward, terminated, truncated, info

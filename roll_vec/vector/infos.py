@@ -34,6 +34,7 @@ InfoList: TypeAlias = list[dict[str, Any]]
 
 # The dtypes that Gymnasium gives to Python's numbers.
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
+_NUMPY = (np.ndarray, np.generic)
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
 # Largest depth and number of nested dicts in one info; deeper ones would come near
@@ -90,20 +91,18 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
     num_envs : int
     """
     owners: Any = range(num_envs) if env_ids is None else env_ids
-    columns: dict[str, tuple[Any, Any]] = {}
-    if set(map(type, infos)) == {dict} and len(set(map(tuple, infos))) == 1:
-        # The usual case, without a Python loop over the environments.
-        rows = zip(*map(dict.values, infos), strict=True)
-        columns = {key: (one, owners) for key, one in zip(infos[0], rows, strict=True)}
-    else:
-        for env_id, info in zip(owners, infos, strict=True):
-            # The method of dict itself: a subclass can hide its own behind entries.
-            for key, value in dict.items(info):
-                values, ids = columns.setdefault(key, ([], []))
-                values.append(value)
-                ids.append(env_id)
+    stacked = stack_plain(infos, owners, num_envs)
+    if stacked is not None:
+        return stacked
+    columns: dict[str, tuple[list[Any], list[int]]] = {}
+    for env_id, info in zip(owners, infos, strict=True):
+        # The method of dict itself: a subclass can hide its own behind entries.
+        for key, value in dict.items(info):
+            values, ids = columns.setdefault(key, ([], []))
+            values.append(value)
+            ids.append(env_id)
     mask_names = {f"_{key}" for key in columns}
-    stacked: Infos = {}
+    stacked = {}
     for key, (values, ids) in columns.items():
         if key in mask_names:
             continue
@@ -113,7 +112,42 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
         mask = stacked.get(name)
         if mask is None:
             mask = stacked[name] = np.zeros(num_envs, np.bool_)
-        mask[slice(None) if len(values) == num_envs else ids] = True
+        mask[ids] = True
+    return stacked
+
+
+def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos | None:
+    """Return the layout for infos of one form, as most are; None for others.
+
+    All are dicts with the same keys, which are str and do not begin with "_".  The
+    values of a key have one type, which is no dict, and the same dtype whichever of the
+    environments are taken.  There is no Python loop over the environments.
+
+    Parameters
+    ----------
+    infos : list of m dicts
+    env_ids : sequence of m int
+        Their environments, ascending.
+    num_envs : int
+    """
+    if set(map(type, infos)) != {dict} or len(set(map(tuple, infos))) != 1:
+        return None
+    keys = list(infos[0])
+    if set(map(type, keys)) - {str} or "_" in {key[:1] for key in keys}:
+        return None
+    mask = np.zeros(num_envs, np.bool_)
+    mask[env_ids] = True
+    stacked: Infos = {}
+    rows = zip(*map(dict.values, infos), strict=True)
+    for key, values in zip(keys, rows, strict=True):
+        kind, *others = set(map(type, values))
+        if others or issubclass(kind, dict):
+            return None
+        dtype, shape = _common(values, {kind})
+        if dtype is object and (kind in _DTYPES or issubclass(kind, _NUMPY)):
+            return None
+        stacked[key] = _fill(values, dtype, shape, env_ids, num_envs)
+        stacked[f"_{key}"] = mask.copy()
     return stacked
 
 
@@ -188,12 +222,22 @@ def stack_values(values: Any, env_ids: Sequence[int], num_envs: int) -> Any:
     types = set(map(type, values))
     if all(issubclass(kind, dict) for kind in types):
         return stack_infos(list(values), env_ids, num_envs)
-    dtype, shape = _common(values, types)
+    return _fill(values, *_common(values, types), env_ids, num_envs)
+
+
+def _fill(
+    values: Any,
+    dtype: Any,
+    shape: tuple[int, ...],
+    env_ids: Sequence[int],
+    num_envs: int,
+) -> NDArray[Any]:
+    """Return the array of one key's values; other environments have blank ones."""
     if dtype is object:
         # Not from the values themselves: numpy would unpack sequences of equal length.
         values = np.fromiter(values, object, len(values))
     if len(values) == num_envs:
-        return np.array(values, dtype)
+        return np.asarray(values, dtype)
     stacked = blank_array((num_envs, *shape), dtype)
     stacked[env_ids] = values
     return stacked
@@ -246,6 +290,11 @@ def add_infos(
     if infos is None:
         infos = {} if isinstance(values, dict) else [{}] * num_envs
     elif type(infos) is not type(values):
+        if isinstance(values, list):
+            stacked = stack_infos(values, env_ids.tolist(), num_envs)
+            # Of one key, all values together decide the dtype.
+            if infos.keys().isdisjoint(stacked):  # type: ignore[union-attr]
+                return infos | stacked  # type: ignore[operator]
         infos, values = list_infos(infos, num_envs), list_infos(values, len(env_ids))
     if isinstance(infos, list):
         for env_id, value in zip(env_ids.tolist(), values, strict=True):
@@ -274,7 +323,8 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
     ----------
     infos : dict, or list of num_envs dicts
         Of a step.  Its entries of ended environments become blank; keys that no other
-        environment has are removed.
+        environment has are removed.  A dict is one of an engine: all keys are str that
+        do not begin with "_", and no value is a dict.
     has_ended : (n,) bool
 
     Returns
@@ -293,14 +343,16 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
         value, mask = infos[key], infos[f"_{key}"]
         final_mask = mask & has_ended
         rows = list_rows(final_mask)
-        if len(rows):
-            final[key] = blank_array(value.shape, value.dtype)
-            final[key][rows] = value[rows]
-            final[f"_{key}"] = final_mask
-            value[rows] = blank_array(1, value.dtype)
+        if len(rows) == np.count_nonzero(mask):
+            # Nobody else has the key.
+            del infos[key], infos[f"_{key}"]
+            if len(rows):
+                final[key], final[f"_{key}"] = value, mask
+        elif len(rows):
+            own = final[key] = blank_array(value.shape, value.dtype)
+            last, value[rows] = value[rows], own[rows]
+            own[rows], final[f"_{key}"] = last, final_mask
             mask[rows] = False
-            if not np.count_nonzero(mask):
-                del infos[key], infos[f"_{key}"]
     return final
 
 
@@ -345,12 +397,12 @@ def split_infos(
             continue
         own_ids = env_ids if owners is None else env_ids[mask]
         values = _column(infos[key], own_ids, exact)
-        # Only flags: other values can be equal and differ in type, or be changed.
         first = values[0]
+        if owners is None:
+            common[key] = first  # the keys keep their order
+        # Only flags: other values can be equal and differ in type, or be changed.
         is_flag = type(first) is bool and infos[key].dtype == np.bool_
-        if is_flag and owners is None and values.count(first) == count:
-            common[key] = first
-        else:
+        if not (is_flag and owners is None and values.count(first) == count):
             columns.append((key, values, owners))
     rows: InfoList = [common.copy() for _ in range(len(env_ids))]
     for key, values, owners in columns:
@@ -398,7 +450,10 @@ def join_infos(parts: Sequence[tuple[AnyInfos, int]]) -> AnyInfos:
 def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
     """Return layouts as one; None if they differ in form."""
     joined: Infos = {}
-    for key in dict.fromkeys(itertools.chain.from_iterable(part for part, _ in parts)):
+    keys = dict.fromkeys(itertools.chain.from_iterable(part for part, _ in parts))
+    if any(list(part) != [key for key in keys if key in part] for part, _ in parts):
+        return None  # the keys are in another order
+    for key in keys:
         values = [part[key] for part, _ in parts if key in part]
         is_dict = {isinstance(value, dict) for value in values}
         forms = {(one.dtype, one.shape[1:]) for one in values if is_dict == {False}}

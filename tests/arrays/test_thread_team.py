@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roll_vec.arrays.thread_team import ThreadTeam
+from roll_vec.arrays.kernel_threads import ThreadTeam
 from roll_vec.kernels import thread_team as kernels
 from roll_vec.kernels._atomics import FUTEX_NUMBER, atomic_add, atomic_load, yield_core
 from tests.conftest import JIT_OFF
@@ -16,7 +16,6 @@ from tests.conftest import JIT_OFF
 pytestmark = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
 
 SECONDS = 60  # only a deadlock takes so long
-LONG = 1 << 30  # pauses
 
 
 # A file in the cache is for one version of this file.
@@ -94,7 +93,6 @@ def test_callers_work_alone_where_no_thread_can_be_started(team, runners, monkey
     team.run(runners[count], 1000, 64, 3, (3, -1, counts))
     assert (counts[1:] == 3).all()
     assert team.threads == []
-    assert 0 < team.seconds()[0] <= team.seconds()[1]
 
 
 @pytest.mark.parametrize("num_seats", [0, 1, 2])
@@ -107,19 +105,12 @@ def test_no_more_workers_than_seats(team, runners, num_seats):
         assert counts.max() <= 1 + num_seats
 
 
-@pytest.mark.parametrize("sleeps", [False, True])
-def test_workers_do_a_job_without_the_caller(sleeps):
-    if sleeps and not FUTEX_NUMBER:
-        pytest.skip("there is no futex here")
-    team = ThreadTeam(sleeps, spin_seconds=1e-4 if sleeps else SECONDS)
-    team.wake(1)
-    if sleeps:
-        wait_until(team.are_asleep)
-    assert not kernels.run_job(team.control, 0, 0, 100, 10, 1, LONG)
-    assert team.control[kernels.FINISHED] == 10
-    # Workers take the last chunk first, the caller the first one.
-    assert team.control[kernels.TICKET] & 0xFFFFFFFF == 0
-    team.stop()
+def test_workers_take_the_last_chunks_and_the_caller_the_first_ones(team, runners):
+    def is_shared():
+        team.run(runners[meet], 2, 1, 2, (2, np.zeros(1 + 2, np.int64)))
+        return team.control[kernels.TICKET] & 0xFFFFFFFF == 1 << 16 | 1
+
+    wait_until(is_shared)
 
 
 def test_idle_workers_sleep(team, runners):
@@ -148,8 +139,6 @@ def test_caller_of_a_team_in_use_does_its_rows_alone(team, runners):
     assert (counts[1:] == 1).all()
     for word in (kernels.TICKET, kernels.SEATS, kernels.FINISHED, kernels.IN_USE):
         assert team.control[word] == before[word]
-    # A job that only measures a hand-over calls nothing.
-    assert not kernels.run_job(team.control, 0, 0, 10, 1, 1, 0)
     team.control[kernels.IN_USE] = 0
 
 
@@ -203,16 +192,3 @@ def test_jobs_after_the_end_of_the_threads(runners, monkeypatch):
     assert not any(thread.is_alive() for thread in team.threads)
     team.run(runners[count], 100, 10, 3, (1, -1, counts))
     assert (counts[1:] == 2).all()
-
-
-def test_hand_overs_are_timed_once_and_again_if_they_were_disturbed(team, monkeypatch):
-    seconds = team.seconds()
-    assert 0 < seconds[0] <= seconds[1]
-    assert team.seconds() is seconds
-    assert len(team.threads) == 1
-    team._seconds = None
-    measurements = iter([(1e-3, 2e-3), (5e-7, 2e-5)])
-    monkeypatch.setattr(team, "_measure", lambda: next(measurements))
-    team._validity = -1.0
-    assert team.seconds() == (1e-3, 2e-3)
-    assert team.seconds() == team.seconds() == (5e-7, 2e-5)

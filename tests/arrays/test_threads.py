@@ -374,8 +374,6 @@ def test_slices_grow_from_what_was_measured():
 
 # ------------------------------------------------------------ compiled kernels
 
-AWAKE, ASLEEP = 1e-6, 20e-6
-
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -388,19 +386,18 @@ def clock(monkeypatch):
 @pytest.fixture
 def team(monkeypatch, clock):
     """A team that takes note of its jobs instead of doing them."""
-    team = SimpleNamespace(last_use=-1.0, last_split=-1.0, is_asleep=False)
-    team.jobs, team.speed = [], 1.5
-    team.seconds = lambda: (AWAKE, ASLEEP)
-    team.are_asleep = lambda: team.is_asleep
+    team = SimpleNamespace(jobs=[], speed=1.5)
 
     def run(runner, num_rows, chunk_rows, num_threads, arguments):
-        team.jobs.append((num_rows, chunk_rows, num_threads))
         clock.now += arguments[0] * num_rows / team.speed
+        if num_rows:
+            team.jobs.append((num_rows, chunk_rows, num_threads))
+        else:
+            clock.now += 1.0  # it compiles
 
     team.run = run
     monkeypatch.setattr(kernel_threads, "process_team", lambda: team)
     monkeypatch.setattr(kernel_threads, "make_runner", lambda kernel: kernel)
-    monkeypatch.setattr(kernel_threads, "_runners", {})
     monkeypatch.setattr(kernel_threads, "count_cores", lambda: 8)
     monkeypatch.setattr(kernel_threads, "IS_COMPILED", True)
     return team
@@ -476,34 +473,21 @@ def test_the_call_that_compiles_is_not_measured(team, kernel):
     assert not team.jobs
 
 
-def test_sleeping_threads_wake_for_long_work_or_frequent_work(team, kernel, clock):
-    team.is_asleep = True
-    run_often(KernelThreads(2), kernel, 6400, 5 * ASLEEP / 6400)
-    assert team.jobs
-    team.jobs.clear()
-    for pause, splits in ((1.0, False), (1e-6, True)):
-        other = KernelThreads(2)
-        for _ in range(20):
-            clock.now += pause
-            other.run(kernel, 6400, 2 * ASLEEP / 6400)
-        assert bool(team.jobs) == splits
-
-
-def test_splits_that_do_not_pay_become_rare(team, kernel, clock):
-    threads = KernelThreads(2)
-    # They are frequent again when they pay; threads may not wake up, as where other
-    # processes have the cores.
-    for speed, is_asleep, least, most in (
-        (0.9, False, 3, 10),
-        (1.5, False, 700, 1000),
-        (0.9, True, 3, 25),
-    ):
-        team.speed, team.is_asleep = speed, is_asleep
+@pytest.mark.parametrize("seconds", [20e-6, 6.4e-3])
+def test_splits_that_do_not_pay_become_rare(team, kernel, seconds):
+    threads, number = KernelThreads(2), 2000
+    # They are frequent again when they pay.
+    for speed, least, most in ((0.9, 3, 25), (1.5, 900, number), (0.01, 1, 25)):
+        team.speed = speed
         team.jobs.clear()
-        for _ in range(1000):
-            clock.now += 1e-6
-            threads.run(kernel, 6400, 1e-6)
+        run_often(threads, kernel, 6400, seconds / 6400, number)
         assert least <= len(team.jobs) <= most
+    # The cores may be free after a second.
+    run_often(threads, kernel, 6400, seconds / 6400, int(1.1 / seconds) + 2)
+    team.speed = 1.5
+    team.jobs.clear()
+    run_often(threads, kernel, 6400, seconds / 6400, int(1.1 / seconds) + 2)
+    assert team.jobs
 
 
 def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):

@@ -18,8 +18,9 @@ from roll_vec.envs.countdown.texts import (
     longest_observation,
     task_text,
     to_float,
-    write_hint,
+    write_hints,
     write_instructions,
+    write_value_hint,
 )
 from roll_vec.errors import (
     InvalidOptionError,
@@ -212,7 +213,7 @@ class Countdown(TextLevelEnv):
             raise ResetNeededError(message)
         text = action if type(action) is str else check_text(action)
         code, numerator, denominator = self._grader.grade(text)
-        reward, reason, success, valid, effective = self._outcomes[code]
+        reward, reason, success, valid, effective, hint = self._outcomes[code]
         info: dict[str, Any] = {
             "reason": reason,
             "success": success,
@@ -226,12 +227,9 @@ class Countdown(TextLevelEnv):
         terminated = success or self.num_env_steps >= max_steps
         self._open = not terminated
         if max_steps > 1:
-            self._observation = self._task
-            if not success:
-                hint = write_hint(
-                    self.options, self.target, reason, int(numerator), int(denominator)
-                )
-                self._observation += f"\n{hint}"
+            if hint is None:
+                hint = write_value_hint(self.target, int(numerator), int(denominator))
+            self._observation = f"{self._task}\n{hint}" if hint else self._task
         return self._observation, reward, terminated, False, info
 
     @property
@@ -381,8 +379,9 @@ class Countdown(TextLevelEnv):
         self._observation = self._task + hint
 
 
-# Reward, reason, success, validity and effect of an answer.
-Outcome = tuple[float, str, bool, bool, bool]
+# Reward, reason, success, validity and effect of an answer; its hint, empty where there
+# is none, and None where it depends on the value.
+Outcome = tuple[float, str, bool, bool, bool, str | None]
 
 
 @functools.lru_cache(maxsize=32)
@@ -395,8 +394,10 @@ def _shared_parts(
 
 def _outcomes(options: CountdownOptions) -> list[Outcome]:
     """Return the outcome of each grade."""
-    outcomes = []
+    outcomes: list[Outcome] = []
+    hints = {"correct": "", **write_hints(options)}
     for code in range(len(REASONS)):
+        reason = REASONS[code]
         is_valid = code <= kernels.WRONG_NUMBERS
         is_effective = code <= kernels.DIVISION_BY_ZERO
         success = code == CORRECT
@@ -406,5 +407,6 @@ def _outcomes(options: CountdownOptions) -> list[Outcome]:
         reward = options.format_score if has_form else 0.0
         if success:
             reward = options.score
-        outcomes.append((reward, REASONS[code], success, is_valid, is_effective))
+        hint = hints.get(reason)
+        outcomes.append((reward, reason, success, is_valid, is_effective, hint))
     return outcomes

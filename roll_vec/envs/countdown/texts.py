@@ -39,33 +39,25 @@ def task_text(nums: list[int], target: int) -> str:
 def longest_observation(options: CountdownOptions, num_numbers: int) -> int:
     """Return an upper bound of the length of observations."""
     integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
-    hints = [hint.format_map(vars(options)) for hint in HINTS_BY_REASON.values()]
+    hints = list(write_hints(options).values())
     hints.append(_WRONG_VALUE.format(value=value, target=integer))
     task = task_text([integer] * num_numbers, integer)
     return len(task) + 1 + max(map(len, hints))
 
 
-def write_hint(
-    options: CountdownOptions,
-    target: int,
-    reason: str,
-    numerator: int,
-    denominator: int,
-) -> str:
-    """Return the second line of the observation after a wrong answer.
+def write_hints(options: CountdownOptions) -> dict[str, str]:
+    """Return the second line of the observation by reason, where it is always the same.
 
-    Parameters
-    ----------
-    options : CountdownOptions
-    target : int
-    reason : str
-    numerator, denominator : int
-        The value of the answer, if the reason is ``wrong_value``.
+    That is after all wrong answers but those of the reason ``wrong_value``.
     """
-    if reason == "wrong_value":
-        value = _format_value(numerator, denominator)
-        return _WRONG_VALUE.format(value=value, target=target)
-    return HINTS_BY_REASON[reason].format_map(vars(options))
+    values = vars(options)
+    return {key: hint.format_map(values) for key, hint in HINTS_BY_REASON.items()}
+
+
+def write_value_hint(target: int, numerator: int, denominator: int) -> str:
+    """Return the second line of the observation after an answer of a wrong value."""
+    value = _format_value(numerator, denominator)
+    return _WRONG_VALUE.format(value=value, target=target)
 
 
 def write_instructions(options: CountdownOptions) -> str:

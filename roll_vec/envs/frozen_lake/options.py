@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider
+from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     ACTION_FLAGS,
@@ -24,16 +24,22 @@ from roll_vec.arrays.options import (
     LevelOptions,
     check_cells,
 )
+from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
-    make_level_provider,
+    generate_maps,
     parse_map,
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolver, solve_positions
+from roll_vec.envs.frozen_lake.solver import (
+    MAX_LINKS,
+    LakeSolver,
+    measure_levels,
+    solve_positions,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
@@ -334,7 +340,11 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the maps of these options."""
-        return make_level_provider(self, num_threads)
+        arguments = self.size, self.p, num_threads, SliceSizer("maps")
+        generate = partial(generate_maps, *arguments)
+        return provide_levels(
+            self, generate, partial(measure_levels, self, num_threads)
+        )
 
     def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (m, H, W)."""

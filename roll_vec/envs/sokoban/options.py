@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider
+from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
+from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
-from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import (
     mark_deadlocks,
+    measure_levels,
     refuse_unsolvable_levels,
     solve_positions,
 )
@@ -204,7 +206,10 @@ class SokobanOptions(LevelOptions):
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""
-        return make_level_provider(self, num_threads)
+        generate = partial(generate_rooms, self, num_threads, SliceSizer("rooms"))
+        return provide_levels(
+            self, generate, partial(measure_levels, self, num_threads)
+        )
 
     @cached_property
     def finish_step(self) -> Callable[..., None] | None:
