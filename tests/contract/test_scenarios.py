@@ -200,7 +200,9 @@ class Walk:
         (state, _, seen), env = self.nodes[node], self.envs[which]
         if self.rng.random() < 0.2 and state.objects is None:
             state.save(self.path)
-            state = VectorState.load(self.path, allow_pickle=True)
+            # Exact are those of plain data alone.
+            pickled = not self.kind.is_exact
+            state = VectorState.load(self.path, allow_pickle=pickled)
         if self.rng.random() < 0.3 and not is_new:
             # From rows in another order, all at once or some environments first.
             order = self.rng.permutation(N)
