@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.signals import signal_delay
 from roll_vec.progress import report
 
@@ -161,7 +160,6 @@ class SliceSizer:
             self.rows = max(1, min(fitting, num_rows * _GROWTH))
 
 
-@allow_overflow
 def for_row_ranges(
     work: Callable[..., object],
     num_rows: int,
@@ -196,6 +194,9 @@ def for_row_ranges(
     When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
     Threads first finish the slices that they have started.
     """
+    if not hasattr(work, "py_func"):
+        # Kernels that run as Python warn of integers that wrap around.
+        work = np.errstate(over="ignore")(work)
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads
