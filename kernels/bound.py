@@ -51,8 +51,10 @@ def _words(value):
         yield int(value)
 
 
-def bind_step(step_rows, begin_next, num_flags, key, fixed, episodes):
-    """Return the kernel of a step that reads what is fixed from words.
+def bind_step(
+    step_rows, begin_next, observe_rows, observe_row, num_flags, key, fixed, episodes
+):
+    """Return the kernels of a batch that read what is fixed from words.
 
     Parameters
     ----------
@@ -61,6 +63,9 @@ def bind_step(step_rows, begin_next, num_flags, key, fixed, episodes):
         observations)``.
     begin_next : kernel
         ``begin_next(i, episodes, state)``, see `.unroll.make_unroll`.
+    observe_rows, observe_row : kernels
+        ``observe_rows(start, stop, at, state, observations)`` and
+        ``observe_row(i, k, state, observations)``.
     num_flags : int
         The first infos that are (n,) bool: 0 or 3.
     key : str
@@ -71,11 +76,13 @@ def bind_step(step_rows, begin_next, num_flags, key, fixed, episodes):
 
     Returns
     -------
-    kernel
-        See `_make_step`: one for all batches with the same types.
+    step, begin, observe : kernels
+        See `_make_step`: the same for all batches with the same types.
     """
     types = _type_of((fixed, episodes))
-    return _make_step(step_rows, begin_next, num_flags, key, types)
+    return _make_step(
+        step_rows, begin_next, observe_rows, observe_row, num_flags, key, types
+    )
 
 
 def bind_play(play_row, observe_row, key, fixed):
@@ -106,7 +113,9 @@ def _type_of(values):
 
 
 @functools.cache
-def _make_step(step_rows, begin_next, num_flags, key, fixed_type):
+def _make_step(
+    step_rows, begin_next, observe_rows, observe_row, num_flags, key, fixed_type
+):
     load, load_episodes = _make_loaders(fixed_type)
     all_infos = _join_flags if num_flags else _no_flags
     compiled = _kernel_for(key, fixed_type)
@@ -167,7 +176,44 @@ def _make_step(step_rows, begin_next, num_flags, key, fixed_type):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
 
-    return step
+    @compiled
+    def begin(start, stop, words, episode_words, begins, observations, observes_all):
+        """Begin the next episodes of some rows, and observe these or all rows.
+
+        Parameters
+        ----------
+        start, stop, words, episode_words, begins
+            See `step`.
+        observations : tuple of (n, ...) arrays, written
+        observes_all : bool
+        """
+        state, episodes = load(words)[1], load_episodes(episode_words)
+        for j in range(begins.shape[0]):
+            if start <= begins[j] < stop:
+                i = np.uint64(begins[j])
+                begin_next(i, episodes, state)
+                if not observes_all:
+                    observe_row(i, i, state, observations)
+        if observes_all:
+            observe_rows(start, stop, _0, state, observations)
+
+    @compiled
+    def observe(start, stop, words, rows, out_rows, out):
+        """Write the observation of each row ``rows[j]`` to row ``out_rows[j]``.
+
+        Parameters
+        ----------
+        start, stop : int
+            The range of ``rows`` to work on.
+        words : (w,) int64, read
+        rows, out_rows : (m,) int64, read
+        out : tuple of arrays, written
+        """
+        state = load(words)[1]
+        for j in range(np.uint64(start), np.uint64(stop)):
+            observe_row(np.uint64(rows[j]), np.uint64(out_rows[j]), state, out)
+
+    return step, begin, observe
 
 
 @kernel

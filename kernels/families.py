@@ -23,7 +23,7 @@ from numba.core import config
 
 from ._jit import kernel
 from .outcomes import reaches_limit
-from .rng.pcg64 import fold_in, pcg_seed
+from .rng.pcg64 import episode_seed, pcg_seed
 from .unroll import make_unroll
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
@@ -63,9 +63,7 @@ def seed_episode(i, seeding, rng_states):
     """Seed the generator of row i for its present episode, unless it is a stream."""
     is_stream, num_levels, start_levels, first_seeds, numbers = seeding
     if not is_stream:
-        seed = first_seeds[i]
-        if numbers[i] > 0:
-            seed = fold_in(seed, numbers[i])
+        seed = episode_seed(first_seeds[i], numbers[i])
         if num_levels[i] > 0:
             seed = start_levels[i] + seed % num_levels[i]
         pcg_seed(rng_states, i, seed)
@@ -104,9 +102,10 @@ def make_family(
     compiled = functools.partial(kernel, key=key)
 
     @compiled
-    def begin_row(i, seeding, state):
-        """Begin the present episode of row i."""
+    def begin_next(i, seeding, state):
+        """Begin the next episode of row i."""
         variables, options, rng_states, elapsed_steps = state
+        seeding[4][i] += _1
         seed_episode(i, seeding, rng_states)
         named = variables_type(*variables)
         clear_row(named, i)
@@ -114,30 +113,7 @@ def make_family(
         begin(row_of(named, options_type(*options), i), rng)
         put_generator(rng, rng_states, i)
         elapsed_steps[i] = 0
-
-    @compiled
-    def begin_next(i, seeding, state):
-        """Begin the next episode of row i."""
-        seeding[4][i] += _1
-        begin_row(i, seeding, state)
         return True
-
-    @compiled
-    def begin_rows(start, stop, rows, seeding, state):
-        """Begin the present episodes of some rows.
-
-        Parameters
-        ----------
-        start, stop : int
-            The range of ``rows`` to work on.
-        rows : (m,) int64, read
-        seeding : tuple of the items of `Seeding`, read
-        state : tuple, updated
-            Of `.unroll`.
-        """
-        for j in range(start, stop):
-            # One type of row everywhere: `begin_row` is compiled once.
-            begin_row(np.uint64(rows[j]), seeding, state)
 
     if is_discrete:
 
@@ -273,6 +249,5 @@ def make_family(
         key,
         write_masks,
         step_rows=step_rows,
-        begin_rows=begin_rows,
         num_flags=0,
     )

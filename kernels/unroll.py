@@ -32,7 +32,7 @@ import numpy as np
 from ._jit import kernel
 from .bound import bind_play, bind_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
-from .rng.pcg64 import fold_in
+from .rng.pcg64 import episode_seed
 
 _1 = np.uint64(1)
 # Rows that take all their steps together, so that their state stays in the cache: its
@@ -66,14 +66,12 @@ class GameKernels(NamedTuple):
     """The kernels of a game over all rows; see `make_unroll`."""
 
     advance_rows: Any
-    observe_rows: Any
     unroll: Any
     unroll_rows: Any
     bind_step: Any  # with the fixed arguments, see `.bound`
     bind_play: Any
     write_masks: Any
     place_rows: Any  # of games with levels, see `make_level_kernels`
-    begin_rows: Any  # of games with rules, see `.families`
 
 
 @kernel
@@ -94,7 +92,7 @@ def next_level(i, table, first_seeds, numbers):
     The parameters are items of `LevelEpisodes`, read.
     """
     num_levels, first_index, is_present = table
-    seed = fold_in(first_seeds[i], numbers[i] + _1)
+    seed = episode_seed(first_seeds[i], numbers[i] + _1)
     if num_levels == 0:
         return seed, np.int64(-1)
     number = np.int64(seed % np.uint64(num_levels))
@@ -248,7 +246,6 @@ def make_unroll(
     write_reset_infos=None,
     step_rows=None,
     place_rows=None,
-    begin_rows=None,
     num_flags=3,
 ):
     """Return the `GameKernels` of a game.
@@ -281,8 +278,8 @@ def make_unroll(
     step_rows : kernel or None
         ``play_rows`` with one more argument, the observations that it writes as well.
         None: ``play_rows`` and ``observe_rows``.
-    place_rows, begin_rows : kernels or None
-        Of `make_level_kernels`; of `.families.make_family`.
+    place_rows : kernel or None
+        Of `make_level_kernels`.
     num_flags : int
         The first infos that are bool, a number a row; see `.bound.bind_step`.
     """
@@ -311,15 +308,6 @@ def make_unroll(
         """Begin the next episodes of ``rows[start:stop]``, which are all in memory."""
         for j in range(np.uint64(start), np.uint64(stop)):
             begin_next(np.uint64(rows[j]), episodes, state)
-
-    @compiled
-    def observe_some(start, stop, rows, out_rows, state, out):
-        """Write the observation of each row ``rows[j]`` to row ``out_rows[j]``.
-
-        ``out`` is a tuple of arrays; ``rows`` and ``out_rows`` are (m,) int64.
-        """
-        for j in range(np.uint64(start), np.uint64(stop)):
-            observe_row(np.uint64(rows[j]), np.uint64(out_rows[j]), state, out)
 
     if write_reset_infos is None:
 
@@ -501,12 +489,18 @@ infos, observations, next_observations
 
     return GameKernels(
         advance_rows,
-        observe_some,
         unroll,
         unroll_rows,
-        functools.partial(bind_step, step_rows, begin_next, num_flags, key),
+        functools.partial(
+            bind_step,
+            step_rows,
+            begin_next,
+            observe_rows,
+            observe_row,
+            num_flags,
+            key,
+        ),
         functools.partial(bind_play, play_row, observe_row, key),
         write_masks,
         place_rows,
-        begin_rows,
     )

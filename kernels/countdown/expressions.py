@@ -227,6 +227,32 @@ def _is_exact(work):
 
 
 @kernel
+def combine(operator, signed, x, x_den, y, y_den):
+    """Return x and y combined, as numerator and denominator.
+
+    The denominator is 0 if there is no value, and, without ``signed``, for a negative
+    value and for the second of two equal zeros.
+    """
+    if operator == ADD:
+        return x * y_den + y * x_den, x_den * y_den
+    if operator == SUBTRACT:
+        value = x * y_den - y * x_den
+        return value, (x_den * y_den if signed or value >= 0 else 0)
+    if operator == SUBTRACT_REVERSED:
+        value = y * x_den - x * y_den
+        return value, (x_den * y_den if signed or value > 0 else 0)
+    if operator == MULTIPLY:
+        return x * y, x_den * y_den
+    if operator == DIVIDE:
+        if y < 0:
+            return -x * y_den, -x_den * y
+        return x * y_den, x_den * y
+    if x < 0:
+        return -y * x_den, -y_den * x
+    return y * x_den, y_den * x
+
+
+@kernel
 def _evaluate(work):
     """Return numerator and denominator of the answer, not in lowest terms.
 
@@ -245,23 +271,9 @@ def _evaluate(work):
         stack -= 2
         x, x_den = work[stack - 2], work[stack - 1]
         y, y_den = work[stack], work[stack + 1]
-        if operator == ADD:
-            x = x * y_den + y * x_den
-            x_den *= y_den
-        elif operator == SUBTRACT:
-            x = x * y_den - y * x_den
-            x_den *= y_den
-        elif operator == MULTIPLY:
-            x *= y
-            x_den *= y_den
-        elif y == 0:
+        x, x_den = combine(operator, True, x, x_den, y, y_den)
+        if x_den == 0:
             return 0, 0
-        elif y > 0:
-            x *= y_den
-            x_den *= y
-        else:
-            x *= -y_den
-            x_den *= -y
         work[stack - 2], work[stack - 1] = x, x_den
     return work[stack - 2], work[stack - 1]
 

@@ -35,6 +35,7 @@ from .expressions import (
     SUBTRACT,
     SUBTRACT_REVERSED,
     TARGET,
+    combine,
 )
 
 MAX_NUMBERS = 6
@@ -113,32 +114,6 @@ def _drop_useless_right(operators, top):
 
 
 @kernel
-def _combine(operator, signed, x, x_den, y, y_den):
-    """Return x and y combined, as numerator and denominator.
-
-    The denominator is 0 if there is no value, and, without ``signed``, for a negative
-    value and for the second of two equal zeros.
-    """
-    if operator == ADD:
-        return x * y_den + y * x_den, x_den * y_den
-    if operator == SUBTRACT:
-        value = x * y_den - y * x_den
-        return value, (x_den * y_den if signed or value >= 0 else 0)
-    if operator == SUBTRACT_REVERSED:
-        value = y * x_den - x * y_den
-        return value, (x_den * y_den if signed or value > 0 else 0)
-    if operator == MULTIPLY:
-        return x * y, x_den * y_den
-    if operator == DIVIDE:
-        if y < 0:
-            return -x * y_den, -x_den * y
-        return x * y_den, x_den * y
-    if x < 0:
-        return -y * x_den, -y_den * x
-    return y * x_den, y_den * x
-
-
-@kernel
 def fill_table(numbers, count, stop, operators, signed, table):
     """Write the values of the subsets of some numbers.
 
@@ -189,7 +164,7 @@ def _fill_split(left_mask, right_mask, operators, signed, table, position):
             useful = _drop_useless_right(left_useful, table[j + 2])
             for operator in range(NUM_BINARY_OPERATORS):
                 if useful >> operator & 1:
-                    value, den = _combine(operator, signed, x, x_den, y, y_den)
+                    value, den = combine(operator, signed, x, x_den, y, y_den)
                     if den != 0:
                         table[position], table[position + 1] = value, den
                         table[position + 2] = operator
@@ -199,7 +174,14 @@ def _fill_split(left_mask, right_mask, operators, signed, table, position):
 
 @kernel
 def _mark(value, den, low, high, marks):
-    """Mark value / den, if it is an integer from low to high; return 1 if it is new."""
+    """Mark value / den, if it is an integer from low to high; return 1 if it is new.
+
+    ``den`` is not below 0; 0: there is no value.
+    """
+    # Wider by one than the range: rounding never leaves out an integer of it.
+    size, number = np.float64(den), np.float64(value)
+    if not (np.float64(low) - 1.0) * size < number < (np.float64(high) + 1.0) * size:
+        return 0
     integer = value // den
     if integer * den != value or integer < low or integer > high:
         return 0
@@ -213,12 +195,10 @@ def _mark(value, den, low, high, marks):
 def _mark_split(left_mask, right_mask, operators, signed, table, low, high, marks):
     """Mark the integers of a range that one split reaches; return how many are new.
 
-    The values are those of `_combine`, all at once: the numerators over the common
+    The values are those of `combine`, all at once: the numerators over the common
     denominator give the sum, the differences and the quotients.
     """
     num_new = 0
-    # Wider by one than the range: rounding never leaves out an integer of it.
-    below, above = np.float64(low) - 1.0, np.float64(high) + 1.0
     for i in range(table[left_mask], table[_ENDS + left_mask], _WIDTH):
         x, x_den = table[i], table[i + 1]
         left_useful = _drop_useless(operators, table[i + 2])
@@ -227,30 +207,22 @@ def _mark_split(left_mask, right_mask, operators, signed, table, low, high, mark
             useful = _drop_useless_right(left_useful, table[j + 2])
             den = x_den * y_den
             first, second = x * y_den, y * x_den
-            least, most = below * np.float64(den), above * np.float64(den)
-            if useful & 1 << ADD and least < np.float64(first + second) < most:
+            if useful & 1 << ADD:
                 num_new += _mark(first + second, den, low, high, marks)
             if useful & 1 << SUBTRACT:
                 value = first - second
-                if not signed:
-                    value = abs(value)
-                if least < np.float64(value) < most:
-                    num_new += _mark(value, den, low, high, marks)
-                if signed and least < np.float64(-value) < most:
-                    num_new += _mark(-value, den, low, high, marks)
-            if useful & 1 << MULTIPLY and least < np.float64(x * y) < most:
+                num_new += _mark(abs(value), den, low, high, marks)
+                if signed:
+                    num_new += _mark(-abs(value), den, low, high, marks)
+            if useful & 1 << MULTIPLY:
                 num_new += _mark(x * y, den, low, high, marks)
             if useful & 1 << DIVIDE:
                 if second < 0:
                     first, second = -first, -second
-                size = np.float64(second)
-                if below * size < np.float64(first) < above * size:
-                    num_new += _mark(first, second, low, high, marks)
+                num_new += _mark(first, second, low, high, marks)
                 if first < 0:
                     first, second = -first, -second
-                size = np.float64(first)
-                if below * size < np.float64(second) < above * size:
-                    num_new += _mark(second, first, low, high, marks)
+                num_new += _mark(second, first, low, high, marks)
     return num_new
 
 
@@ -360,7 +332,7 @@ def find_split(mask, target, target_den, operators, signed, table):
                 y, y_den = table[j], table[j + 1]
                 for operator in range(NUM_BINARY_OPERATORS):
                     if operators >> operator & 1:
-                        value, den = _combine(operator, signed, x, x_den, y, y_den)
+                        value, den = combine(operator, signed, x, x_den, y, y_den)
                         if den == 0:
                             continue
                         if target_den == 0 and value % den == 0:

@@ -20,9 +20,9 @@ from .cell_sets import words_for
 from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
-    from .cell_sets import as_shift, first_cell
+    from .cell_sets import as_shift, cell_of, first_cell, lowest
 else:
-    from ._compiled_cell_sets import as_shift, first_cell
+    from ._compiled_cell_sets import as_shift, cell_of, first_cell, lowest
 
 _1 = as_shift(1)
 
@@ -123,12 +123,24 @@ def pull_sources(cells, floor, board):
 
 
 @kernel
-def live_cells(targets, floor, board):
-    """Return the cells from which a box alone can be pushed to one of some targets."""
+def live_cells(targets, floor, board, distances):
+    """Return the cells from which a box alone can be pushed to one of some targets.
+
+    Other boxes are ignored, and so is the player's way.  ``distances`` (C,) int64 or
+    None gets the pushes from each of these cells to the nearest target.
+    """
     live = layer = targets & floor
+    distance = 0
     while layer != board.none:
+        if distances is not None:
+            remaining = layer
+            while remaining != board.none:
+                cell = lowest(remaining)
+                remaining ^= cell
+                distances[cell_of(cell)] = distance
         layer = pull_sources(layer, floor, board) & ~live
         live |= layer
+        distance += 1
     return live
 
 

@@ -22,7 +22,7 @@ def _is_dead(board):
     """Return whether a `Board` is a dead end."""
     floor, targets, boxes, none = board.floor, board.targets, board.boxes, board.none
     while True:
-        live = live_cells(targets, floor, board)
+        live = live_cells(targets, floor, board, None)
         if boxes & ~live != none:
             return True
         stuck, floor = stuck_boxes(boxes, floor, live, board)

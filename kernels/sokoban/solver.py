@@ -24,7 +24,7 @@ from .._jit import kernel
 from .bitboards import (
     flood,
     frozen_boxes,
-    pull_sources,
+    live_cells,
     read_board,
     shift,
     spread,
@@ -64,7 +64,7 @@ class SolverWorkspace(NamedTuple):
     followers: np.ndarray  # (E,) uint32: the next entry of the same stack
     paths: np.ndarray  # (P,) int8: the directions of solutions, one after the other
     stacks: np.ndarray  # (2 C,) int64: the latest entry of each stack
-    distances: np.ndarray  # (C,) int64: see `_measure_distances`
+    distances: np.ndarray  # (C,) int64: see `live_cells`
     layers: np.ndarray  # (C * K,) uint64: see `_trace_walk`
 
 
@@ -97,26 +97,6 @@ def make_workspace(height, width, capacity, path_capacity):
         distances=np.empty(num_cells, np.int64),
         layers=np.empty(num_cells * num_words, np.uint64),
     )
-
-
-@kernel
-def _measure_distances(board, floor, distances):
-    """Write the pushes from each cell to the nearest target; return the live cells.
-
-    ``distances`` (C,) int64; other boxes are ignored, and so is the player's way.
-    """
-    live = layer = board.targets & floor
-    distance = 0
-    while layer != board.none:
-        remaining = layer
-        while remaining != board.none:
-            cell = lowest(remaining)
-            remaining ^= cell
-            distances[cell_of(cell)] = distance
-        layer = pull_sources(layer, floor, board) & ~live
-        live |= layer
-        distance += 1
-    return live
 
 
 @kernel
@@ -173,7 +153,7 @@ def _search(board, objective, most_entries, words, workspace):
     if board.boxes & ~floor & ~board.targets != none:
         return UNSOLVABLE, 0
     boxes, targets = board.boxes & floor, board.targets & floor
-    live = _measure_distances(board, floor, distances)
+    live = live_cells(targets, floor, board, distances)
     if boxes & ~live != none:
         return UNSOLVABLE, 0
     estimate, remaining = np.int64(0), boxes

@@ -346,8 +346,9 @@ class EpisodeGenerator:
         variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
         constants = tuple(options.constants.values())
         state = variables, constants, rng_states, np.zeros(m, np.int32)
-        seeding = False, zeros, zeros, seeds, zeros
-        begin_rows, num_threads = options.family().begin_rows, self.num_threads
+        # The kernel begins the episode after the last, which is number 0.
+        seeding = False, zeros, zeros, seeds, zeros - np.uint64(1)
+        begin_rows, num_threads = options.family().advance_rows, self.num_threads
         try:
             for_row_ranges(
                 begin_rows,

@@ -9,7 +9,7 @@ the first level inside is played.  Attempt 0 is the level that is played without
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,47 +31,17 @@ _LEVELS_AT_ONCE = 16
 BELOW, INSIDE, ABOVE, UNSOLVABLE = range(4)
 
 
-class Measure(NamedTuple):
-    """Measures the difficulty of levels."""
+def draw_measured(
+    generate: Callable[[Seeds], Levels],
+    measure: Callable[[Levels], Levels],
+    seeds: Seeds,
+) -> Levels:
+    """Return the arrays of the levels of some seeds, and then their measures.
 
-    names: tuple[str, ...]
-    """One for each array that it returns."""
-    function: Callable[[Levels], Levels]
-    """Returns the measures of m levels, (m,) each; below 0: there is none."""
-
-
-class MeasuredGenerator:
-    """Generates levels with their measures, within bands if there are any.
-
-    Parameters
-    ----------
-    generate : callable
-        From (m,) uint64 level seeds to a tuple of arrays of m rows.
-    measure : Measure
-    bands : mapping from str to Band
-        By name of a measure.
+    ``measure`` returns those of m levels, (m,) each; below 0: there is none.
     """
-
-    def __init__(
-        self,
-        generate: Callable[[Seeds], Levels],
-        measure: Measure,
-        bands: Mapping[str, Band],
-    ) -> None:
-        self.generate, self.measure, self.bands = generate, measure, dict(bands)
-
-    def __call__(self, seeds: Seeds) -> Levels:
-        """Return the arrays of the levels of some seeds, and then their measures.
-
-        Raises
-        ------
-        LevelGenerationError
-        """
-        return search_bands(self._draw, seeds, self.measure.names, self.bands)
-
-    def _draw(self, seeds: Seeds) -> Levels:
-        levels = self.generate(seeds)
-        return *levels, *self.measure.function(levels)
+    levels = generate(seeds)
+    return *levels, *measure(levels)
 
 
 def search_bands(

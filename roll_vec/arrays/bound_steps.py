@@ -1,4 +1,4 @@
-"""Kernels of steps, with what stays the same from step to step packed once.
+"""Kernels of batches, with what stays the same from step to step packed once.
 
 See `roll_vec.kernels.bound`.
 """
@@ -16,7 +16,7 @@ from roll_vec.text.turn import BatchStep
 
 
 class BoundStep:
-    """The kernel of a step of a batch, and its first arguments.
+    """The kernels of a batch that step, begin and observe, and their first arguments.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ class BoundStep:
         episodes: tuple[Any, ...],
         source: Any,
     ) -> None:
-        self.kernel, self.source = bind_step(fixed, episodes), source
+        self.step, self.begin, self.observe = bind_step(fixed, episodes)
+        self.source = source
         self.words, self.episode_words = pack(fixed), pack(episodes)
         # The words hold the addresses of these arrays.
         self._owners = fixed, episodes

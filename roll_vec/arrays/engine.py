@@ -129,8 +129,13 @@ class ArrayEngine(EpisodeEngine):
         self._kernels, self._finish = options.family(), options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
         # Options look these up, which takes as long as a step of one environment.
+        # The infos of kernels after `FLAG_INFOS`, in their order.
         items = options.info_arrays.items()
-        self._info_arrays = [(name, *each, name in hidden) for name, each in items]
+        self._step_infos = [(name, (num_envs, *s), d) for name, (d, s) in items]
+        # The flags that a step looks at, and their rows beside its ends.
+        self._first_mask = 2 + len(options.FLAG_INFOS)
+        rows = enumerate(options.FLAG_INFOS, 2)
+        self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
         self._allocate()
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
@@ -270,13 +275,14 @@ class ArrayEngine(EpisodeEngine):
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if not skip_mask[0] or not skip_mask.all():
-            for name in self._hidden_infos:
-                values.pop(name, None)
+            hidden, num_masks, k = self._hidden_infos, len(masks), 0
+            for name, value in values.items():
+                if name not in hidden:
+                    infos[name] = value
+                    infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
+                    k += 1
             # The next step has a mask for each.
-            num_masks, self._num_masks = len(masks), len(values)
-            for k, name in enumerate(values):
-                infos[name] = values[name]
-                infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
+            self._num_masks = k
         return rewards, terminations, truncations, infos
 
     def _step_batch(
@@ -305,23 +311,20 @@ class ArrayEngine(EpisodeEngine):
         masks : (m, n) bool
             m times the environments that are not to skip, for masks of infos.
         """
-        options, bound = self.options, self._bound.get(max_steps)
-        if bound is None or (len(begins) and bound.source is not self._level_table()):
-            bind, fixed = self._kernels.bind_step, options.rules_of(max_steps)
-            episodes, source = self._next_episodes(), self._level_table()
-            bound = BoundStep(bind, (fixed, self._state), episodes, source)
-            self._bound[max_steps] = bound
-        n, names = self.num_envs, options.FLAG_INFOS
-        first_mask = 2 + len(names)
+        bound, n = self._bound.get(max_steps), self.num_envs
+        if bound is None or len(begins):
+            bound = self._bind(max_steps, len(begins) > 0)
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
-        flags = np.empty((first_mask + self._num_masks, n), np.bool_)
-        infos = self._make_infos((n,))
-        observations = self._out_arrays or options.allocate_observations(n)
+        flags = np.empty((self._first_mask + self._num_masks, n), np.bool_)
+        infos: dict[str, NDArray[Any]] = {}
+        for name, shape, dtype in self._step_infos:
+            infos[name] = np.empty(shape, dtype)
+        observations = self._out_arrays or self.options.allocate_observations(n)
         self._observations = None
         try:
             self.kernel_threads.run(
-                bound.kernel,
+                bound.step,
                 n,
                 bound.words,
                 bound.episode_words,
@@ -334,15 +337,43 @@ class ArrayEngine(EpisodeEngine):
                 observations,
             )
         except RULE_ERRORS as error:
-            raise options.explain(error) from error
+            raise self.options.explain(error) from error
         self._observations = observations
         if len(begins):
             self._number_levels(begins)
-        for k, name in enumerate(names):
-            infos[name] = flags[2 + k]
+        for k, name in self._flags:
+            infos[name] = flags[k]
         if self._finish is not None:
             self._finish(self, skip_mask, flags[0], infos)
-        return (rewards, flags[0], flags[1], infos), flags[first_mask:]
+        return (rewards, flags[0], flags[1], infos), flags[self._first_mask :]
+
+    def _bind(self, max_steps: int, begins: bool) -> BoundStep:
+        """Return the kernels of a batch, bound to its arrays.
+
+        ``begins``: they are to begin episodes.
+        """
+        bound = self._bound.get(max_steps)
+        if bound is None or (begins and bound.source is not self._level_table()):
+            bind, rules = self._kernels.bind_step, self.options.rules_of(max_steps)
+            episodes, source = self._next_episodes(), self._level_table()
+            bound = BoundStep(bind, (rules, self._state), episodes, source)
+            self._bound[max_steps] = bound
+        return bound
+
+    def _begin_inside(self, env_ids: Ids) -> None:
+        """Start the next episodes in compiled code alone, and observe them.
+
+        All environments are observed, unless the last step has done it.
+        """
+        bound, n = self._bind(self.max_steps, True), self.num_envs
+        out, self._observations = self._observations, None
+        is_new = out is None
+        if out is None:
+            out = self._out_arrays or self.options.allocate_observations(n)
+        words, episode_words = bound.words, bound.episode_words
+        self._run(bound.begin, n, words, episode_words, env_ids, out, is_new)
+        self._observations = out
+        self._number_levels(env_ids)
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
@@ -385,17 +416,11 @@ class ArrayEngine(EpisodeEngine):
         names = self.options.FLAG_INFOS
         flags = np.empty((2 + len(names), *shape), np.bool_)
         infos = dict(zip(names, flags[2:], strict=True))
-        infos.update(self._make_infos(shape))
+        for name, (n, *inner), dtype in self._step_infos:
+            # Where it is no info, it is the kernel's own, of one step.
+            own = (n,) if name in self._hidden_infos else shape
+            infos[name] = np.empty((*own, *inner), dtype)
         return np.empty(shape), flags[0], flags[1], infos
-
-    def _make_infos(self, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
-        """Return the arrays of infos after `FLAG_INFOS`, in the order of kernels."""
-        # Where it is no info, it is the kernel's own, of one step.
-        own = (self.num_envs,)
-        return {
-            name: np.empty((own if is_hidden else shape) + inner, dtype)
-            for name, dtype, inner, is_hidden in self._info_arrays
-        }
 
     # ---------------------------------------------------------------- many steps
 
@@ -430,9 +455,11 @@ class ArrayEngine(EpisodeEngine):
             observations,
             next_observations,
         )
-        self._observations, numbers = None, self.episodes.numbers.copy()
+        self._observations, needs_numbers = None, self.options.needs_level_numbers
+        numbers = self.episodes.numbers.copy() if needs_numbers else None
         self._unroll(buffer)
-        self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
+        if needs_numbers:
+            self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
         rewards, terminations, truncations, infos = buffer.outcome
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
@@ -458,12 +485,13 @@ class ArrayEngine(EpisodeEngine):
         """
         if self.action_codes is None or self.action_parser is not None:
             return None
-        if self._needs_single_steps():
+        if self._needs_single_steps:
             return None
         return self.action_codes.parse_steps(actions, num_envs)
 
+    @cached_property
     def _needs_single_steps(self) -> bool:
-        """Return whether the options ask for more than a compiled unroll does."""
+        """Whether the options ask for more than a compiled unroll does."""
         options = self.options
         if options.action_mask or options.has_level_infos or self._finish is not None:
             return True
@@ -563,8 +591,8 @@ class ArrayEngine(EpisodeEngine):
 
     def _write_observations(self, env_ids: Ids, rows: Ids, out: Arrays) -> None:
         """Write the observations of some environments to rows of arrays."""
-        kernel = self._kernels.observe_rows
-        self._run(kernel, len(env_ids), env_ids, rows, self._state, out)
+        bound = self._bind(self.max_steps, False)
+        self._run(bound.observe, len(env_ids), bound.words, env_ids, rows, out)
 
     def _observe_begun(self, env_ids: Ids) -> None:
         if len(env_ids) == self.num_envs:
@@ -613,6 +641,8 @@ class ArrayEngine(EpisodeEngine):
         self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
     ) -> Any:
         """Return arrays of kernels as observations of a user, (*shape, ...)."""
+        if out is None and self._plain_shape is not None:
+            return arrays[0].reshape(*shape, *self._plain_shape)
         if self._observes_codes:
             self._check_codes(arrays[0])
             observations = self.observer.observe_steps(arrays[0], shape, out)
@@ -622,8 +652,6 @@ class ArrayEngine(EpisodeEngine):
             array.reshape(*shape, *(space.shape or ()))
             for array, space in zip(arrays, parts.values(), strict=True)
         ]
-        if out is None and "" in parts:
-            return shaped[0]
         if out is not None:
             for target, array in zip(self._parts_of(out), shaped, strict=True):
                 if not np.may_share_memory(target, array):
@@ -648,12 +676,16 @@ class ArrayEngine(EpisodeEngine):
 
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
+        arrays, shape = self._observations, self._plain_shape
+        if arrays is not None and shape is not None:
+            # A step has observed all.
+            array = arrays[0].take(env_ids, 0).reshape(-1, *shape)
+            # Python's own numbers, as a single environment returns them.
+            return list(array) if shape else array.tolist()
         if self.observes_text:
             return list(self._texts(env_ids))
-        arrays = self._observations
         if arrays is None:
             return self._list(self._observe(env_ids), env_ids)
-        # A step has observed all.
         return self._list(tuple(array[env_ids] for array in arrays), env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:

@@ -162,6 +162,10 @@ class EpisodeEngine(Engine):
         """Run a kernel on a range of rows, on one thread or several."""
         raise NotImplementedError
 
+    def _begin_inside(self, env_ids: Ids) -> None:
+        """Start the next episodes in compiled code alone."""
+        raise NotImplementedError
+
     def _observe_begun(self, env_ids: Ids) -> None:
         """Note that episodes have begun since the last step."""
         raise NotImplementedError
@@ -184,6 +188,8 @@ class EpisodeEngine(Engine):
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
         new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
+        if not new_seeds:
+            return
         low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
         words = np.array(low_words, np.uint64)
         seed_rows(env_ids[list(new_seeds)], words, self.rng_states)
@@ -202,19 +208,19 @@ class EpisodeEngine(Engine):
         first_seeds, numbers : (m,) uint64
             See `EpisodeSeeds`.
         """
-        begin_rows = self._kernels.begin_rows
-        if begin_rows is None or not self._begins_inside():
+        if self._begins_inside():
+            # The kernel goes on from the episode before.
+            self.episodes.commit(env_ids, first_seeds, numbers - np.uint64(1))
+            self._begin_inside(env_ids)
+        else:
             self._begin(env_ids, episode_seeds(first_seeds, numbers))
             self.episodes.commit(env_ids, first_seeds, numbers)
-        else:
-            self.episodes.commit(env_ids, first_seeds, numbers)
-            self._begin_inside(begin_rows, env_ids)
         self._order(env_ids)
 
     def advance(self, env_ids: Ids) -> None:
         """Start the next episode in some environments."""
         if self._begins_inside():
-            self._begin_inside(self._kernels.advance_rows, env_ids)
+            self._begin_inside(env_ids)
             return
         self._begin(env_ids, self.episodes.next_seeds(env_ids))
         self.episodes.numbers[env_ids] += np.uint64(1)
@@ -240,12 +246,6 @@ class EpisodeEngine(Engine):
             # What has been drawn ahead of time is where no kernel looks for it.
             return self.prefetcher is None or not any(self._are_ahead())
         return not self.options.has_measured_infos and self._has_next_levels()
-
-    def _begin_inside(self, kernel: Any, env_ids: Ids) -> None:
-        """Start episodes in compiled code alone."""
-        self._run(kernel, len(env_ids), env_ids, self._next_episodes(), self._state)
-        self._number_levels(env_ids)
-        self._observe_begun(env_ids)
 
     def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
         """Start episodes from levels of the providers."""
@@ -286,8 +286,9 @@ class EpisodeEngine(Engine):
 
     def _number_levels(self, env_ids: Ids) -> None:
         """Write the level numbers of episodes that a kernel has begun, if any."""
-        begins = self._kernels.place_rows is None or self._level_table() is not None
-        if begins and self.options.needs_level_numbers:
+        if not self.options.needs_level_numbers:
+            return
+        if self._kernels.place_rows is None or self._level_table() is not None:
             seeds = self.episodes.seeds(env_ids)
             for k, rows, own_seeds in self._by_options(env_ids, seeds):
                 provider = self.option_sets.providers[k]

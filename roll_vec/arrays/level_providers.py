@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bands import Band, Measure, MeasuredGenerator, search_bands
+from roll_vec.arrays.bands import Band, draw_measured, search_bands
 from roll_vec.arrays.prefetch import LevelSource, Prefetcher
 
 Seeds = NDArray[np.uint64]
@@ -100,9 +102,11 @@ class FixedLevels(LevelProvider):
         Its ``arrays`` are all levels, not to be written.
     num_levels, start_level : int
         An episode of seed e plays the level ``start_level + e mod num_levels``.
-    measure : Measure or None
-        Each level is measured once, when it is first met.
-    bands : mapping from str to Band, or None
+    measures : tuple of str
+        Names of measures of the levels, if there are any.
+    measure : callable
+        Returns those of some levels; each is measured once, when it is first met.
+    bands : mapping from str to Band
         An episode whose level is outside plays that of the first attempt t = 1, 2, ...
         whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
     """
@@ -112,30 +116,30 @@ class FixedLevels(LevelProvider):
         levels: Any,
         num_levels: int,
         start_level: int,
-        measure: Measure | None = None,
-        bands: Mapping[str, Band] | None = None,
+        measures: tuple[str, ...],
+        measure: Callable[[Levels], Levels],
+        bands: Mapping[str, Band],
     ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
         self.last_number = len(levels) - 1
-        self._measure, self.bands = measure, dict(bands or {})
-        self.measures = () if measure is None else measure.names
-        self._measured: Levels | None = None
-        self._is_measured: NDArray[np.bool_] | None = None
+        self.measures, self.bands = measures, dict(bands)
+        measure_some = partial(_measure_some, levels, measure)
+        size = 8 * len(measures)
+        self._measured = GeneratedLevels(measure_some, len(levels), 0, size)
         self._table: tuple[Levels, LevelTable] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Levels can be measured again: the measures are no state.
-        caches = dict.fromkeys(("_measured", "_is_measured", "_table"))
-        return {**self.__dict__, **caches}
+        return {**self.__dict__, "_table": None}
 
     def get(
         self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
     ) -> tuple[Levels, NDArray[np.int64]]:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
-        if self._measure is None:
+        if not self.measures:
             return self.levels.arrays, self._indices(seeds)
         indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
-        return (*self.levels.arrays, *(self._measured or ())), indices
+        measures, _ = self._measured.get(indices.astype(np.uint64))
+        return (*self.levels.arrays, *measures), indices
 
     def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
         numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
@@ -143,21 +147,9 @@ class FixedLevels(LevelProvider):
 
     def _draw(self, seeds: Seeds) -> Levels:
         """Return the indices of the levels of some seeds, and their measures."""
-        indices, arrays = self._indices(seeds), self.levels.arrays
-        if self._is_measured is None:
-            self._is_measured = np.zeros(len(arrays[0]), np.bool_)
-        new = np.unique(indices[~self._is_measured[indices]])
-        if len(new) or self._measured is None:
-            assert self._measure is not None
-            values = self._measure.function(tuple(array[new] for array in arrays))
-            if self._measured is None:
-                self._measured = tuple(
-                    np.zeros(len(arrays[0]), array.dtype) for array in values
-                )
-            for own, array in zip(self._measured, values, strict=True):
-                own[new] = array
-            self._is_measured[new] = True
-        return indices, *(array[indices] for array in self._measured)
+        indices = self._indices(seeds)
+        measures, rows = self._measured.get(indices.astype(np.uint64))
+        return indices, *(array[rows] for array in measures)
 
     def level_numbers(
         self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
@@ -167,13 +159,20 @@ class FixedLevels(LevelProvider):
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return all levels; None if they are measured; see `LevelProvider.table`."""
-        if self._measure is not None:
+        if self.measures:
             return None
         # Always the same one: arrays of the same table are packed once.
         if self._table is None:
             numbers = self.num_levels, self.start_level
             self._table = self.levels.arrays, (*numbers, _ALL_PRESENT)
         return self._table
+
+
+def _measure_some(
+    levels: Any, measure: Callable[[Levels], Levels], indices: Seeds
+) -> Levels:
+    """Return the measures of some levels of a set."""
+    return measure(tuple(array[indices] for array in levels.arrays))
 
 
 class GeneratedLevels(LevelProvider):
@@ -302,7 +301,6 @@ class GeneratedLevels(LevelProvider):
 def provide_levels(
     options: Any,
     generate: Callable[[Seeds], Levels],
-    level_bytes: int,
     measure_levels: Callable[[Levels], Levels],
 ) -> LevelProvider:
     """Return the provider of the levels of some options.
@@ -311,21 +309,22 @@ def provide_levels(
     ----------
     options : LevelOptions
         With ``levels`` of its own, ``generate`` is not used.
-    generate, level_bytes
+    generate : callable
         See `GeneratedLevels`.
     measure_levels : callable
         Returns the options' `measures` of levels, where these are needed.
     """
     numbers, levels = (options.level_count, options.start_level), options.levels
-    names = options.measures
-    measure = Measure(names, measure_levels) if names else None
+    names, bands = options.measures, options.bands
     if levels is not None:
-        return FixedLevels(levels, *numbers, measure, options.bands)
-    if measure is None:
-        return GeneratedLevels(generate, *numbers, level_bytes)
-    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
-    level_bytes += 8 * len(measure.names)
-    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
+        return FixedLevels(levels, *numbers, names, measure_levels, bands)
+    if names:
+        draw = partial(draw_measured, generate, measure_levels)
+        generate = partial(search_bands, draw, names=names, bands=bands)
+    variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
+    sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in variables]
+    level_bytes = sum(sizes) + 8 * len(names)
+    return GeneratedLevels(generate, *numbers, level_bytes, names)
 
 
 def make_provider(

@@ -194,30 +194,18 @@ def for_row_ranges(
     When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
     Threads first finish the slices that they have started.
     """
-    # Kernels that run as Python warn of integers that wrap around.
-    with np.errstate(over="ignore"):
-        _split(work, num_rows, num_threads, rows_per_thread, slices, args)
-
-
-def _split(
-    work: Callable[..., object],
-    num_rows: int,
-    num_threads: int,
-    rows_per_thread: int,
-    slices: SliceSizer | None,
-    args: tuple[Any, ...],
-) -> None:
+    if not hasattr(work, "py_func"):
+        # Kernels that run as Python warn of integers that wrap around.
+        work = np.errstate(over="ignore")(work)
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads
         num_parts = 1 if is_background else min(num_parts, count_cores())
-    if num_parts <= 1 and slices is None:
-        work(0, num_rows, *args)
-        return
-    if num_parts <= 1 and slices is not None and num_rows <= slices.rows:
+    if num_parts <= 1 and (slices is None or num_rows <= slices.rows):
         begin = perf_counter()
         work(0, num_rows, *args)
-        slices.add(num_rows, perf_counter() - begin)
+        if slices is not None:
+            slices.add(num_rows, perf_counter() - begin)
         return
     num_parts = max(num_parts, 1)  # 0 where one thread gets more rows than there are
     run = _Run(work, args, num_rows, num_parts, slices)

@@ -88,8 +88,18 @@ def parse_infos(table: str, keyword: str = "") -> tuple[Info, ...]:
     keyword : str
         Of those that name none.
     """
-    rows = (row.split(" | ") for row in table.strip().replace("\n  ", "").split("\n"))
+    rows = _split_rows(table)
     return tuple(Info(*row, *[keyword][len(row) - 4 :]) for row in rows)
+
+
+def parse_sources(table: str) -> tuple[Source, ...]:
+    """Return the sources of a table, whose form is that of `parse_infos`."""
+    return tuple(Source(*row) for row in _split_rows(table))
+
+
+def _split_rows(table: str) -> list[list[str]]:
+    rows = table.strip().replace("\n  ", "").split("\n")
+    return [[field.strip() for field in row.split("|")] for row in rows]
 
 
 ACTION_INFOS = parse_infos("""

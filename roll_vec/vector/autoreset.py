@@ -208,7 +208,7 @@ class Autoreset:
         final_info = cut_final_infos(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
-        add_finals(infos, ends, last, final_info)
+        add_finals(infos, ends, env_ids, last, final_info)
         # Last: where an episode has no level, its environment stays among the ended.
         self.has_ended = self.has_ended & ~ends
         return infos
@@ -311,6 +311,7 @@ class Autoreset:
 def add_finals(
     infos: Infos,
     ends: NDArray[np.bool_],
+    env_ids: NDArray[np.int64] | Sequence[int],
     observations: Sequence[Any],
     final_info: Infos,
 ) -> None:
@@ -320,6 +321,8 @@ def add_finals(
     ----------
     infos : dict
     ends : (n,) bool
+    env_ids : m int
+        The environments of this mask.
     observations : sequence
         The last one of each episode that ended.
     final_info : dict
@@ -327,7 +330,7 @@ def add_finals(
     """
     whole = np.empty(len(ends), object)  # all None
     # Not from the sequence itself: numpy would unpack observations of equal shape.
-    whole[ends] = np.fromiter(observations, object, len(observations))
+    whole[env_ids] = np.fromiter(observations, object, len(observations))
     infos["final_obs"], infos["_final_obs"] = whole, ends.copy()
     infos["final_info"], infos["_final_info"] = final_info, ends.copy()
 

@@ -224,7 +224,8 @@ class Exchange:
         stamped = self._autoreset.stamp(own, env_ids[indices], is_reset)
         ends = np.array([last is not None for last in lasts])
         observations = [last.observation for last in finals]
-        add_finals(infos, ends, observations, stack_infos(stamped, indices, len(lasts)))
+        final_info = stack_infos(stamped, indices, len(lasts))
+        add_finals(infos, ends, indices, observations, final_info)
 
     def _count(self, env_ids: NDArray[np.int64], batch: StepBatch) -> None:
         """Note the ends of episodes, and count their steps."""

@@ -349,10 +349,9 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
             if len(rows):
                 final[key], final[f"_{key}"] = value, mask
         elif len(rows):
-            final[key] = blank_array(value.shape, value.dtype)
-            final[key][rows] = value[rows]
-            final[f"_{key}"] = final_mask
-            value[rows] = blank_array(1, value.dtype)
+            own = final[key] = blank_array(value.shape, value.dtype)
+            last, value[rows] = value[rows], own[rows]
+            own[rows], final[f"_{key}"] = last, final_mask
             mask[rows] = False
     return final
 

@@ -109,7 +109,7 @@ def end(kind, random_state):
         env.reset()
         play(env, random_state, 50)
     elif kind == "error":
-        generator = "roll_vec.envs.sokoban.rooms.RoomGenerator.__call__"
+        generator = "roll_vec.envs.sokoban.rooms.draw_rooms"
         patch = mock.patch(generator, side_effect=MemoryError)
         with patch, contextlib.suppress(MemoryError):
             play(env, random_state, 60)

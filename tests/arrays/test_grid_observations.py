@@ -16,9 +16,12 @@ import roll_vec
 from roll_vec.arrays.grid_family import Cell, GridFamily
 from tests.arrays.ids import FAMILIES, IDS, actions_of
 from tests.conftest import JIT_OFF
+from tests.contract.cases import assert_same
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="lookups below have the kernels")
 MODES = ("planes", "tiny_rgb", "rgb", "text")
+# By mode of observations: frames that are looked at beside them.
+FRAMES = dict(zip(MODES, ("rgb_array", "ansi", "text", "ansi"), strict=True))
 SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 # Levels with nearly all codes, in a few shapes.
 LEVELS = {
@@ -55,19 +58,25 @@ def assert_shown(obs, family, grid, mode, lookup=None):
         np.testing.assert_array_equal(obs, expected)
 
 
-def check_views(id, mode, lookup=None, **more):
+def check_views(id, mode, lookup=None, frames="text", **more):
     """Compare what both forms show with the naive rendering of the same grids."""
-    keywords = {"render_mode": "text", **more}
+    frame_mode = "rgb" if frames == "rgb_array" else "text"
     own = {"obs_mode": mode, **({"grid_lookup": lookup} if lookup else {})}
-    grids = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", **keywords)
-    batch = gymnasium.make_vec(id, num_envs=3, **own, **keywords)
-    alone = gymnasium.make(id, **own, **keywords)
+    grids = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", **more)
+    batch = gymnasium.make_vec(id, num_envs=3, render_mode=frames, **own, **more)
+    alone = gymnasium.make(id, render_mode=frames, **own, **more)
     shown = batch.reset(seed=5)[0]
     codes = grids.reset(seed=5)[0]
     assert_shown(alone.reset(seed=6)[0], FAMILIES[id], codes[1], mode, lookup)
+    assert_same(alone.render(), batch.render()[1])
     for actions in np.random.default_rng(0).choice(actions_of(id), (8, 3)):
         for i in range(3):
             assert_shown(shown[i], FAMILIES[id], codes[i], mode, lookup)
+            frame = batch.render()[i]
+            if frames == "ansi":
+                assert "\x1b" in frame
+                frame = re.sub(r"\x1b\[[0-9;]*m", "", frame)
+            assert_shown(frame, FAMILIES[id], codes[i], frame_mode, lookup)
         assert batch.observation_space.contains(shown)
         shown, codes = batch.step(actions)[0], grids.step(actions)[0]
     assert type(shown) is (tuple if mode == "text" else np.ndarray)
@@ -75,9 +84,9 @@ def check_views(id, mode, lookup=None, **more):
 
 @needs_jit
 @pytest.mark.parametrize("id", IDS)
-@pytest.mark.parametrize("mode", MODES)
-def test_modes_equal_naive_renderings_of_the_grid(id, mode):
-    check_views(id, mode)
+@pytest.mark.parametrize(("mode", "frames"), FRAMES.items())
+def test_modes_and_frames_equal_naive_renderings_of_the_grid(id, mode, frames):
+    check_views(id, mode, frames=frames)
 
 
 @given(
@@ -96,30 +105,6 @@ def test_modes_equal_naive_renderings_of_the_grid(id, mode):
 )
 def test_texts_have_the_strings_of_any_lookup(id, level, mode, lookup):
     check_views(id, mode, lookup, levels=[LEVELS[id][level]])
-
-
-@needs_jit
-@pytest.mark.parametrize("id", IDS)
-@pytest.mark.parametrize("mode", ["rgb_array", "text", "ansi"])
-def test_frames_of_both_forms_equal_naive_renderings(id, mode):
-    batch = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", render_mode=mode)
-    batch.reset(seed=1)
-    actions = np.resize(actions_of(id), 3)
-    grids = batch.step(actions)[0]
-    frames = batch.render()
-    assert type(frames) is tuple
-    assert len(frames) == 3
-    for i in range(3):
-        env = gymnasium.make(id, render_mode=mode)
-        env.reset(seed=1 + i)
-        env.step(actions[i])
-        shown = [frames[i], env.render()]
-        if mode == "ansi":
-            assert "\x1b" in shown[0]
-            shown = [re.sub(r"\x1b\[[0-9;]*m", "", frame) for frame in shown]
-        for frame in shown:
-            own = "rgb" if mode == "rgb_array" else "text"
-            assert_shown(frame, FAMILIES[id], grids[i], own)
 
 
 @needs_jit
@@ -211,32 +196,23 @@ def listing(env):
 @needs_jit
 @pytest.mark.parametrize("id", IDS)
 @pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
-def test_both_forms_equal_a_listing_cell_by_cell(id, text_format):
+def test_texts_equal_a_listing_cell_by_cell(id, text_format):
+    # That those of a batch are the same is what the contract's lockstep says.
     keywords = {"obs_mode": "text", "text_format": text_format}
     if "Sokoban" in id:
         keywords |= {"num_boxes": 1, "dim_room": (5, 6)}
-    batch = roll_vec.make_vec(id, 3, autoreset_mode="SameStep", **keywords)
-    envs = [gymnasium.make(id, render_mode="text", **keywords) for _ in range(3)]
-    expected = list(batch.reset(seed=7)[0])
-    for i, env in enumerate(envs):
-        assert env.reset(seed=7 + i)[0] == expected[i]
-    plan = np.random.default_rng(3).choice(actions_of(id), (20, 3))
-    for t in range(20):
-        texts, _, _, _, infos = batch.step(plan[t])
-        for i, env in enumerate(envs):
-            text, _, terminated, truncated, _ = env.step(plan[t, i])
-            coordinates = listing(env.unwrapped)
-            if text_format == "coord":
-                assert text == coordinates
-            else:
-                grid = env.render()
-                joined = f"Coordinates: \n{coordinates}\nGrid Map: \n{grid}"
-                assert text == joined
-            assert env.observation_space.contains(text)
-            if terminated or truncated:
-                assert infos["final_obs"][i] == text
-                text = env.reset()[0]
-            assert texts[i] == text
+    env = gymnasium.make(id, render_mode="text", **keywords)
+    text = env.reset(seed=7)[0]
+    for action in np.random.default_rng(3).choice(actions_of(id), 60):
+        coordinates = listing(env.unwrapped)
+        grid = env.render()
+        joined = f"Coordinates: \n{coordinates}\nGrid Map: \n{grid}"
+        assert text == (coordinates if text_format == "coord" else joined)
+        assert env.observation_space.contains(text)
+        text, _, *ends, _ = env.step(action)
+        if any(ends):
+            assert listing(env.unwrapped) in text
+            text = env.reset()[0]
 
 
 def test_the_lines_of_a_room_and_of_a_lake():

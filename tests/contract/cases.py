@@ -153,6 +153,7 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
     ),
+    ("roll_vec/Sokoban-v0", {"obs_mode": "text", "text_format": "coord"}),
     ("roll_vec/Sokoban-v0", _DEAD_ENDS),
     (
         "roll_vec/Sokoban-v0 text",
@@ -177,6 +178,7 @@ VARIANTS = [
         {"size": 6, "p": 0.7, "max_steps": 4, "max_episode_steps": -1},
     ),
     ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
+    ("roll_vec/RandomFrozenLake-v0 text", {"text_format": "grid_coord"}),
     ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),

@@ -327,6 +327,51 @@ def test_rows_become_copies_that_share_nothing(kind):
     close(env, many, *ones)
 
 
+# --------------------------------------------------------------- beside the results
+
+
+@pytest.mark.parametrize(
+    ("kind", "render_mode"),
+    [
+        ("tests_vector/Guess-v0 in threads", "ansi"),
+        ("processes", "ansi"),
+        ("shards of arrays", "rgb_array"),
+        ("shards of pools", "ansi"),
+        ("shards of threads that die", None),
+    ],
+)
+def test_frames_attributes_and_solutions_are_those_without_workers(kind, render_mode):
+    env, local = batches = [
+        make(N, render_mode=render_mode)
+        for make in (KINDS[kind].make, KINDS[kind].local)
+    ]
+    for name in ("observation_space", "single_action_space", "metadata"):
+        assert getattr(env, name) == getattr(local, name)
+    for batch in batches:
+        with pytest.raises(ResetNeededError, match="reset"):
+            batch.render()
+    assert_same(env.reset(seed=3), local.reset(seed=3))
+    if kind in ("shards of arrays", "shards of pools"):
+        some = {"mask": np.arange(N) == 4, "num_levels": 3, "start_level": 7}
+        for batch in batches:
+            batch.set_level_options(**some)
+        assert_same(env.solve(), local.solve())
+    for batch in draw(env, 3, seed=1):
+        for name in ("render_mode", "num_env_steps", "np_random_seed"):
+            assert env.get_attr(name) == env.call(name) == local.get_attr(name)
+        assert_same(env.sample_actions(seed=3), local.sample_actions(seed=3))
+        if kind == "shards of arrays":
+            # Copies, from which draws move nothing.
+            pairs = zip(env.np_random, local.np_random, strict=True)
+            assert all(ours.random() == theirs.random() for ours, theirs in pairs)
+        assert_same(env.render(), local.render())
+        assert_same(env.render_envs([3, 0, 3]), local.render_envs([3, 0, 3]))
+        assert_same(env.call("render"), local.call("render"))
+        assert_same(env.step(batch), local.step(batch))
+    assert_same(env.reset(), local.reset())
+    close(env, local)
+
+
 # ---------------------------------------------------------------------- copies
 
 
@@ -517,13 +562,8 @@ def receive_all(env):
         env.recv()
 
 
-@pytest.mark.parametrize(
-    ("kind", "by_recv"),
-    [
-        *((kind, False) for kind in FRAGILE),
-        *((kind, True) for kind in FRAGILE),
-    ],
-)
+@pytest.mark.parametrize("by_recv", [False, True])
+@EACH_FRAGILE
 def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env = make_fragile(kind, on_error="raise")
     env.reset(seed=1)

@@ -334,7 +334,7 @@ BUGS = [
     Bug(
         "a target at the edge of the range is left out",
         "kernels.countdown.targets",
-        "_mark_split",
+        "_mark",
         change("np.float64(high) + 1.0", "np.float64(high)"),
         "tests/envs/countdown",
     ),

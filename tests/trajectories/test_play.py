@@ -1,13 +1,10 @@
-"""Episodes of seeds and of splits, whatever the batch; their messages and infos."""
-
-import json
+"""Episodes of seeds and of splits, whatever the batch; faults in them."""
 
 import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import (
     Split,
     Turn,
@@ -19,8 +16,6 @@ from roll_vec.evaluation import (
 from roll_vec.trajectories import (
     play_seeds,
     play_steps,
-    to_json,
-    to_messages,
 )
 
 CASES = {
@@ -253,64 +248,3 @@ def test_turns_name_episode_and_step_and_a_fault_is_no_success(countdowns):
     assert results.faults.tolist() == [False, True, False]
     assert results.successes.tolist() == [True, False, True]
     assert results.lengths.tolist() == [2, 1, 4]
-
-
-def test_environments_of_another_task_are_refused():
-    split = find_split("roll_vec/Sokoban-v0", "test")
-    keywords = "envs: expected environments with the keywords"
-    for changes, match in (
-        (
-            {"autoreset_mode": "NextStep"},
-            "envs: expected environments in Disabled mode",
-        ),
-        ({"num_boxes": 2}, keywords),
-        ({"max_episode_steps": 50}, keywords),
-        ({"num_levels": 9}, keywords),
-        ({"id": "roll_vec/FrozenLake-v1"}, "of roll_vec/Sokoban-v0, got 'roll"),
-    ):
-        own = {} if "id" in changes else {"id": split.id, **split.keywords}
-        own |= {"num_envs": 2, "autoreset_mode": "Disabled", **changes}
-        with pytest.raises(InvalidOptionError, match=match):
-            play_split(split, roll_vec.make_vec(**own), lambda turn: [1, 1])
-    assert len(play_split(split, split.make_vec(500), lambda turn: [1] * 500).returns)
-    envs = roll_vec.make_vec("roll_vec/FrozenLake-v1", num_envs=2)
-    with pytest.raises(InvalidOptionError, match=r"envs: .*Disabled"):
-        next(play_seeds(envs, [1], go))
-    envs = gymnasium.make_vec("Pendulum-v1", 1, vectorization_mode="sync")
-    with pytest.raises(InvalidOptionError, match=r"envs: expected .* Discrete"):
-        UniformPolicy(envs, 0)
-
-
-# ----------------------------------------------------------------------- transcripts
-
-
-def test_values_of_infos_become_what_json_has():
-    info = {
-        "b": np.array([[1.5, np.inf]]),
-        "a": (np.float32(0.5), np.int64(3), np.bool_(True), None),
-        2: {3, 1},
-        "said\ud800": "half \ud800",
-        "nan": [float("nan"), {}],
-        "space": gymnasium.spaces.Discrete(2),
-    }
-    converted = to_json(info)
-    assert json.loads(json.dumps(converted, allow_nan=False)) == converted
-    # Sorted: in the infos of a batch the order depends on the other environments.
-    assert [*converted.items()] == [
-        ("2", [1, 3]),
-        ("a", [0.5, 3, True, None]),
-        ("b", [[1.5, "inf"]]),
-        ("nan", ["nan", {}]),
-        ("said?", "half ?"),
-        ("space", "<gymnasium.spaces.discrete.Discrete>"),
-    ]
-
-
-def test_messages_of_episodes_without_texts_are_refused():
-    trajectory = play(*CASES["positions"], 2)[0]
-    with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
-        to_messages(trajectory)
-    # The other messages are those of a chat: tests/evaluation/test_chat.py.
-    trajectory = play(*CASES["texts"], 2)[0]
-    last = to_messages(trajectory, last_observation=True)[-1]
-    assert last == {"role": "user", "content": trajectory.observations[-1]}

@@ -7,8 +7,8 @@ from roll_vec.envs.game_description import (
     TEXT_GAME_INFOS,
     GameDescription,
     Reward,
-    Source,
     parse_infos,
+    parse_sources,
 )
 
 _FORMATS = {
@@ -28,6 +28,12 @@ _DIFFICULTY = parse_infos("""
 difficulty | dict | reset | ``num_operations``, int64: the fewest operations of a
    correct answer. | difficulty_info=True
 """)
+_SOURCES = parse_sources("""
+ROLL, countdown | commit 35bea6a2 | https://github.com/alibaba/ROLL
+   | rewards of expressions
+TinyZero | | https://github.com/Jiayi-Pan/TinyZero
+   | the rule of ``reward_rule='tinyzero'``
+""")
 
 
 def describe(options: CountdownOptions) -> GameDescription:
@@ -46,20 +52,7 @@ def describe(options: CountdownOptions) -> GameDescription:
         ),
         terminated=("A correct answer: success.", f"{answers}, also a wrong one."),
         infos=(*_INFOS, *TEXT_GAME_INFOS, *_DIFFICULTY),
-        sources=(
-            Source(
-                "ROLL, countdown",
-                "commit 35bea6a2",
-                "https://github.com/alibaba/ROLL",
-                "rewards of expressions",
-            ),
-            Source(
-                "TinyZero",
-                "",
-                "https://github.com/Jiayi-Pan/TinyZero",
-                "the rule of ``reward_rule='tinyzero'``",
-            ),
-        ),
+        sources=_SOURCES,
         differences=(
             "Tasks are generated from the seed alone, and all have a solution.",
             "No answer is run as code.  A text with the right numbers that is no "

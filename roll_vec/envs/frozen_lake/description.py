@@ -11,16 +11,29 @@ from roll_vec.envs.game_description import (
     LEVEL_INFOS,
     TEXT_INFOS,
     GameDescription,
-    Info,
     Reward,
-    Source,
     describe_grid_game,
+    parse_infos,
+    parse_sources,
 )
 
 _PAGE = "docs/games/frozen_lake.md"
 _EFFECT = "nothing moves, nothing is drawn, the reward is 0"
 _TERMINATED = ("The player is on the goal: success.", "The player is in a hole.")
-_GYMNASIUM = "https://gymnasium.farama.org/environments/toy_text/frozen_lake/"
+_PROB = parse_infos("prob | float64 | reset, step | The probability of the outcome.")
+_DIFFICULTY = parse_infos("""
+difficulty | dict | reset | ``success_probability``, float64: the highest chance ever to
+   reach the goal. | difficulty_info=True
+""")
+_GYMNASIUM = parse_sources("""
+Gymnasium, FrozenLake-v1 | 1.4.0
+   | https://gymnasium.farama.org/environments/toy_text/frozen_lake/
+   | slips from the same seeds, steps, rewards, infos
+""")
+_ROLL = parse_sources("""
+ROLL, FrozenLakeEnv | commit 35bea6a2 | https://github.com/alibaba/ROLL
+   | maps, starts and slips from the same seeds, steps, rewards, texts
+""")
 
 
 def _rewards(schedule: Sequence[float]) -> tuple[Reward, ...]:
@@ -41,19 +54,12 @@ def describe_gymnasium_lake(options: FrozenLakeOptions) -> GameDescription:
         rewards=_rewards(options.reward_schedule),
         terminated=_TERMINATED,
         infos=(
-            Info("prob", "float64", "reset, step", "The probability of the outcome."),
+            *_PROB,
             *(info._replace(keyword=with_text) for info in ACTION_INFOS),
             ACTION_MASK_INFO,
             *TEXT_INFOS,
         ),
-        sources=(
-            Source(
-                "Gymnasium, FrozenLake-v1",
-                "1.4.0",
-                _GYMNASIUM,
-                "slips from the same seeds, steps, rewards, infos",
-            ),
-        ),
+        sources=_GYMNASIUM,
         differences=(
             "``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has "
             "random maps.",
@@ -72,24 +78,10 @@ def describe_random_lake(options: RandomFrozenLakeOptions) -> GameDescription:
         infos=(
             *ACTION_INFOS,
             *LEVEL_INFOS,
-            Info(
-                "difficulty",
-                "dict",
-                "reset",
-                "``success_probability``, float64: the highest chance ever to reach "
-                "the goal.",
-                "difficulty_info=True",
-            ),
+            *_DIFFICULTY,
             ACTION_MASK_INFO,
             *TEXT_INFOS,
         ),
-        sources=(
-            Source(
-                "ROLL, FrozenLakeEnv",
-                "commit 35bea6a2",
-                "https://github.com/alibaba/ROLL",
-                "maps, starts and slips from the same seeds, steps, rewards, texts",
-            ),
-        ),
+        sources=_ROLL,
         page=_PAGE,
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import LevelProvider, Levels, provide_levels
+from roll_vec.arrays.level_providers import Levels
 from roll_vec.arrays.level_sets import flood_fill
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.envs.frozen_lake.solver import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
@@ -122,62 +120,50 @@ def start_distribution(desc: NDArray[np.bytes_]) -> NDArray[np.float64]:
 _MAPS_PER_THREAD = 64
 
 
-class MapGenerator:
-    """Draws the maps of level seeds, for `GeneratedLevels`."""
+def generate_maps(
+    size: int, p: float, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
+) -> Levels:
+    """Return the maps of some level seeds, for `GeneratedLevels`.
 
-    def __init__(self, size: int, p: float, num_threads: int) -> None:
-        self.size, self.p, self.num_threads = size, p, num_threads
-        self._slices = SliceSizer("maps")
+    Returns
+    -------
+    maps : (m, size * size) uint8
+    starts : (m,) int64
+        Start cells.
 
-    def __call__(self, seeds: NDArray[np.uint64]) -> Levels:
-        """Return maps (m, size * size) uint8 and start cells (m,) int64.
+    Raises
+    ------
+    LevelGenerationError
+    """
+    maps = np.zeros((len(seeds), size * size), np.uint8)
+    starts = np.zeros(len(seeds), np.int64)
+    ok = np.zeros(len(seeds), np.bool_)
+    # Generator.choice compares with the normalised sum of its probabilities.
+    cumulative = np.cumsum([p, 1 - p])
+    frozen = float(cumulative[0] / cumulative[1])
+    neighbours = kernels.make_neighbours(size, size)
 
-        Raises
-        ------
-        LevelGenerationError
-        """
-        size, p = self.size, self.p
-        maps = np.zeros((len(seeds), size * size), np.uint8)
-        starts = np.zeros(len(seeds), np.int64)
-        ok = np.zeros(len(seeds), np.bool_)
-        # Generator.choice compares with the normalised sum of its probabilities.
-        cumulative = np.cumsum([p, 1 - p])
-        frozen = float(cumulative[0] / cumulative[1])
-        neighbours = kernels.make_neighbours(size, size)
-
-        def work(start: int, stop: int) -> bool:
-            # The items of `MapWorkspace`.
-            workspace = (
-                np.zeros((PCG_WORDS, 1), np.uint64),
-                np.zeros(size * size, np.int64),
-                np.zeros(size * size, np.bool_),
-            )
-            batch = (maps, starts, ok)
-            map_kernels.generate_maps(
-                start, stop, seeds, size, frozen, neighbours, workspace, batch
-            )
-            return bool(ok[start:stop].all())
-
-        for_row_ranges(
-            work, len(seeds), self.num_threads, _MAPS_PER_THREAD, self._slices
+    def work(start: int, stop: int) -> bool:
+        # The items of `MapWorkspace`.
+        workspace = (
+            np.zeros((PCG_WORDS, 1), np.uint64),
+            np.zeros(size * size, np.int64),
+            np.zeros(size * size, np.bool_),
         )
-        if not ok.all():
-            seed = seeds[np.flatnonzero(~ok)[0]]
-            message = (
-                f"no solvable map was found for level seed {seed} within "
-                f"{map_kernels.MAX_DRAWS} draws or {map_kernels.MAX_DRAWN_CELLS} drawn "
-                f"cells: size={size}, p={p} hardly has any; take a higher p or a "
-                "smaller size"
-            )
-            raise LevelGenerationError(message)
-        return maps, starts
+        batch = (maps, starts, ok)
+        map_kernels.generate_maps(
+            start, stop, seeds, size, frozen, neighbours, workspace, batch
+        )
+        return bool(ok[start:stop].all())
 
-
-def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
-    """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
-    return provide_levels(
-        options,
-        MapGenerator(options.size, options.p, num_threads),
-        options.size**2 + 8,
-        partial(measure_levels, options, num_threads),
-    )
+    for_row_ranges(work, len(seeds), num_threads, _MAPS_PER_THREAD, slices)
+    if not ok.all():
+        seed = seeds[np.flatnonzero(~ok)[0]]
+        message = (
+            f"no solvable map was found for level seed {seed} within "
+            f"{map_kernels.MAX_DRAWS} draws or {map_kernels.MAX_DRAWN_CELLS} drawn "
+            f"cells: size={size}, p={p} hardly has any; take a higher p or a "
+            "smaller size"
+        )
+        raise LevelGenerationError(message)
+    return maps, starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider
+from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     ACTION_FLAGS,
@@ -24,24 +24,26 @@ from roll_vec.arrays.options import (
     LevelOptions,
     check_cells,
 )
+from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
-    make_level_provider,
+    generate_maps,
     parse_map,
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolver, solve_positions
+from roll_vec.envs.frozen_lake.solver import (
+    MAX_LINKS,
+    LakeSolver,
+    measure_levels,
+    solve_positions,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
-from roll_vec.options import (
-    check_choice,
-    check_int,
-    check_number,
-)
+from roll_vec.options import check_choice, check_int, check_number, option
 
 
 def describe_lake(is_slippery: bool) -> str:
@@ -137,7 +139,7 @@ class FrozenLakeOptions(LakeFamily):
     desc: Any = None
     map_name: str | None = "4x4"
     is_slippery: bool = True
-    success_rate: float = 1.0 / 3.0
+    success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
     reward_schedule: Sequence[float] = (1, 0, 0)
     obs_mode: str = "position"
 
@@ -155,7 +157,6 @@ class FrozenLakeOptions(LakeFamily):
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
-        chance = check_number("success_rate", self.success_rate, 0.0, 1.0)
         try:
             rewards = tuple(self.reward_schedule)
             numbers = [float(reward) for reward in rewards]
@@ -167,7 +168,7 @@ class FrozenLakeOptions(LakeFamily):
             raise InvalidOptionError.expected(
                 "reward_schedule", accepted, self.reward_schedule
             )
-        self._set(success_rate=chance, reward_schedule=rewards)
+        self._set(reward_schedule=rewards)
 
     @cached_property
     def map(self) -> NDArray[np.bytes_]:
@@ -289,18 +290,14 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
 
     size: int = 4
-    p: float = 0.8
+    p: float = option(0.8, check_number, 0.0, 1.0)
     is_slippery: bool = True
     # Gymnasium's; RAGEN's default is 0.8.
-    success_rate: float = FrozenLakeOptions.success_rate
+    success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
     success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(
-            p=check_number("p", self.p, 0.0, 1.0),
-            success_rate=check_number("success_rate", self.success_rate, 0.0, 1.0),
-        )
         if self.levels is None:
             size = check_int("size", self.size, 2)
             check_cells("size", (size, size))
@@ -334,7 +331,11 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the maps of these options."""
-        return make_level_provider(self, num_threads)
+        arguments = self.size, self.p, num_threads, SliceSizer("maps")
+        generate = partial(generate_maps, *arguments)
+        return provide_levels(
+            self, generate, partial(measure_levels, self, num_threads)
+        )
 
     def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (m, H, W)."""

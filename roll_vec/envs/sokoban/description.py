@@ -8,13 +8,28 @@ from roll_vec.envs.game_description import (
     LEVEL_INFOS,
     TEXT_INFOS,
     GameDescription,
-    Info,
     Reward,
-    Source,
     describe_grid_game,
+    parse_infos,
+    parse_sources,
 )
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.kernels.sokoban import rules as kernels
+
+_DIFFICULTY = parse_infos("""
+difficulty | dict | reset | ``solution_steps`` and ``solution_pushes``, int64: the
+   fewest moves and pushes that solve the level. | difficulty_info=True
+""")
+_DEADLOCK = parse_infos("""
+deadlock | bool | reset, step | The room surely cannot be solved any more.
+   | deadlock=True
+""")
+_SOURCES = parse_sources("""
+ROLL, SokobanEnv | commit 35bea6a2 | https://github.com/alibaba/ROLL
+   | rooms from the same seeds, steps, rewards, texts
+gym-sokoban | 0.0.6 | https://github.com/mpSchrader/gym-sokoban
+   | push actions, rewards, the colours of ``tiny_rgb``
+""")
 
 
 def describe(options: SokobanOptions) -> GameDescription:
@@ -34,38 +49,12 @@ def describe(options: SokobanOptions) -> GameDescription:
         infos=(
             *ACTION_INFOS,
             *LEVEL_INFOS,
-            Info(
-                "difficulty",
-                "dict",
-                "reset",
-                "``solution_steps`` and ``solution_pushes``, int64: the fewest moves "
-                "and pushes that solve the level.",
-                "difficulty_info=True",
-            ),
+            *_DIFFICULTY,
             ACTION_MASK_INFO,
-            Info(
-                "deadlock",
-                "bool",
-                "reset, step",
-                "The room surely cannot be solved any more.",
-                "deadlock=True",
-            ),
+            *_DEADLOCK,
             *TEXT_INFOS,
         ),
-        sources=(
-            Source(
-                "ROLL, SokobanEnv",
-                "commit 35bea6a2",
-                "https://github.com/alibaba/ROLL",
-                "rooms from the same seeds, steps, rewards, texts",
-            ),
-            Source(
-                "gym-sokoban",
-                "0.0.6",
-                "https://github.com/mpSchrader/gym-sokoban",
-                "push actions, rewards, the colours of ``tiny_rgb``",
-            ),
-        ),
+        sources=_SOURCES,
         differences=(
             "After an attempt that gave no room, ROLL takes the seed "
             "``hash(str(seed))``, which differs between processes; the next seed here "

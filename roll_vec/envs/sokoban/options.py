@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider
+from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
+from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
-from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import (
     mark_deadlocks,
+    measure_levels,
     refuse_unsolvable_levels,
     solve_positions,
 )
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels
-from roll_vec.options import MAX_INT, check_int
+from roll_vec.options import MAX_INT, check_int, check_optional, option
 
 Mask: TypeAlias = NDArray[np.bool_]
 # The room generator keeps the distance from each target to each cell: this many take
@@ -110,9 +112,9 @@ class SokobanOptions(LevelOptions):
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None
     dim_y: int | None = None
-    num_boxes: int = 3
-    search_depth: int = 300
-    num_gen_steps: int | None = None
+    num_boxes: int = option(3, check_int, 1)
+    search_depth: int = option(300, check_int, 1)
+    num_gen_steps: int | None = option(None, check_optional, check_int, 1, MAX_CELLS)
     solution_steps: tuple[int | None, int | None] | None = None
     solution_pushes: tuple[int | None, int | None] | None = None
     deadlock: bool = False
@@ -120,21 +122,13 @@ class SokobanOptions(LevelOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        walk = self.num_gen_steps
-        if walk is not None:
-            walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
-        self._set(
-            dim_room=self._check_dimensions(),
-            num_boxes=check_int("num_boxes", self.num_boxes, 1),
-            search_depth=check_int("search_depth", self.search_depth, 1),
-            num_gen_steps=walk,
-        )
+        self._set(dim_room=self._check_dimensions())
         if self.levels is not None:
             names = ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
             refuse_beside_levels(self, names, "dim_room", self.levels.shape)
             self._set(dim_room=self.levels.shape)
             return
-        if walk is None:
+        if self.num_gen_steps is None:
             self._set(num_gen_steps=int(1.7 * sum(self.dim_room)))
         check_cells("dim_room", self.dim_room)
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
@@ -204,7 +198,10 @@ class SokobanOptions(LevelOptions):
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""
-        return make_level_provider(self, num_threads)
+        generate = partial(generate_rooms, self, num_threads, SliceSizer("rooms"))
+        return provide_levels(
+            self, generate, partial(measure_levels, self, num_threads)
+        )
 
     @cached_property
     def finish_step(self) -> Callable[..., None] | None:

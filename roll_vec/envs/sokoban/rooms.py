@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.envs.sokoban.solver import measure_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
 from roll_vec.kernels.sokoban.search import ArrayWorkspace
@@ -93,43 +90,25 @@ def draw_rooms(
     return grids, statuses
 
 
-class RoomGenerator:
-    """Draws the rooms of level seeds, for `GeneratedLevels`."""
+def generate_rooms(
+    options: Any, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint8]]:
+    """Return the rooms of some level seeds, (m, H, W) uint8, for `GeneratedLevels`.
 
-    def __init__(self, options: Any, num_threads: int) -> None:
-        self.options, self.num_threads = options, num_threads
-        self._slices = SliceSizer("rooms")
-
-    def __call__(self, seeds: NDArray[np.uint64]) -> tuple[NDArray[np.uint8]]:
-        """Return the rooms of some level seeds, (m, H, W) uint8.
-
-        Raises
-        ------
-        LevelGenerationError
-        """
-        grids, statuses = draw_rooms(
-            self.options, seeds, self.num_threads, slices=self._slices
+    Raises
+    ------
+    LevelGenerationError
+    """
+    grids, statuses = draw_rooms(options, seeds, num_threads, slices=slices)
+    if statuses.any():
+        seed = seeds[np.flatnonzero(statuses > 0)[0]]
+        message = (
+            f"no room was found for level seed {seed} within "
+            f"{rooms.MAX_ATTEMPTS} attempts or {rooms.MAX_SEARCHED} searched "
+            f"states: dim_room={options.dim_room}, num_boxes={options.num_boxes}, "
+            f"search_depth={options.search_depth}, "
+            f"num_gen_steps={options.num_gen_steps} hardly has any; take fewer "
+            "boxes, a larger room or a deeper search"
         )
-        if statuses.any():
-            seed = seeds[np.flatnonzero(statuses > 0)[0]]
-            options = self.options
-            message = (
-                f"no room was found for level seed {seed} within "
-                f"{rooms.MAX_ATTEMPTS} attempts or {rooms.MAX_SEARCHED} searched "
-                f"states: dim_room={options.dim_room}, num_boxes={options.num_boxes}, "
-                f"search_depth={options.search_depth}, "
-                f"num_gen_steps={options.num_gen_steps} hardly has any; take fewer "
-                "boxes, a larger room or a deeper search"
-            )
-            raise LevelGenerationError(message)
-        return (grids,)
-
-
-def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
-    """Return the provider of the levels of these options."""
-    return provide_levels(
-        options,
-        RoomGenerator(options, num_threads),
-        options.dim_room[0] * options.dim_room[1],
-        partial(measure_levels, options, num_threads),
-    )
+        raise LevelGenerationError(message)
+    return (grids,)

@@ -6,8 +6,8 @@ from roll_vec.envs.game_description import (
     TEXT_GAME_INFOS,
     GameDescription,
     Reward,
-    Source,
     parse_infos,
+    parse_sources,
 )
 from roll_vec.envs.webshop.options import WebShopOptions
 
@@ -21,6 +21,13 @@ action_is_effective | bool | step | The observation has changed.
 success | bool | step | The order earned 1.
 purchased | dict | end | ``asin``, ``options`` and ``price`` of the order.
 reward_terms | dict | end | The terms of the reward.
+""")
+_SOURCES = parse_sources("""
+WebShop | commit 64fa2a5 | https://github.com/princeton-nlp/WebShop
+   | with WebShop's files: goals, pages, available actions, rewards, the order of search
+   results
+ROLL, WebShop | commit 35bea6a2 | https://github.com/alibaba/ROLL
+   | the goal of a seed, texts with ``observation_format='roll'``
 """)
 
 
@@ -40,21 +47,7 @@ def describe(options: WebShopOptions) -> GameDescription:
         ),
         terminated=("The order, ``click[buy now]``: success if its reward is 1.",),
         infos=(*_INFOS, *TEXT_GAME_INFOS),
-        sources=(
-            Source(
-                "WebShop",
-                "commit 64fa2a5",
-                "https://github.com/princeton-nlp/WebShop",
-                "with WebShop's files: goals, pages, available actions, rewards, the "
-                "order of search results",
-            ),
-            Source(
-                "ROLL, WebShop",
-                "commit 35bea6a2",
-                "https://github.com/alibaba/ROLL",
-                "the goal of a seed, texts with ``observation_format='roll'``",
-            ),
-        ),
+        sources=_SOURCES,
         differences=(
             "Random prices and price limits come from ``catalog_seed``; the original "
             "has no seed for them.",

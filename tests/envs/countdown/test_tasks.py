@@ -336,38 +336,6 @@ def test_kinds_of_parquet_lists(tmp_path, kind):
     assert list_tasks(Countdown(data=path), range(3)) == rows
 
 
-LIMITS = [
-    ([1, 10**9], "max_digits", 10, "a number of 10 digits"),
-    ([1] * 17, "max_tokens", 33, "numbers for 33 tokens"),
-    ([999_999_999] * 16 + [10**8] * 10, "max_tokens", 51, "numbers for 51 tokens"),
-]
-
-
-@pytest.mark.parametrize(("nums", "name", "limit", "words"), LIMITS)
-def test_rows_beyond_the_limits_are_named_with_the_keyword(
-    tmp_path, nums, name, limit, words
-):
-    path = write_jsonl(tmp_path / "tasks.jsonl", [*ROWS, (nums, sum(nums)), *ROWS])
-    with pytest.raises(InvalidOptionError) as raised:
-        Countdown(data=path)
-    assert f"row 5, nums: {words}" in str(raised.value)
-    assert f"give {name}={limit}" in str(raised.value)
-    env = Countdown(data=path, **{name: limit}, max_chars=300)
-    env.reset(seed=5)
-    assert env.step("+".join(map(str, nums)))[1] == 1.0
-    if len(nums) > 6:
-        with pytest.raises(InvalidOptionError, match="nums: expected 1 to 6"):
-            _ = env.oracle_action
-
-
-def test_rows_with_too_many_characters_are_named(tmp_path):
-    path = write_jsonl(tmp_path / "tasks.jsonl", [([10**17] * 15, 3)])
-    with pytest.raises(InvalidOptionError, match="give max_chars=284 instead of 256"):
-        Countdown(data=path, max_digits=18)
-    Countdown(data=path, max_digits=18, max_chars=284)
-    Countdown(data=path, max_digits=18, numbers_rule="any")
-
-
 def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = tmp_path / "tasks.parquet"

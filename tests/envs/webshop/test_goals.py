@@ -187,19 +187,3 @@ def test_a_product_that_no_search_shows(shop, monkeypatch):
     monkeypatch.setattr(env.catalogue, "solve", lambda goal: hidden)
     assert math.isnan(env.reset(seed=1)[1]["oracle_return"])
     assert env.solve() is None
-
-
-def test_level_options_begin_with_the_next_episode():
-    env = demo_shop()
-    env.reset(seed=12)
-    play(env, "search[<r>]")
-    page = env.step("search[<r>]")[0]
-    env.set_level_options(num_levels=2, start_level=30, limit_goals=5)
-    # Random lists depend on the level.
-    assert env.step("search[<r>]")[0] == page
-    twin = demo_shop(num_levels=2, start_level=30, limit_goals=5)
-    for seed in range(6):
-        assert env.reset(seed=seed) == twin.reset(seed=seed)
-        assert env.step("search[<r>]") == twin.step("search[<r>]")
-    env.set_level_options(limit_goals=None, num_levels=0, start_level=0)
-    assert env.reset(seed=9) == demo_shop().reset(seed=9)

@@ -1,4 +1,4 @@
-"""Pages and states: what a page shows, what buttons do, states saved and refused."""
+"""Pages and states: what a page shows, what buttons do, how actions are read."""
 
 import itertools
 import random
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from roll_vec.envs.webshop.pages import as_rich_text, as_text, page_of, resolve_link
+from roll_vec.envs.webshop.pages import as_rich_text, as_text, page_of
 from roll_vec.envs.webshop.state import (
     PAGES,
     SUB_PAGES,
     State,
-    choose_option,
     parse_action,
     press_button,
 )
@@ -112,14 +111,6 @@ def test_pages_are_those_of_the_golden_file():
     assert_golden(Path(__file__).parent / "data" / "pages.txt", text.encode())
 
 
-def test_links():
-    shop = shop_of(*(one_product(asin=asin) for asin in ("A1", "a2", "Ab3")))
-    page = page_of(shop, on("results"))
-    assert page.clickables[-3:] == ("a1", "a2", "ab3")
-    for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
-        assert resolve_link(shop, link, lambda: page) == asin
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_lines_at_a_terminal_are_short_and_have_no_control_characters(page):
     text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
@@ -168,25 +159,6 @@ def test_buttons_follow_the_rules():
         assert press_button(state_on(page), button) == expected, (page, button)
     assert press_button(RESULTS._replace(page_no=1), "< prev") is None
     assert press_button(RESULTS._replace(page_no=8), "next >").page_no == 9
-
-
-def test_options():
-    options = {"size": ("small", "large"), "color": ("red", "one"), "fit": ("one",)}
-    shirt = one_product(options=options)
-    state = start = on("item")
-    for value, chosen in (
-        ("red", {"color": "red"}),
-        ("small", {"color": "red", "size": "small"}),
-        # The same again, and another of the group in the place of the first.
-        ("small", {"color": "red", "size": "small"}),
-        ("large", {"color": "red", "size": "large"}),
-        # A value of two groups belongs to the later one.
-        ("one", {"color": "red", "size": "large", "fit": "one"}),
-        ("red", {"color": "red", "size": "large", "fit": "one"}),
-    ):
-        state = choose_option(state, value, shirt)
-        assert list(state.options.items()) == list(chosen.items())
-    assert start.options == {}
 
 
 # -------------------------------------------------------------------------- actions
