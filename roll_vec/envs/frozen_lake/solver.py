@@ -139,9 +139,8 @@ class LakeSolver:
                 *np.empty((4, num_cells)),
                 np.empty(num_cells, np.int64),
             )
-            solver.solve_maps(
-                start, stop, maps, neighbours, slip, saves_steps, workspace, *results
-            )
+            lakes = (maps, neighbours, slip, *results)
+            solver.solve_maps(start, stop, saves_steps, lakes, workspace)
 
         for_row_ranges(
             solve if self.is_slippery else measure,
