@@ -63,66 +63,64 @@ def yield_core():
         _sched_yield()
 
 
-def _item_pointer(context, builder, signature, args):
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    return builder.gep(array.data, [args[1]])
+def _on_item(result, array, num_operands, instruct):
+    """Return the signature and the code of an instruction on an item of an array.
+
+    ``instruct`` gets a builder, the pointer to the item, and the other operands, int64.
+    """
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(array)(context, builder, args[0]).data
+        value = instruct(builder, builder.gep(data, [args[1]]), *args[2:])
+        return context.get_dummy_value() if result == types.void else value
+
+    return result(array, *[types.int64] * (1 + num_operands)), generate
 
 
 @intrinsic
 def atomic_load(typing_context, array, index):
     """Return an item of an int64 array."""
 
-    def generate(context, builder, signature, args):
-        pointer = _item_pointer(context, builder, signature, args)
-        return builder.load_atomic(pointer, _ORDER, 8)
+    def load(builder, item):
+        return builder.load_atomic(item, _ORDER, 8)
 
-    return types.int64(array, types.int64), generate
+    return _on_item(types.int64, array, 0, load)
 
 
 @intrinsic
 def atomic_store(typing_context, array, index, value):
     """Set an item of an int64 array."""
 
-    def generate(context, builder, signature, args):
-        pointer = _item_pointer(context, builder, signature, args)
-        builder.store_atomic(args[2], pointer, _ORDER, 8)
-        return context.get_dummy_value()
+    def store(builder, item, value):
+        return builder.store_atomic(value, item, _ORDER, 8)
 
-    return types.void(array, types.int64, types.int64), generate
+    return _on_item(types.void, array, 1, store)
 
 
 @intrinsic
 def atomic_add(typing_context, array, index, value):
     """Add to an item of an int64 array and return the item before."""
 
-    def generate(context, builder, signature, args):
-        pointer = _item_pointer(context, builder, signature, args)
-        return builder.atomic_rmw("add", pointer, args[2], _ORDER)
+    def add(builder, item, value):
+        return builder.atomic_rmw("add", item, value, _ORDER)
 
-    return types.int64(array, types.int64, types.int64), generate
+    return _on_item(types.int64, array, 1, add)
 
 
 @intrinsic
 def compare_and_swap(typing_context, array, index, expected, value):
     """Set an item of an int64 array if it is as expected; return whether it was."""
 
-    def generate(context, builder, signature, args):
-        pointer = _item_pointer(context, builder, signature, args)
-        result = builder.cmpxchg(pointer, args[2], args[3], _ORDER, _ORDER)
-        return builder.extract_value(result, 1)
+    def swap(builder, item, *values):
+        return builder.extract_value(builder.cmpxchg(item, *values, _ORDER, _ORDER), 1)
 
-    return types.boolean(array, *[types.int64] * 3), generate
+    return _on_item(types.boolean, array, 2, swap)
 
 
 @intrinsic
 def item_address(typing_context, array, index):
     """Return the address of an item of an int64 array, as int64."""
-
-    def generate(context, builder, signature, args):
-        pointer = _item_pointer(context, builder, signature, args)
-        return builder.ptrtoint(pointer, _INT64)
-
-    return types.int64(array, types.int64), generate
+    return _on_item(types.int64, array, 0, lambda to, item: to.ptrtoint(item, _INT64))
 
 
 @intrinsic

@@ -37,7 +37,7 @@ if JIT_OFF:
 # HYPOTHESIS_PROFILE=large searches longer, as `make test-slow` does.  The first call of
 # a kernel may compile it, so that there are no deadlines.
 settings.register_profile("small", deadline=None, max_examples=12 if JIT_OFF else 40)
-settings.register_profile("large", deadline=None, max_examples=400)
+settings.register_profile("large", deadline=None, max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 
 

@@ -43,14 +43,6 @@ def needs(difference):
     return pytest.mark.skipif(not as_in_newest(difference), reason=reason)
 
 
-# Ours raise ValueError in every version.
-LIMIT_ERROR = (
-    ValueError
-    if as_in_newest("a bad argument is a ValueError or TypeError")
-    else AssertionError
-)
-
-
 def narrow_discrete(n, start):
     """Return a `Discrete` of uint8, of int64 where it has no other."""
     if not as_in_newest("Discrete takes a dtype"):

@@ -64,18 +64,6 @@ def registered(forgets_ids):
     return lambda id, *args, **more: roll_vec.register(id, *args, **more) or id
 
 
-def test_a_registered_id_makes_single_environments_and_batches(registered):
-    id = registered("test/Echo-v0", Echo, max_episode_steps=2, prefix="> ")
-    single, batch = gymnasium.make(id), gymnasium.make_vec(id, num_envs=3)
-    observations, _ = batch.reset(seed=4)
-    assert observations[1] == single.reset(seed=5)[0]
-    for expected in (False, True):
-        observation, reward, _, truncated, _ = single.step("a")
-        results = batch.step(["a"] * 3)
-        assert results[0][1] == observation == "> a"
-        assert (results[1][1], results[3][1]) == (reward, truncated) == (1.0, expected)
-
-
 def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch):
     id = "test/Rules-v0"
     entry = RegisteredEnv(id, "tests.contract.rules:Corridor", 20, rules=True)

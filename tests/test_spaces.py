@@ -4,20 +4,13 @@ import copy
 import itertools
 import json
 import pickle
-import sys
 
 import gymnasium
-import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector.utils import (
-    batch_differing_spaces,
     batch_space,
-    concatenate,
-    create_empty_array,
     create_shared_memory,
-    iterate,
     read_from_shared_memory,
     write_to_shared_memory,
 )
@@ -32,36 +25,6 @@ TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
 def space():
     """Return a space of texts of 2 to 12 characters."""
     return UnicodeText(12, min_length=2, seed=3)
-
-
-def test_a_text_space_of_gymnasium_with_any_characters_that_its_bounds_decide(space):
-    for text in ("ab", "a\nb", "日本語", "\0\0", "x" * 12, np.str_("abc"), *TEXTS[:3]):
-        assert text in space
-    assert "" in UnicodeText(3)
-    others = ["", "a", "x" * 13, None, 5, b"abc", ["ab"], ("a", "b"), np.array("abc")]
-    assert not any(space.contains(other) for other in others)
-    for longest, shortest in ((2, 3), (-1, 0), (1.5, 0), (3, -1)):
-        with pytest.raises((AssertionError, ValueError, TypeError)):
-            UnicodeText(longest, min_length=shortest)
-    assert isinstance(space, spaces.Text)
-    assert (space.min_length, space.max_length) == (2, 12)
-    assert repr(space) == "UnicodeText(2, 12)"
-    assert space == UnicodeText(12, min_length=2, seed=99)
-    others = [UnicodeText(12), UnicodeText(13, min_length=2), "UnicodeText(2, 12)"]
-    assert all(space != other for other in [*others, spaces.Text(12, min_length=2)])
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(space)
-
-
-def test_texts_of_different_lengths_are_a_batch(space):
-    batch = batch_differing_spaces([space, UnicodeText(30)])
-    assert batch.spaces == (space, UnicodeText(30))
-    assert ("ab", "x" * 30) in batch
-    assert ("x" * 30, "ab") not in batch
-    is_like = spaces.utils.is_space_dtype_shape_equiv
-    assert is_like(space, UnicodeText(30))
-    assert not is_like(space, spaces.Discrete(12))
-    assert not is_like(spaces.Discrete(12), space)
 
 
 def test_samples_are_of_every_length_and_depend_on_the_seed_alone(space):
@@ -112,12 +75,6 @@ def test_a_batch_is_a_tuple_of_equals_that_sample_independently(space):
     assert all(len(set(texts)) == 4 and texts in batch for texts in draws[0])
     # The space itself is left alone.
     assert space.sample() == twin.sample()
-    outer = batch_space(spaces.Dict(text=space, number=spaces.Discrete(3)), 2)
-    assert outer["text"] == batch_space(space, 2)
-    assert {"text": ("√√", "b\n"), "number": np.array([0, 2])} in outer
-    assert tuple(iterate(outer["text"], TEXTS[:2])) == TEXTS[:2]
-    out = create_empty_array(space, n=2)
-    assert data_equivalence(concatenate(space, TEXTS[:2], out), TEXTS[:2])
 
 
 def test_a_view_of_shared_memory_shows_the_present_texts_uncut():
@@ -138,25 +95,6 @@ def test_a_view_of_shared_memory_shows_the_present_texts_uncut():
         with pytest.raises((ValueError, TypeError), match=r"9 char|expected a str"):
             write_to_shared_memory(space, 0, value, memory)
         assert tuple(view["text"]) == expected
-
-
-def test_texts_are_flattened_to_code_points():
-    space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(3)})
-    for text in TEXTS:
-        flat = spaces.flatten(space, {"text": text, "number": 2})
-        assert flat.shape == (spaces.flatdim(space),) == (11,)
-        assert flat in spaces.flatten_space(space)
-        assert spaces.unflatten(space, flat) == {"text": text, "number": 2}
-    with pytest.raises(ValueError, match="9 characters is longer than the 8"):
-        spaces.flatten(space["text"], "123456789")
-    # As Gymnasium's text of these characters.
-    codes = [chr(code) for code in range(300)]
-    gymnasium_space = spaces.Text(6, min_length=0, charset="".join(codes))
-    expected = spaces.flatten(gymnasium_space, "aé\n")
-    expected[expected == len(codes)] = sys.maxunicode + 1
-    flat = spaces.flatten(UnicodeText(6), "aé\n")
-    assert flat.dtype == expected.dtype
-    assert flat.tolist() == expected.tolist()
 
 
 def test_minari_stores_texts_of_models():

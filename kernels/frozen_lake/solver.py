@@ -35,6 +35,22 @@ SMALLEST_TOLERANCE = 1e-16
 MAX_ROUNDS = 1000
 
 
+class Lakes(NamedTuple):
+    """Maps of C cells, and their solutions."""
+
+    maps: np.ndarray  # (n, C) uint8
+    neighbours: np.ndarray  # (C, 8) int64: an item of `rules.LakeOptions`, as ``slip``
+    slip: np.ndarray  # (2, 3) float64
+    distances: np.ndarray  # (n, C) int32: see `measure_distances`
+    # The chance ever to reach a goal: 1 on a goal, 0 where none can be reached.  One
+    # above 1 - `TOLERANCE` is 1: the difference is a rounding error.
+    values: np.ndarray  # (n, C) float64
+    # Expected steps of the policy until a goal, a hole or a cell without a way to a
+    # goal; 0 in these.
+    steps: np.ndarray  # (n, C) float64
+    policies: np.ndarray  # (n, C) int64: directions; 0 with the value 0, and on a goal
+
+
 class SolverWorkspace(NamedTuple):
     """Scratch arrays of one thread, for maps of C cells in rows of W."""
 
@@ -93,7 +109,7 @@ def measure_distances(start, stop, maps, neighbours, frontier, distances):
 
 
 @kernel
-def _look_ahead(m, cell, action, neighbours, slip, values, steps):
+def _look_ahead(m, cell, action, lakes):
     """Return the chance and the steps if an action is taken until the player moves.
 
     For one attempt alone the chances of two actions would be nearly equal, where one of
@@ -107,69 +123,70 @@ def _look_ahead(m, cell, action, neighbours, slip, values, steps):
     """
     leaving, value, time = 0.0, 0.0, 1.0
     for outcome in range(3):
-        there = neighbours[cell, turn(action, outcome)]
-        chance = slip[0, outcome]
+        there = lakes.neighbours[cell, turn(action, outcome)]
+        chance = lakes.slip[0, outcome]
         if there != cell:
             leaving += chance
-            value += chance * values[m, there]
-            time += chance * steps[m, there]
+            value += chance * lakes.values[m, there]
+            time += chance * lakes.steps[m, there]
     return (value / leaving, time / leaving) if leaving > 0.0 else (-1.0, 0.0)
 
 
 @kernel
-def _number_cells(m, maps, distances, cells, numbers):
+def _number_cells(m, lakes, workspace):
     """Give numbers to the cells of ice with a way to a goal; return how many."""
     count = 0
-    for cell in range(maps.shape[1]):
-        numbers[cell] = -1
-        if maps[m, cell] == ICE and distances[m, cell] > 0:
-            cells[count], numbers[cell] = cell, count
+    for cell in range(lakes.maps.shape[1]):
+        workspace.numbers[cell] = -1
+        if lakes.maps[m, cell] == ICE and lakes.distances[m, cell] > 0:
+            workspace.cells[count], workspace.numbers[cell] = cell, count
             count += 1
     return count
 
 
 @kernel
-def _choose_first_policy(m, count, cells, neighbours, slip, distances, policies):
+def _choose_first_policy(m, cells, lakes):
     """Choose in each cell the lowest action with some chance to come nearer."""
-    for i in range(count):
-        cell = cells[i]
+    distances, policies = lakes.distances, lakes.policies
+    for cell in cells:
         policies[m, cell] = -1
         for action in range(4):
             for outcome in range(3):
-                there = neighbours[cell, turn(action, outcome)]
+                there = lakes.neighbours[cell, turn(action, outcome)]
                 nearer = 0 <= distances[m, there] < distances[m, cell]
-                if nearer and slip[0, outcome] > 0.0 and policies[m, cell] < 0:
+                if nearer and lakes.slip[0, outcome] > 0.0 and policies[m, cell] < 0:
                     policies[m, cell] = action
 
 
 @kernel
-def _link_cells(m, count, maps, neighbours, slip, policies, workspace):
+def _link_cells(m, cells, lakes, workspace):
     """Write the chances of one step of a policy."""
-    _, cells, numbers, links, exits, goals, times, _, _ = workspace
+    _, _, numbers, links, exits, goals, times, _, _ = workspace
     band = links.shape[1] // 2
-    for i in range(count):
+    for i in range(len(cells)):
         for column in range(links.shape[1]):
             links[i, column] = 0.0
         exits[i], goals[i], times[i] = 0.0, 0.0, 1.0
         cell = cells[i]
         for outcome in range(3):
-            there = neighbours[cell, turn(policies[m, cell], outcome)]
-            chance = slip[0, outcome]
+            there = lakes.neighbours[cell, turn(lakes.policies[m, cell], outcome)]
+            chance = lakes.slip[0, outcome]
             if numbers[there] >= 0:
                 links[i, band + numbers[there] - i] += chance
             else:
                 exits[i] += chance
-                goals[i] += chance * (maps[m, there] == GOAL)
+                goals[i] += chance * (lakes.maps[m, there] == GOAL)
 
 
 @kernel
-def _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, steps):
+def _evaluate(m, cells, lakes, workspace):
     """Write the chance to reach a goal and the expected steps until the end."""
-    _link_cells(m, count, maps, neighbours, slip, policies, workspace)
-    _, cells, _, links, exits, goals, times, _, _ = workspace
+    _link_cells(m, cells, lakes, workspace)
+    _, _, _, links, exits, goals, times, _, _ = workspace
+    values, steps = lakes.values, lakes.steps
     band = links.shape[1] // 2
     # From the last cell on: the others have lower numbers.
-    for i in range(count - 1, -1, -1):
+    for i in range(len(cells) - 1, -1, -1):
         first = max(0, i - band)
         leaving = exits[i]
         for j in range(first, i):
@@ -187,7 +204,7 @@ def _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, ste
                 times[k] += chance * times[i]
                 for j in range(first, i):
                     links[k, band + j - k] += chance * links[i, band + j - i]
-    for i in range(count):
+    for i in range(len(cells)):
         value, time = goals[i], times[i]
         for j in range(max(0, i - band), i):
             value += links[i, band + j - i] * values[m, cells[j]]
@@ -197,155 +214,114 @@ def _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, ste
 
 
 @kernel
-def _raise_values(m, count, cells, neighbours, slip, values, steps, policies):
+def _raise_values(m, cells, lakes):
     """Take the actions with higher chances; return whether there were any."""
     improves = False
-    for i in range(count):
-        cell = cells[i]
-        best = values[m, cell]
+    for cell in cells:
+        best = lakes.values[m, cell]
         for action in range(4):
-            value, _ = _look_ahead(m, cell, action, neighbours, slip, values, steps)
+            value, _ = _look_ahead(m, cell, action, lakes)
             if value > best * (1.0 + TOLERANCE):
-                best, policies[m, cell], improves = value, action, True
+                best, lakes.policies[m, cell], improves = value, action, True
     return improves
 
 
 @kernel
-def _save_steps(m, count, cells, neighbours, slip, tolerance, values, steps, policies):
+def _save_steps(m, cells, tolerance, lakes):
     """Take actions with equal chances and fewer steps; return if there were any."""
     improves = False
-    for i in range(count):
-        cell = cells[i]
-        best = steps[m, cell]
+    for cell in cells:
+        best = lakes.steps[m, cell]
         for action in range(4):
-            value, time = _look_ahead(m, cell, action, neighbours, slip, values, steps)
-            is_best = value >= values[m, cell] * (1.0 - tolerance)
+            value, time = _look_ahead(m, cell, action, lakes)
+            is_best = value >= lakes.values[m, cell] * (1.0 - tolerance)
             if is_best and time < best * (1.0 - TOLERANCE):
-                best, policies[m, cell], improves = time, action, True
+                best, lakes.policies[m, cell], improves = time, action, True
     return improves
 
 
 @kernel
-def _take_lowest_actions(
-    m, count, cells, neighbours, slip, tolerance, values, steps, policies
-):
+def _take_lowest_actions(m, cells, tolerance, lakes):
     """Take the lowest of the actions with equal chances and equal steps."""
-    for i in range(count):
-        cell = cells[i]
+    for cell in cells:
         for action in range(3, -1, -1):
-            value, time = _look_ahead(m, cell, action, neighbours, slip, values, steps)
-            is_best = value >= values[m, cell] * (1.0 - tolerance)
-            is_equal = time <= steps[m, cell] * (1.0 + TOLERANCE)
+            value, time = _look_ahead(m, cell, action, lakes)
+            is_best = value >= lakes.values[m, cell] * (1.0 - tolerance)
+            is_equal = time <= lakes.steps[m, cell] * (1.0 + TOLERANCE)
             # Beyond, one step more is no difference: the player might go in circles.
-            if is_best and is_equal and steps[m, cell] < 0.1 / TOLERANCE:
-                policies[m, cell] = action
+            if is_best and is_equal and lakes.steps[m, cell] < 0.1 / TOLERANCE:
+                lakes.policies[m, cell] = action
 
 
 @kernel
-def _keeps_values(m, count, cells, best_values, values):
+def _keeps_values(m, cells, best_values, values):
     """Return whether all chances are as high as the best ones."""
-    for i in range(count):
+    for i in range(len(cells)):
         if values[m, cells[i]] < best_values[i] * (1.0 - TOLERANCE):
             return False
     return True
 
 
 @kernel
-def _shorten_policy(
-    m, count, maps, neighbours, slip, workspace, values, steps, policies
-):
+def _shorten_policy(m, cells, lakes, workspace):
     """Find the quickest of the best policies, and of those the one of lowest actions.
 
     Many actions that are worse by less than the tolerance may add up, where the player
     waits for rare slips.  A change that makes a chance lower is taken back, and tried
     again with a smaller tolerance.
     """
-    cells, best_values, last_policy = workspace[1], workspace[7], workspace[8]
+    best_values, last_policy = workspace.best_values, workspace.last_policy
     tolerance, improves = TOLERANCE, True
-    for i in range(count):
-        best_values[i] = values[m, cells[i]]
+    for i in range(len(cells)):
+        best_values[i] = lakes.values[m, cells[i]]
     while tolerance > SMALLEST_TOLERANCE:
-        for i in range(count):
-            last_policy[i] = policies[m, cells[i]]
+        for i in range(len(cells)):
+            last_policy[i] = lakes.policies[m, cells[i]]
         if improves:
-            improves = _save_steps(
-                m, count, cells, neighbours, slip, tolerance, values, steps, policies
-            )
+            improves = _save_steps(m, cells, tolerance, lakes)
         if not improves:
-            _take_lowest_actions(
-                m, count, cells, neighbours, slip, tolerance, values, steps, policies
-            )
-        _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, steps)
-        if _keeps_values(m, count, cells, best_values, values):
+            _take_lowest_actions(m, cells, tolerance, lakes)
+        _evaluate(m, cells, lakes, workspace)
+        if _keeps_values(m, cells, best_values, lakes.values):
             if not improves:
                 return
         else:
-            for i in range(count):
-                policies[m, cells[i]] = last_policy[i]
-            _evaluate(
-                m, count, maps, neighbours, slip, policies, workspace, values, steps
-            )
+            for i in range(len(cells)):
+                lakes.policies[m, cells[i]] = last_policy[i]
+            _evaluate(m, cells, lakes, workspace)
             tolerance, improves = tolerance / 10.0, True
 
 
 @kernel
-def solve_maps(
-    start,
-    stop,
-    maps,
-    neighbours,
-    slip,
-    saves_steps,
-    workspace,
-    distances,
-    values,
-    steps,
-    policies,
-):
+def solve_maps(start, stop, saves_steps, lakes, workspace):
     """Write the highest chance to reach a goal from each cell of some slippery maps.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
-    maps : (n, C) uint8, read
-    neighbours, slip : arrays, read
-        The items of `rules.LakeOptions`.
     saves_steps : bool
         False: some policy with the highest chances.  True: of these policies the one
         with the fewest expected steps, and of those the one with the lowest actions.
+    lakes : tuple of the arrays of `Lakes`
+        The results from ``distances`` on are written.
     workspace : tuple of the arrays of `SolverWorkspace`
-    distances : (n, C) int32, written
-        See `measure_distances`.
-    values : (n, C) float64, written
-        The chance ever to reach a goal: 1 on a goal, 0 where none can be reached.  One
-        above 1 - `TOLERANCE` is 1: the difference is a rounding error.
-    steps : (n, C) float64, written
-        Expected steps of the policy until a goal, a hole or a cell without a way to a
-        goal; 0 in these.
-    policies : (n, C) int64, written
-        A direction; 0 where the value is 0, and on a goal.
     """
-    frontier, cells, numbers = workspace[0], workspace[1], workspace[2]
+    lakes, workspace = Lakes(*lakes), SolverWorkspace(*workspace)
+    maps, neighbours, _, distances, values, steps, policies = lakes
     for m in range(start, stop):
-        _write_distances(m, maps, neighbours, frontier, distances)
-        count = _number_cells(m, maps, distances, cells, numbers)
+        _write_distances(m, maps, neighbours, workspace.frontier, distances)
+        cells = workspace.cells[: _number_cells(m, lakes, workspace)]
         for cell in range(maps.shape[1]):
             values[m, cell] = 1.0 if maps[m, cell] == GOAL else 0.0
             steps[m, cell], policies[m, cell] = 0.0, 0
-        _choose_first_policy(m, count, cells, neighbours, slip, distances, policies)
+        _choose_first_policy(m, cells, lakes)
         for _ in range(MAX_ROUNDS):
-            _evaluate(
-                m, count, maps, neighbours, slip, policies, workspace, values, steps
-            )
-            if not _raise_values(
-                m, count, cells, neighbours, slip, values, steps, policies
-            ):
+            _evaluate(m, cells, lakes, workspace)
+            if not _raise_values(m, cells, lakes):
                 break
         if saves_steps:
-            _shorten_policy(
-                m, count, maps, neighbours, slip, workspace, values, steps, policies
-            )
+            _shorten_policy(m, cells, lakes, workspace)
         for cell in range(maps.shape[1]):
             if values[m, cell] > 1.0 - TOLERANCE:
                 values[m, cell] = 1.0

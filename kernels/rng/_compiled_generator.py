@@ -4,6 +4,7 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.core.extending import (
     intrinsic,
+    make_attribute_wrapper,
     models,
     overload_method,
     register_jitable,
@@ -157,12 +158,7 @@ def _words(typing_context, rng):
     return _WORDS(rng), lower
 
 
-@intrinsic
-def _number(typing_context, rng):
-    def lower(context, builder, sig, args):
-        return cgutils.create_struct_proxy(rng)(context, builder, args[0]).number
-
-    return types.intp(rng), lower
+make_attribute_wrapper(GeneratorType, "number", "_number")
 
 
 # ------------------------------------------------------------------ the methods
@@ -178,18 +174,18 @@ def _method(function):
 
 @_method
 def _random(rng):
-    return lambda rng: pcg_random(_words(rng), _number(rng))
+    return lambda rng: pcg_random(_words(rng), rng._number)
 
 
 @_method
 def _standard_normal(rng):
-    return lambda rng: pcg_normal(_words(rng), _number(rng))
+    return lambda rng: pcg_normal(_words(rng), rng._number)
 
 
 @_method
 def _normal(rng, loc=0.0, scale=1.0):
     def draw(rng, loc=0.0, scale=1.0):
-        return loc + scale * pcg_normal(_words(rng), _number(rng))
+        return loc + scale * pcg_normal(_words(rng), rng._number)
 
     return draw
 
@@ -197,7 +193,7 @@ def _normal(rng, loc=0.0, scale=1.0):
 @_method
 def _uniform(rng, low=0.0, high=1.0):
     def draw(rng, low=0.0, high=1.0):
-        return low + (high - low) * pcg_random(_words(rng), _number(rng))
+        return low + (high - low) * pcg_random(_words(rng), rng._number)
 
     return draw
 
@@ -206,10 +202,10 @@ def _uniform(rng, low=0.0, high=1.0):
 def _integers(rng, low, high=None):
     if high is None or isinstance(high, (types.NoneType, types.Omitted)):
         return lambda rng, low, high=None: pcg_range(
-            _words(rng), _number(rng), 0, np.int64(low)
+            _words(rng), rng._number, 0, np.int64(low)
         )
     return lambda rng, low, high=None: pcg_range(
-        _words(rng), _number(rng), np.int64(low), np.int64(high)
+        _words(rng), rng._number, np.int64(low), np.int64(high)
     )
 
 
@@ -219,7 +215,7 @@ def _shuffle(rng, items):
         return None
 
     def shuffle(rng, items):
-        words, i = _words(rng), _number(rng)
+        words, i = _words(rng), rng._number
         for last in range(len(items) - 1, 0, -1):
             j = pcg_interval(words, i, last)
             items[last], items[j] = items[j], items[last]
@@ -246,11 +242,11 @@ def _choice(rng, a, p=None):
     without_p = p is None or isinstance(p, (types.NoneType, types.Omitted))
     if isinstance(a, types.Integer):
         if without_p:
-            return lambda rng, a, p=None: pcg_range(_words(rng), _number(rng), 0, a)
-        return lambda rng, a, p=None: _choose(_words(rng), _number(rng), p)
+            return lambda rng, a, p=None: pcg_range(_words(rng), rng._number, 0, a)
+        return lambda rng, a, p=None: _choose(_words(rng), rng._number, p)
     if without_p:
-        return lambda rng, a, p=None: a[pcg_range(_words(rng), _number(rng), 0, len(a))]
-    return lambda rng, a, p=None: a[_choose(_words(rng), _number(rng), p)]
+        return lambda rng, a, p=None: a[pcg_range(_words(rng), rng._number, 0, len(a))]
+    return lambda rng, a, p=None: a[_choose(_words(rng), rng._number, p)]
 
 
 @register_jitable

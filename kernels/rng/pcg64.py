@@ -209,9 +209,9 @@ def pcg_integers(rng_states, i, n):
 
 
 @kernel
-def _sequence_hash(value, constant):
+def _sequence_hash(value, constant, multiplier):
     """Return SeedSequence's hash of one word, and the next constant."""
-    next_constant = (constant * _SEQ_MULT_A) & _MASK32
+    next_constant = (constant * multiplier) & _MASK32
     value = ((value ^ constant) * next_constant) & _MASK32
     return value ^ (value >> _16), next_constant
 
@@ -219,24 +219,16 @@ def _sequence_hash(value, constant):
 @kernel
 def _sequence_mix(target, source, constant):
     """Return SeedSequence's mix of one word into another, and the next constant."""
-    word, constant = _sequence_hash(source, constant)
+    word, constant = _sequence_hash(source, constant, _SEQ_MULT_A)
     word = (_SEQ_MIX_L * target - _SEQ_MIX_R * word) & _MASK32
     return word ^ (word >> _16), constant
 
 
 @kernel
-def _sequence_word(word, constant):
-    """Return one 32-bit word of SeedSequence's output, and the next constant."""
-    next_constant = (constant * _SEQ_MULT_B) & _MASK32
-    word = ((word ^ constant) * next_constant) & _MASK32
-    return word ^ (word >> _16), next_constant
-
-
-@kernel
 def _sequence_uint64(first, second, constant):
     """Return two words of SeedSequence's output as one uint64; the next constant."""
-    low, constant = _sequence_word(first, constant)
-    high, constant = _sequence_word(second, constant)
+    low, constant = _sequence_hash(first, constant, _SEQ_MULT_B)
+    high, constant = _sequence_hash(second, constant, _SEQ_MULT_B)
     return low | (high << _32), constant
 
 
@@ -252,10 +244,10 @@ def pcg_seed(rng_states, i, seed):
     """
     # Four variables and no array: every constant is then known to the compiler.
     constant = _SEQ_INIT_A
-    pool_0, constant = _sequence_hash(seed & _MASK32, constant)
-    pool_1, constant = _sequence_hash(seed >> _32, constant)
-    pool_2, constant = _sequence_hash(_0, constant)
-    pool_3, constant = _sequence_hash(_0, constant)
+    pool_0, constant = _sequence_hash(seed & _MASK32, constant, _SEQ_MULT_A)
+    pool_1, constant = _sequence_hash(seed >> _32, constant, _SEQ_MULT_A)
+    pool_2, constant = _sequence_hash(_0, constant, _SEQ_MULT_A)
+    pool_3, constant = _sequence_hash(_0, constant, _SEQ_MULT_A)
     pool_1, constant = _sequence_mix(pool_1, pool_0, constant)
     pool_2, constant = _sequence_mix(pool_2, pool_0, constant)
     pool_3, constant = _sequence_mix(pool_3, pool_0, constant)

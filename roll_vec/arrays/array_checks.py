@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Space
-from gymnasium.spaces import Tuple as TupleSpace
+from gymnasium.spaces import Box, Discrete
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import arrays_of, functions_of, uses_other_generators
@@ -224,14 +223,8 @@ def _check_spaces(options: ArrayEnv, name: str) -> None:
             raise InvalidOptionError(message)
     accepted = f"different names, a number up to {_MAX_ACTIONS}, or a Box"
     _require(is_right, f"{name}.actions", accepted, actions)
-    space = options.observation_space
-    parts: list[Space[Any]] = [space]
-    if isinstance(space, Dict):
-        parts = list(space.spaces.values())
-    elif isinstance(space, TupleSpace):
-        parts = list(space.spaces)
     accepted = "a Box or Discrete, or a Dict or Tuple of these"
-    for part in parts:
+    for part in options.parts.values():
         is_right = isinstance(part, (Box, Discrete))
         _require(is_right, f"{name}.observation_space", accepted, part)
 

@@ -16,7 +16,7 @@ from gymnasium.spaces import Box, Space
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import CACHE_BYTES, GeneratedLevels
+from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
 from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
@@ -271,10 +271,10 @@ class ArrayEnv(ArrayOptions):
         )
         return type(error)(message)
 
-    def make_provider(self, num_threads: int) -> GeneratedLevels:
+    def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of episodes that have begun; none is kept."""
         draw = EpisodeGenerator(self, num_threads)
-        return GeneratedLevels(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
+        return LevelProvider(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
 
     @functools.cached_property
     def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
@@ -334,7 +334,7 @@ def _make_types(*names: tuple[str, ...]) -> tuple[Any, Any, Any, Any]:
 
 
 class EpisodeGenerator:
-    """Begins the episodes of level seeds in new arrays, for `GeneratedLevels`."""
+    """Begins the episodes of level seeds in new arrays, for `LevelProvider`."""
 
     def __init__(self, options: ArrayEnv, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads

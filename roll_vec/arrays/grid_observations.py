@@ -34,8 +34,8 @@ class ArrayMode(NamedTuple):
 
     meaning: str
     """The contents of an observation."""
-    shape: tuple[str | int, ...]
-    """Of an observation: numbers, or C codes, H rows, W columns, 16 pixels a tile."""
+    shape: Callable[[int, int, int], tuple[int, ...]]
+    """From C codes, H rows and W columns to the shape of an observation."""
     highest: int | None
     """The highest value in an observation; None: the highest cell code."""
     write: Callable[..., object] | None
@@ -48,19 +48,23 @@ class ArrayMode(NamedTuple):
 
 
 ARRAY_MODES = {
-    "grid": ArrayMode("the code of each cell", ("H", "W"), None, None),
+    "grid": ArrayMode("the code of each cell", lambda _, h, w: (h, w), None, None),
     "planes": ArrayMode(
         "a plane for each code: 1 where it is",
-        ("C", "H", "W"),
+        lambda c, h, w: (c, h, w),
         1,
         kernels.write_planes,
     ),
     "tiny_rgb": ArrayMode(
-        "a pixel for each cell", ("H", "W", 3), 255, kernels.write_pixels, "pixels"
+        "a pixel for each cell",
+        lambda _, h, w: (h, w, 3),
+        255,
+        kernels.write_pixels,
+        "pixels",
     ),
     "rgb": ArrayMode(
         "a tile of 16 by 16 pixels for each cell",
-        ("16 H", "16 W", 3),
+        lambda _, h, w: (TILE_SIZE * h, TILE_SIZE * w, 3),
         255,
         kernels.write_tiles,
         "tiles",
@@ -112,15 +116,8 @@ class GridObserver:
             ],
             np.uint32,
         )
-        sizes = {
-            "C": len(codes),
-            "H": self.shape[0],
-            "W": self.shape[1],
-            "16 H": TILE_SIZE * self.shape[0],
-            "16 W": TILE_SIZE * self.shape[1],
-        }
         self._shapes = {
-            name: tuple(n if isinstance(n, int) else sizes[n] for n in mode.shape)
+            name: mode.shape(len(codes), *self.shape)
             for name, mode in ARRAY_MODES.items()
         }
         self.space: Space[Any]

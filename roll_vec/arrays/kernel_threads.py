@@ -72,19 +72,10 @@ class ThreadTeam:
     def __init__(self, sleeps_in_kernel: bool = FUTEX_NUMBER != 0) -> None:
         self.control = np.zeros(kernels.CONTROL_WORDS, np.int64)
         self.threads: list[threading.Thread] = []
-        self._sleeps = sleeps_in_kernel
+        self._sleeps, self._num_pauses = sleeps_in_kernel, 0
         self._wakeups: SimpleQueue[None] = SimpleQueue()
+        # A method that garbage collection or a signal calls may step a batch, too.
         self._lock = threading.RLock()
-        # The caller loads what the threads will call: they then start at once.
-        self.control[kernels.STOPPED] = 1
-        kernels.serve(self.control, 1, self._sleeps)
-        self.control[kernels.STOPPED] = 0
-        # `stop` calls it: nothing is to be compiled while the interpreter exits.
-        kernels.wake(self.control, 0, self._sleeps)
-        kernels.wait_pauses(1)
-        # The best of some: another process may have had the core.
-        pause_seconds = min(_time_pauses() for _ in range(8))
-        self._num_pauses = max(1, int(SPIN_SECONDS / pause_seconds))
 
     def run(
         self,
@@ -130,6 +121,8 @@ class ThreadTeam:
 
     def _start(self, num_workers: int) -> None:
         with self._lock:
+            if self._num_pauses == 0:
+                self._load()
             while len(self.threads) < num_workers:
                 name = f"roll_vec-rows-{len(self.threads)}"
                 args = self.control, self._num_pauses, self._sleeps, self._wakeups
@@ -138,10 +131,23 @@ class ThreadTeam:
                     return  # Callers do the rows.
                 self.threads.append(thread)
 
+    def _load(self) -> None:
+        """Load what the threads and `stop` will call, and time a pause."""
+        # Threads then start at once, and nothing is compiled while Python exits.
+        self.control[kernels.STOPPED] = 1
+        kernels.serve(self.control, 1, self._sleeps)
+        self.control[kernels.STOPPED] = 0
+        kernels.wake(self.control, 0, self._sleeps)
+        kernels.wait_pauses(1)
+        # The best of some: another process may have had the core.
+        pause_seconds = min(_time_pauses() for _ in range(8))
+        self._num_pauses = max(1, int(SPIN_SECONDS / pause_seconds))
+
     def stop(self) -> None:
         """End all threads; jobs that come later are done by their callers."""
         self.control[kernels.STOPPED] = 1
-        kernels.wake(self.control, len(self.threads), self._sleeps)
+        if self.threads:
+            kernels.wake(self.control, len(self.threads), self._sleeps)
         for _ in self.threads:
             self._wakeups.put(None)
         for thread in self.threads:
@@ -165,50 +171,24 @@ def _serve(
             wakeups.get()
 
 
-class _Process:
-    """The team of this process."""
-
-    team: ThreadTeam | None = None
-    # A method that garbage collection or a signal calls may step a batch, too.
-    lock = threading.RLock()
+_team = ThreadTeam()
 
 
 def process_team() -> ThreadTeam:
     """Return the team of this process."""
-    if _Process.team is None:
-        with _Process.lock:
-            if _Process.team is None:
-                _Process.team = ThreadTeam()
-    return _Process.team
+    return _team
 
 
 def _forget_team() -> None:
     # A forked child has the control block but none of the threads.
-    _Process.team, _Process.lock = None, threading.RLock()
-
-
-def _stop_team() -> None:
-    if _Process.team is not None:
-        _Process.team.stop()
+    global _team
+    _team = ThreadTeam()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_team)
 # Before the interpreter and compiled code are taken apart.
-atexit.register(_stop_team)
-
-
-def chunks_per_thread(seconds: float, num_threads: int) -> int:
-    """Return the number of chunks that each thread gets of a kernel.
-
-    Parameters
-    ----------
-    seconds : float
-        Of the kernel on one thread.
-    num_threads : int
-    """
-    number = seconds / (num_threads * _CHUNK_SECONDS)
-    return max(1, int(min(number, _CHUNKS_PER_THREAD)))
+atexit.register(lambda: _team.stop())
 
 
 class _Timing:
@@ -331,8 +311,8 @@ class KernelThreads:
         num_threads: int,
     ) -> None:
         seconds = timing.row_seconds * num_rows
-        per_thread = chunks_per_thread(seconds, num_threads)
-        num_chunks = min(num_threads * per_thread, MAX_CHUNKS)
+        most = min(_CHUNKS_PER_THREAD * num_threads, MAX_CHUNKS)
+        num_chunks = max(num_threads, int(min(seconds / _CHUNK_SECONDS, most)))
         chunk_blocks = -(-num_rows // (_BLOCK_ROWS * num_chunks))
         chunk_rows = chunk_blocks * _BLOCK_ROWS
         team, runner = process_team(), make_runner(kernel)

@@ -26,21 +26,52 @@ CACHE_BYTES = 1 << 30
 
 
 class LevelProvider:
-    """Returns the levels of episodes.
+    """Returns the levels of episodes, generated from seeds when an episode needs them.
+
+    Parameters
+    ----------
+    generate : callable
+        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
+    num_levels, start_level : int
+        With K = ``num_levels`` above 0 an episode of seed e plays the level
+        ``start_level + e mod K``, and each level is generated once and cached.  With
+        K = 0 it plays the level e.
+    level_bytes : int
+        Size of one level; sets above `CACHE_BYTES` are not cached.
+    measures : tuple of str
+        Names of the last arrays of each level, which say how difficult it is.
 
     Attributes
     ----------
-    measures : tuple of str
-        Names of the last arrays of each level, which say how difficult it is.
     source : LevelSource or None
         Draws levels ahead of time.
     last_number : int
         The highest number of a level.
     """
 
-    measures: tuple[str, ...]
     source: LevelSource | None = None
     last_number: int = (1 << 32) - 1
+
+    def __init__(
+        self,
+        generate: Callable[[Seeds], Levels],
+        num_levels: int,
+        start_level: int,
+        level_bytes: int,
+        measures: tuple[str, ...] = (),
+    ) -> None:
+        self.generate, self.measures = generate, measures
+        self.num_levels, self.start_level = num_levels, start_level
+        self._uses_cache = num_levels > 0 and num_levels * level_bytes <= CACHE_BYTES
+        self._cache: Levels | None = None
+        self._is_cached: NDArray[np.bool_] | None = None
+        # Always the same one: arrays of the same table are packed once.
+        self._table: tuple[Levels, LevelTable] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Cached levels can be generated again: they are no state.
+        caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
+        return {**self.__dict__, **caches}
 
     def get(
         self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
@@ -66,157 +97,7 @@ class LevelProvider:
         ------
         LevelGenerationError
         """
-        raise NotImplementedError
-
-    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
-        """Have the levels of some episodes drawn ahead of time."""
-
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Return the numbers of the levels of seeds; all (m,).
-
-        They may be views, which are not to be written.  ``level_indices`` are those
-        that `get` returned; None: no level is redrawn, as `table` says.
-        """
-        raise NotImplementedError
-
-    def table(self) -> tuple[Levels, LevelTable] | None:
-        """Return the levels that are in memory, for kernels that begin episodes.
-
-        Returns
-        -------
-        levels, table
-            Levels as `get` returns them, and the level of each seed; None if `get`
-            alone knows it.
-        """
-        raise NotImplementedError
-
-
-class FixedLevels(LevelProvider):
-    """Some of the levels of a set.
-
-    Parameters
-    ----------
-    levels : LevelSet
-        Its ``arrays`` are all levels, not to be written.
-    num_levels, start_level : int
-        An episode of seed e plays the level ``start_level + e mod num_levels``.
-    measures : tuple of str
-        Names of measures of the levels, if there are any.
-    measure : callable
-        Returns those of some levels; each is measured once, when it is first met.
-    bands : mapping from str to Band
-        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
-        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
-    """
-
-    def __init__(
-        self,
-        levels: Any,
-        num_levels: int,
-        start_level: int,
-        measures: tuple[str, ...],
-        measure: Callable[[Levels], Levels],
-        bands: Mapping[str, Band],
-    ) -> None:
-        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
-        self.last_number = len(levels) - 1
-        self.measures, self.bands = measures, dict(bands)
-        measure_some = partial(_measure_some, levels, measure)
-        size = 8 * len(measures)
-        self._measured = GeneratedLevels(measure_some, len(levels), 0, size)
-        self._table: tuple[Levels, LevelTable] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_table": None}
-
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        """Return all levels and their indices by episode; see `LevelProvider.get`."""
-        if not self.measures:
-            return self.levels.arrays, self._indices(seeds)
-        indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
-        measures, _ = self._measured.get(indices.astype(np.uint64))
-        return (*self.levels.arrays, *measures), indices
-
-    def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
-        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
-        return numbers + self.start_level
-
-    def _draw(self, seeds: Seeds) -> Levels:
-        """Return the indices of the levels of some seeds, and their measures."""
-        indices = self._indices(seeds)
-        measures, rows = self._measured.get(indices.astype(np.uint64))
-        return indices, *(array[rows] for array in measures)
-
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Return the indices of the levels in the set."""
-        return self._indices(seeds) if level_indices is None else level_indices
-
-    def table(self) -> tuple[Levels, LevelTable] | None:
-        """Return all levels; None if they are measured; see `LevelProvider.table`."""
-        if self.measures:
-            return None
-        # Always the same one: arrays of the same table are packed once.
-        if self._table is None:
-            numbers = self.num_levels, self.start_level
-            self._table = self.levels.arrays, (*numbers, _ALL_PRESENT)
-        return self._table
-
-
-def _measure_some(
-    levels: Any, measure: Callable[[Levels], Levels], indices: Seeds
-) -> Levels:
-    """Return the measures of some levels of a set."""
-    return measure(tuple(array[indices] for array in levels.arrays))
-
-
-class GeneratedLevels(LevelProvider):
-    """Levels that are generated from seeds when an episode needs them.
-
-    Parameters
-    ----------
-    generate : callable
-        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
-    num_levels, start_level : int
-        With K = ``num_levels`` above 0 an episode of seed e plays the level
-        ``start_level + e mod K``, and each level is generated once and cached.  With
-        K = 0 it plays the level e.
-    level_bytes : int
-        Size of one level; sets above `CACHE_BYTES` are not cached.
-    measures : tuple of str
-        Names of the last arrays of ``generate``, which measure the levels.
-    """
-
-    def __init__(
-        self,
-        generate: Callable[[Seeds], Levels],
-        num_levels: int,
-        start_level: int,
-        level_bytes: int,
-        measures: tuple[str, ...] = (),
-    ) -> None:
-        self.generate, self.measures = generate, measures
-        self.num_levels, self.start_level = num_levels, start_level
-        self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
-        self._cache: Levels | None = None
-        self._is_cached: NDArray[np.bool_] | None = None
-        self._table: tuple[Levels, LevelTable] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached levels can be generated again: they are no state.
-        caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
-        return {**self.__dict__, **caches}
-
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and their indices by episode; see `LevelProvider.get`."""
-        if not (self.num_levels and self._uses_cache):
+        if not self._uses_cache:
             return self._draw(self.level_seeds(seeds), env_ids)
         numbers = seeds % np.uint64(self.num_levels)
         new = self.uncached(numbers)
@@ -227,9 +108,9 @@ class GeneratedLevels(LevelProvider):
         return self._cache or (), numbers.astype(np.int64)
 
     def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
-        """Have levels drawn that are not in the cache; see `LevelProvider.order`."""
+        """Have the levels of some episodes drawn ahead of time, if none has them."""
         assert self.source is not None
-        if self.num_levels and self._uses_cache:
+        if self._uses_cache:
             numbers = seeds % np.uint64(self.num_levels)
             new = self.uncached(numbers)
             if not len(new):
@@ -264,12 +145,24 @@ class GeneratedLevels(LevelProvider):
     def level_numbers(
         self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Return `roll_vec.seeding.level_for_seed` of each seed."""
+        """Return the numbers of the levels of seeds; all (m,).
+
+        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
+        which are not to be written.  ``level_indices`` are those that `get` returned;
+        None: no level is redrawn, as `table` says.
+        """
         # Without a copy, as every reset asks for them: they are below 2**32.
         return self.level_seeds(seeds).view(np.int64)
 
     def table(self) -> tuple[Levels, LevelTable] | None:
-        """Return the cached levels; see `LevelProvider.table`."""
+        """Return the levels that are in memory, for kernels that begin episodes.
+
+        Returns
+        -------
+        levels, table
+            Levels as `get` returns them, and the level of each seed; None if `get`
+            alone knows it.
+        """
         return self._table
 
     def uncached(self, numbers: Seeds) -> NDArray[np.int64]:
@@ -298,6 +191,80 @@ class GeneratedLevels(LevelProvider):
         self._table = self._cache, (self.num_levels, 0, is_present)
 
 
+class FixedLevels(LevelProvider):
+    """Some of the levels of a set; what is generated are their measures.
+
+    Parameters
+    ----------
+    levels : LevelSet
+        Its ``arrays`` are all levels, not to be written.
+    num_levels, start_level : int
+        An episode of seed e plays the level ``start_level + e mod num_levels``.
+    measures : tuple of str
+        Names of measures of the levels, if there are any.
+    measure : callable
+        Returns those of some levels; each is measured once, when it is first met.
+    bands : mapping from str to Band
+        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
+        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
+    """
+
+    def __init__(
+        self,
+        levels: Any,
+        num_levels: int,
+        start_level: int,
+        measures: tuple[str, ...],
+        measure: Callable[[Levels], Levels],
+        bands: Mapping[str, Band],
+    ) -> None:
+        generate = partial(_measure_some, levels, measure)
+        super().__init__(generate, num_levels, start_level, 0, measures)
+        self.levels, self.bands, self.last_number = levels, bands, len(levels) - 1
+
+    def _own_levels(self) -> Levels:
+        rows = slice(self.start_level, self.start_level + self.num_levels)
+        return tuple(array[rows] for array in self.levels.arrays)
+
+    def get(
+        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return all levels and their indices by episode; see `LevelProvider.get`."""
+        if not self.measures:
+            numbers = seeds % np.uint64(self.num_levels)
+            return self._own_levels(), numbers.view(np.int64)
+        indices, *_ = search_bands(self._measure, seeds, self.measures, self.bands)
+        return (*self._own_levels(), *(self._cache or ())), indices
+
+    def _measure(self, seeds: Seeds) -> Levels:
+        """Return the indices of the levels of some seeds, and their measures."""
+        measures, indices = super().get(seeds)
+        return indices, *(array[indices] for array in measures)
+
+    def level_numbers(
+        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the indices of the levels in the set."""
+        if level_indices is None:
+            return super().level_numbers(seeds)
+        return level_indices + self.start_level
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return all levels; None if they are measured; see `LevelProvider.table`."""
+        if self.measures:
+            return None
+        if self._table is None:
+            self._table = self._own_levels(), (self.num_levels, 0, _ALL_PRESENT)
+        return self._table
+
+
+def _measure_some(
+    levels: Any, measure: Callable[[Levels], Levels], indices: Seeds
+) -> Levels:
+    """Return the measures of some levels of a set."""
+    return measure(tuple(array[indices] for array in levels.arrays))
+
+
 def provide_levels(
     options: Any,
     generate: Callable[[Seeds], Levels],
@@ -310,7 +277,7 @@ def provide_levels(
     options : LevelOptions
         With ``levels`` of its own, ``generate`` is not used.
     generate : callable
-        See `GeneratedLevels`.
+        See `LevelProvider`.
     measure_levels : callable
         Returns the options' `measures` of levels, where these are needed.
     """
@@ -324,7 +291,7 @@ def provide_levels(
     variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
     sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in variables]
     level_bytes = sum(sizes) + 8 * len(names)
-    return GeneratedLevels(generate, *numbers, level_bytes, names)
+    return LevelProvider(generate, *numbers, level_bytes, names)
 
 
 def make_provider(
@@ -332,7 +299,7 @@ def make_provider(
 ) -> LevelProvider:
     """Return the provider of some options, which may draw levels ahead of time."""
     provider: LevelProvider = options.make_provider(num_threads)
-    if prefetcher is not None and isinstance(provider, GeneratedLevels):
+    if prefetcher is not None and not isinstance(provider, FixedLevels):
         provider.source = LevelSource(prefetcher, provider.generate)
     return provider
 

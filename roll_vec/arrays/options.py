@@ -35,7 +35,9 @@ from roll_vec.options import (
     check_int,
     check_levels,
     check_lookup,
+    check_optional,
     check_optional_text,
+    option,
 )
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
@@ -527,7 +529,7 @@ class LevelOptions(GridOptions):
     )
     """Keywords of which the spaces are made."""
 
-    max_steps: int | None = None
+    max_steps: int | None = option(None, check_optional, check_int, 1)
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
     action_start: int | None = None  # type: ignore[assignment]
@@ -542,8 +544,6 @@ class LevelOptions(GridOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_steps is not None:
-            self._set(max_steps=check_int("max_steps", self.max_steps, 1))
         self._set(action_start=self._check_action_start())
         self._check_symbols()
         names = self.FAMILY.action_lookup(self.first_action)

@@ -112,7 +112,6 @@ class _Slots:
         self.is_stopped = False
         self.threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        self._columns: dict[Any, NDArray[Any]] = {}
         for _ in range(num_threads):
             thread = start_thread("roll_vec levels", self._run)
             if thread is not None:
@@ -184,12 +183,11 @@ class _Slots:
     ) -> None:
         """Write levels into the slots where they are still wanted."""
         if not source.slots:
-            names = [(k, each.dtype, each.shape[1:]) for k, each in enumerate(levels)]
-            for name in names:
-                if name not in self._columns:
-                    shape = (self.num_envs, *name[2])
-                    self._columns[name] = np.zeros(shape, name[1])
-            source.slots = tuple(self._columns[name] for name in names)
+            # Rows that are never written take no memory.
+            source.slots = tuple(
+                np.zeros((self.num_envs, *each.shape[1:]), each.dtype)
+                for each in levels
+            )
         is_wanted = self.orders[rows] == keys
         rows, keys, indices = rows[is_wanted], keys[is_wanted], indices[is_wanted]
         for slot, array in zip(source.slots, levels, strict=True):

@@ -202,13 +202,11 @@ def for_row_ranges(
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads
         num_parts = 1 if is_background else min(num_parts, count_cores())
-    if num_parts <= 1 and slices is None:
-        work(0, num_rows, *args)
-        return
-    if num_parts <= 1 and slices is not None and num_rows <= slices.rows:
+    if num_parts <= 1 and (slices is None or num_rows <= slices.rows):
         begin = perf_counter()
         work(0, num_rows, *args)
-        slices.add(num_rows, perf_counter() - begin)
+        if slices is not None:
+            slices.add(num_rows, perf_counter() - begin)
         return
     num_parts = max(num_parts, 1)  # 0 where one thread gets more rows than there are
     run = _Run(work, args, num_rows, num_parts, slices)

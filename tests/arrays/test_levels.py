@@ -19,7 +19,7 @@ import roll_vec
 from roll_vec.arrays import level_providers
 from roll_vec.arrays import row_threads as threads
 from roll_vec.arrays.bands import search_bands
-from roll_vec.arrays.level_providers import GeneratedLevels
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.errors import LevelGenerationError
 from roll_vec.progress import listen
@@ -69,7 +69,7 @@ def pick(provider, seeds):
 # What is generated again and what is not shows in no result.
 def test_a_level_is_generated_once_and_cached():
     generate = Counted()
-    provider = GeneratedLevels(generate, 5, 100, 8)
+    provider = LevelProvider(generate, 5, 100, 8)
     for seeds in ([0, 7, 2, 12], [5, 1], [0, 1, 2], [3, 4, 8, 9]):
         assert pick(provider, seeds) == [100 + seed % 5 for seed in seeds]
     assert generate.asked == [[100, 102], [101], [103, 104]]
@@ -79,13 +79,13 @@ def test_a_level_is_generated_once_and_cached():
     assert copied.generate.asked[-1] == [102]
     # Unlimited levels are drawn each time, but once a call.
     generate = Counted()
-    provider = GeneratedLevels(generate, 0, 0, 8)
+    provider = LevelProvider(generate, 0, 0, 8)
     assert pick(provider, [9, 3, 9, 9]) == [9, 3, 9, 9]
     assert pick(provider, [9]) == [9]
     assert generate.asked == [[3, 9], [9]]
     # A failure leaves the cache as it is.
     generate = Counted()
-    provider = GeneratedLevels(generate, 5, 664, 8)
+    provider = LevelProvider(generate, 5, 664, 8)
     pick(provider, [0])
     with pytest.raises(RuntimeError, match="no level"):
         pick(provider, [1, 2])
@@ -97,7 +97,7 @@ def test_a_set_that_is_too_large_is_not_cached(monkeypatch):
     monkeypatch.setattr(level_providers, "CACHE_BYTES", 100)
     for num_levels, keeps in ((25, True), (26, False)):
         generate = Counted()
-        provider = GeneratedLevels(generate, num_levels, 7, 4)
+        provider = LevelProvider(generate, num_levels, 7, 4)
         for _ in range(2):
             assert pick(provider, [1, 27, 1]) == [8, 7 + 27 % num_levels, 8]
         assert len(generate.asked) == (1 if keeps else 2)

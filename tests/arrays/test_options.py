@@ -82,22 +82,6 @@ def test_roll_environments_refuse_early():
 # --------------------------------------------------------- what is accepted, how
 
 
-def test_options_are_copies():
-    lookup, actions, vocab = {5: "me"}, {1: "north"}, {"me": "the player"}
-    own = {"grid_lookup": lookup, "action_lookup": actions, "grid_vocab": vocab}
-    env = gymnasium.make(SOKOBAN, obs_mode="text", **own).unwrapped
-    text, _ = env.reset(seed=0)
-    assert set(text) == set("me?\n")
-    lookup[5], actions[1] = "you", "south"
-    vocab.clear()
-    assert env.reset(seed=0)[0] == text
-    assert env.action_lookup == {1: "north"}
-    assert env.get_all_actions() == [1]
-    assert env.options.grid_vocab == {"me": "the player"}
-    env = gymnasium.make(LAKE, reward_schedule=(r for r in (2, 0, 0)))
-    assert env.unwrapped.reward_range == (0, 2)
-
-
 # Of ROLL's and Gymnasium's limit the smaller one holds: id, max_steps,
 # max_episode_steps, and the step on which an episode is truncated.
 LIMITS = [

@@ -184,8 +184,8 @@ def test_jobs_after_the_end_of_the_threads(runners, monkeypatch):
     wake = kernels.kernel(kernels.wake.py_func)
     monkeypatch.setattr(kernels, "wake", wake)
     team, counts = ThreadTeam(), np.zeros(1 + 100, np.int64)
-    signatures = list(wake.signatures)
     team.run(runners[count], 100, 10, 3, (1, -1, counts))
+    signatures = list(wake.signatures)
     team.stop()
     # Nothing is compiled while an interpreter exits.
     assert wake.signatures == signatures

@@ -5,7 +5,6 @@ import inspect
 import json
 import re
 import sys
-import tracemalloc
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -307,35 +306,6 @@ def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     variable = [[0, 0, 0, 4, 4, 3, 3]]
     np.save(tmp_path / "x.npy", np.stack([fixed, variable], axis=-1).astype(np.uint8))
     assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
-
-
-@compiled
-@pytest.mark.parametrize(
-    ("id", "levels"), [(batches.FROZEN_LAKE, 0), (batches.SOKOBAN, 64)]
-)
-def test_an_environment_has_at_most_a_kilobyte(id, levels):
-    keywords = {"num_levels": levels} if levels else {}
-
-    def allocated_bytes(num_envs):
-        """Return the bytes of numpy's arrays of a batch and of its last results."""
-        tracemalloc.start()
-        try:
-            with closing(batches.make(id, num_envs, **keywords)) as env:
-                results = env.step(env.action_space.sample())
-                arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
-                traces = tracemalloc.take_snapshot().filter_traces([arrays]).traces
-                del results
-                return sum(trace.size for trace in traces)
-        finally:
-            tracemalloc.stop()
-
-    # What all batches share; kernels are compiled here, where that is not traced.
-    with closing(batches.make(id, 1024, **keywords)) as env:
-        env.step(env.action_space.sample())
-    # A thread that draws its first level keeps memory to work in: the least of some
-    # measurements is of the batch alone.
-    small, large = (min(allocated_bytes(n) for _ in range(2)) for n in (1024, 4096))
-    assert 0 < (large - small) / (4096 - 1024) <= 1024
 
 
 def count_bytecodes(env, actions):

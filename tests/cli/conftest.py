@@ -234,26 +234,6 @@ class Guide(Hall):
         return "always to the right"
 
 
-class Walker(roll_vec.ArrayEnv):
-    state: ClassVar = {"position": "int8"}
-    actions = 2
-    observation = "position"
-    observation_space = gymnasium.spaces.Discrete(4)
-
-    @roll_vec.rule
-    def begin(env, rng):
-        env.position = 0
-
-    @roll_vec.rule
-    def step(env, action, rng):
-        env.position += action
-        return 0.0, env.position == 3
-
-    def solve(self, env):
-        return [1] * (3 - env.position)
-
-
-roll_vec.register("mine/Walker-v0", Walker)
 roll_vec.register("mine/Guide-v0", Guide)
 roll_vec.register("mine/Echo-v0", Echo, max_episode_steps=3)
 roll_vec.register("mine/Corridor-v0", Corridor)

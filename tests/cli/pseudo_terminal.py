@@ -83,15 +83,16 @@ class Terminal(PseudoTerminal):
         self.output = before.decode() + text
 
     def interrupt(self):
-        """Press Ctrl-C until the child ends; return its exit code.
+        """Press Ctrl-C, and return the child's exit code.
 
         One that comes between Python's prompt and its wait for keys shows only with
-        the next key.
+        the next key.  A second Ctrl-C would kill a child that is just ending.
         """
+        self.press("\x03")
         for _ in range(HANG_SECONDS):
-            self.press("\x03")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self.process.wait(timeout=1)
+            self.press(" ")
         raise TimeoutError
 
     def close(self):

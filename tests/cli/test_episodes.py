@@ -7,6 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+import roll_vec
+from tests.contract.rules import Corridor
 from tests.thinning import one_in
 
 MODES = ["next_step", "same_step", "disabled"]
@@ -230,8 +232,13 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module):
     assert reason in outcome.out
 
 
-def test_the_oracle_of_array_environments_is_the_method_solve(run, user_module):
+@pytest.mark.usefixtures("forgets_ids")
+def test_the_oracle_of_array_environments_is_the_method_solve(run):
+    roll_vec.register("mine/Corridor-v0", Corridor)
     flags = ("--num-envs", 3, "--steps", 12, "--no-image", "--policy", "oracle")
-    outcome = run("rollout", f"{user_module}:mine/Walker-v0", *flags)
-    # An episode takes three steps, and one that begins the next.
-    assert outcome.table["episodes"] == "9"
+    outcome = run("rollout", "mine/Corridor-v0", *flags)
+    # An episode takes two steps, and one that begins the next.
+    assert (outcome.table["episodes"], outcome.table["success rate"]) == (
+        "12",
+        "100.00%",
+    )

@@ -8,7 +8,6 @@ import pytest
 from gymnasium.vector import VectorEnv
 
 import roll_vec
-from roll_vec.errors import FrozenAttributeError
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import (
     ARRAY_IDS,
@@ -182,23 +181,6 @@ def test_pools_answer_as_sync_does(case, env):
             env.get_attr(name)
 
 
-def test_attributes_that_cannot_be_read_or_set(env):
-    for name in ("nothing", "step", "reset", "_seed_state", "engine"):
-        for read in (env.get_attr, env.call):
-            with pytest.raises(AttributeError, match=f"{name}.*num_env_steps"):
-                read(name)
-    before = env.get_attr("obs_mode")
-    for values in ("text", ["text"] * NUM_ENVS, ("text",) * NUM_ENVS):
-        with pytest.raises(FrozenAttributeError, match="make a new env") as caught:
-            env.set_attr("obs_mode", values)
-        assert isinstance(caught.value, AttributeError)
-    with pytest.raises(ValueError, match=f"expected {NUM_ENVS}.*got 2"):
-        env.set_attr("obs_mode", ["text"] * 2)
-    assert env.get_attr("obs_mode") == before
-    with pytest.raises(FrozenAttributeError, match=r"reset\(seed="):
-        env.np_random = np.random.default_rng()
-
-
 @pytest.mark.parametrize("case", SINGLES)
 def test_successes_are_the_last_steps(case):
     env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=50)
@@ -267,16 +249,3 @@ def test_final_obs_is_what_the_step_led_to_and_new(case):
             plain.reset(options={"reset_mask": finished})
     assert ended
     sync.close()
-
-
-def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
-    array = np.arange(6).reshape(2, 3)
-    assert_same(roll_vec.final_obs(array, {}), array)
-    assert roll_vec.final_obs(array, {}) is not array
-    texts = ("a", "b")
-    assert roll_vec.final_obs(texts, {}) is texts
-    infos = {
-        "final_obs": np.array([None, "c"], object),
-        "_final_obs": np.array([False, True]),
-    }
-    assert roll_vec.final_obs(texts, infos) == ("a", "c")

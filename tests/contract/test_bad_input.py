@@ -1,12 +1,12 @@
 """Bad input: one clear error, and the batch goes on as if nothing had happened.
 
 Bad calls of `send`, `recv` and snapshots are in ``test_scenarios.py``, bad keywords of
-environments in ``tests/envs/test_keywords.py``.
+environments in ``tests/envs/test_keywords.py``, of batches in
+``data/batches_calls.txt``.
 """
 
 import re
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium import error as gym_error
@@ -16,13 +16,10 @@ from tests.contract.cases import (
     ARRAY_AND_POOL,
     CASES,
     DISABLED,
-    LIMIT,
     SAME_STEP,
     assert_same,
     assert_undisturbed,
     draw_actions,
-    id_of,
-    is_pooled,
     limit_of,
     lowest_action,
     make_batch,
@@ -31,7 +28,6 @@ from tests.contract.cases import (
     play,
 )
 from tests.contract.custom_envs import Lamps
-from tests.gymnasium_versions import LIMIT_ERROR
 
 N = 4
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -263,44 +259,6 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
     # Other options are ignored.
     assert_same(env.reset(options={"level": 3}), twin.reset(options={}))
     assert_undisturbed(env, twin)
-
-
-# -------------------------------------------------------------- construction
-
-REFUSED = {
-    "num_envs": [0, -1, 1.5, "4", None, True],
-    "group_size": [0, -2, 3, 8, 1.0, None, True],
-    "max_episode_steps": [0, -2, -100, 1.5, "9", True, False],
-    "num_threads": [0, -1, 1.5, "2", True],
-    "autoreset_mode": ["next_step", "Same_Step", "", None, 0],
-    "render_mode": ["rgb", "", 1, "depth_array"],
-}
-LISTED = {
-    "autoreset_mode": "'NextStep', 'SameStep', 'Disabled'",
-    "render_mode": "'ansi'",
-}
-
-
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
-def test_keywords_of_batches_are_checked_and_named(case):
-    for name, values in REFUSED.items():
-        if is_pooled(case) and name == "num_threads":
-            continue
-        for value in values:
-            given = {"num_envs": N, "max_episode_steps": LIMIT, name: value}
-            with pytest.raises(errors.InvalidOptionError, match=name) as caught:
-                gymnasium.make_vec(id_of(case), **given)
-            assert isinstance(caught.value, ValueError)
-            assert str(value) in str(caught.value)
-            assert LISTED.get(name, "") in str(caught.value)
-    for limit in (0, -2):
-        with pytest.raises(LIMIT_ERROR, match="max_episode_steps"):
-            gymnasium.make(id_of(case), max_episode_steps=limit)
-    more = {"num_envs": np.int64(4), "group_size": np.int32(2), "max_episode_steps": 3}
-    env = gymnasium.make_vec(id_of(case), **more)
-    assert (env.num_envs, env.group_size) == (4, 2)
-    assert type(env.num_envs) is int
-    env.close()
 
 
 # ------------------------------------------------- configurations without levels

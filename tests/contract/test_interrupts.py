@@ -31,7 +31,6 @@ from tests.contract.cases import (
     draw_actions,
     make_batch,
 )
-from tests.contract.rules import Corridor
 from tests.thinning import one_in
 
 PACKAGE = str(Path(roll_vec.__file__).parent)
@@ -98,11 +97,6 @@ def mixed(num_envs, autoreset_mode, **_):
     return roll_vec.make_mixed(families, num_envs, autoreset_mode=autoreset_mode)
 
 
-def rules(num_envs, **keywords):
-    """Return a batch of a user's `ArrayEnv`."""
-    return roll_vec.make_vec("tests_rules/Corridor-v0", num_envs, **keywords)
-
-
 # The same state of lamps has other bytes each time that it is pickled.
 NAMES = [case for case in CASES if "Lamps" not in case]
 NAMES += ["shards of arrays", "shards of pools"]
@@ -110,13 +104,13 @@ MAKERS = {
     **{name: kinds.KINDS[name].make for name in NAMES},
     "processes": kinds.case("roll_vec/Countdown-v0 in processes").make,
     "mixed": mixed,
-    "rules": rules,
+    "rules": kinds.RULES["tests_rules/Corridor-v0"].make,
 }
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _rules(module_forgets_ids):
-    roll_vec.register("tests_rules/Corridor-v0", Corridor)
+    kinds.register_kinds()
 
 
 def make(kind, mode=AutoresetMode.NEXT_STEP):

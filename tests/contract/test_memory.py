@@ -125,7 +125,6 @@ def assert_costs(case, few, many, kept, peak):
     pytest.fail(f"bytes each, kept and at most: {np.array(attempts)}")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize("case", dict.fromkeys([*ARRAY_IDS, *ARRAY_CASES]))
 def test_environment_takes_less_than_a_kibibyte(case):

@@ -18,7 +18,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
@@ -143,53 +143,6 @@ def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
     assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
 
 
-def test_levels_texts_masks_and_options():
-    envs = make("tests_rules/Merge-v0", 3, num_levels=1, start_level=4, size=4)
-    boards = [envs.reset(seed=seed)[0]["board"] for seed in (1, 2)]
-    assert (boards[0] == boards[1][0]).all()
-    envs.set_level_options(mask=np.array([True, False, True]), num_levels=7)
-    assert envs.get_attr("num_levels") == (7, 1, 7)
-    with pytest.raises(InvalidOptionError, match="start_level"):
-        envs.set_level_options(num_levels=0)
-    told = make(MERGE, 2, num_levels=3, start_level=2, level_info=True, seed_info=True)
-    infos = told.reset(seed=[10, 11])[1]
-    assert infos["level"].tolist() == [2 + 10 % 3, 2 + 11 % 3]
-    assert infos["seed"].tolist() == [10, 11]
-    mixed = roll_vec.make_mixed(
-        {
-            MERGE: {"obs_mode": "text", "action_mode": "text"},
-            "roll_vec/Countdown-v0": {},
-        },
-        4,
-    )
-    texts = mixed.reset(seed=0)[0]
-    assert sum(text.startswith("board: [[") for text in texts) == 2
-    mixed.step(("0", "1", "2", "3"))
-    masks = make("tests_rules/Merge-v0", 3, action_mask=True)
-    observations, infos = masks.reset(seed=1)
-    full = (observations["board"] > 0).any(axis=1)
-    assert np.array_equal(infos["action_mask"], full)
-    # Texts and masks at once, in a batch and alone.
-    more = {"action_mode": "text", "action_mask": True}
-    both, alone = make(MERGE, 2, **more), gymnasium.make(MERGE, **more)
-    both.reset(seed=6)
-    alone.reset(seed=6)
-    mask = both.step(("1", "1"))[-1]["action_mask"][0]
-    assert mask.tolist() == alone.step("1")[-1]["action_mask"].tolist()
-    # A text without an action moves nothing and counts as a step.
-    texts = make("tests_rules/Corridor-v0", 2, action_mode="text", max_episode_steps=2)
-    before, infos = texts.reset(seed=0)
-    assert "Actions: left, right." in infos["env_instruction"][0]
-    after, rewards, _, _, infos = texts.step(("Left", "up"))
-    assert (after[0] != before[0]).any()
-    assert (after[1] == before[1]).all()
-    assert rewards.tolist() == [0.0, -1.5]
-    assert infos["action_is_valid"].tolist() == [True, False]
-    assert texts.step(("up", "up"))[3].all()
-    with pytest.raises(InvalidOptionError, match=r"length.*an integer.*'long'"):
-        make("tests_rules/Corridor-v0", 2, length="long")
-
-
 # ------------------------------------------------------------------ JIT off
 
 # Plays pickled batches on, in a process that has not seen their ids.
@@ -220,7 +173,9 @@ def run(code, *arguments, **environment):
 
 @pytest.mark.skipif(JIT_OFF, reason="compares with the JIT on")
 @pytest.mark.parametrize(
-    "ids", [[*FAMILIES, FIRST], pytest.param(OTHERS, marks=pytest.mark.slow)], ids=len
+    "ids",
+    [[*FAMILIES, FIRST], pytest.param(OTHERS[:4], marks=pytest.mark.slow)],
+    ids=len,
 )
 def test_compiled_rules_equal_python_also_in_another_process(ids, tmp_path):
     batches = []
@@ -388,21 +343,6 @@ def test_actions_are_names_or_a_number_or_a_box(actions, tmp_path):
         roll_vec.register("tests_rules/Mine-v0", cls)
 
 
-def test_an_array_of_actions_is_read_alone_and_has_no_names():
-    actions = np.ones((2, 3), np.float32)
-    envs = make("tests_rules/Mass-v0", 2)
-    envs.reset(seed=0)
-    envs.step(actions)
-    assert (actions == 1).all()
-    for keywords in ({"action_mask": True}, {"action_mode": "text"}):
-        with pytest.raises(InvalidOptionError, match="Mass"):
-            make("tests_rules/Mass-v0", 2, **keywords)
-    short = make("tests_rules/Short-v0", 2)
-    short.reset(seed=0)
-    with pytest.raises(roll_vec.errors.InvalidActionError, match="expected 0 to 1"):
-        short.step([-1, 0])
-
-
 LOOP = "\n            for value in env.b:\n                env.p = value"
 COMPILED = [
     ("begin", "env.p = [1, 2][env.p]", "no arrays, lists, dicts or texts"),
@@ -466,14 +406,6 @@ def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
         assert_same(envs.step(action)[0], result)
 
 
-def test_a_code_without_looks_is_told_and_reads_no_memory():
-    env = gymnasium.make(WALK, obs_mode="rgb").unwrapped
-    env.reset(seed=0)
-    env.set_state({**env.get_state(), "board": np.full((4, 4), 4, np.uint8)})
-    with pytest.raises(InvalidStateError, match=r"code 4.*below 4"):
-        env.step(0)
-
-
 def test_a_text_of_ones_own_and_other_symbols():
     class Mine(FAMILIES[WALK]):
         def text(self, env):
@@ -492,15 +424,3 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
-
-
-def test_a_way_to_the_end_makes_an_oracle():
-    env = gymnasium.make("tests_rules/Corridor-v0").unwrapped
-    env.reset(seed=3)
-    way = env.solve()
-    assert 0 < len(way) == abs(env.door - env.position)
-    for action in way:
-        assert env.oracle_action == action
-        result = env.step(action)
-    assert result[2]
-    assert env.oracle_action is None

@@ -21,7 +21,6 @@ from tests.contract.cases import (
     assert_same,
     draw_actions,
     id_of,
-    make_batch,
     vector_keywords,
 )
 from tests.distributed.local_actors import actors_of, make_env, make_pair
@@ -73,25 +72,6 @@ def test_unrolls(mode, case):
     assert sharded.get_state() == local.get_state()
     assert_same(sharded.step(actions[2][0]), local.step(actions[2][0]))
     assert_same(tuple(sharded.unroll(actions[2])), tuple(local.unroll(actions[2])))
-
-
-def test_frames_attributes_and_solutions():
-    keywords = {"dim_room": (5, 5), "num_boxes": 1, "render_mode": "rgb_array"}
-    sharded, local = make_pair(SOKOBAN, 5, 2, seed=3, obs_mode="planes", **keywords)
-    for env in (sharded, local):
-        env.set_level_options(mask=np.arange(5) == 4, num_levels=3, start_level=7)
-    assert_same(sharded.render(), local.render())
-    assert_same(sharded.solve(), local.solve())
-    for name in ("observation_space", "single_action_space", "metadata"):
-        assert getattr(sharded, name) == getattr(local, name)
-    assert_same(sharded.sample_actions(seed=3), local.sample_actions(seed=3))
-    for name in ("obs_mode", "num_levels", "start_level", "np_random_seed"):
-        assert sharded.get_attr(name) == local.get_attr(name), name
-    for one, other in zip(sharded.np_random, local.np_random, strict=True):
-        assert one.random() == other.random()
-    assert sharded.spec.id == local.spec.id
-    assert_same(sharded.reset(), local.reset())
-    assert sharded.get_state() == local.get_state()
 
 
 @one_in(2, "name, mode", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"], MODES)
@@ -265,16 +245,3 @@ def test_results_that_are_gone_demand_a_reset(monkeypatch):
     env.reset(seed=0)
     env.send([0] * 4, range(4))
     assert len(env.recv(None, 9.0)[0]) == 4
-
-
-@pytest.mark.parametrize("render_mode", [None, "ansi"])
-def test_frames_of_pools(render_mode):
-    keywords = {"render_mode": render_mode}
-    local = make_batch("tests_vector/Guess-v0", 4, **keywords)
-    sharded = make_env(id_of("tests_vector/Guess-v0"), 4, 2, **keywords)
-    for env in (local, sharded):
-        with pytest.raises(ResetNeededError, match="reset it first"):
-            env.render()
-        env.reset(seed=0)
-    assert sharded.render() == sharded.call("render") == local.render()
-    assert sharded.render_envs([3, 0, 3]) == local.render_envs([3, 0, 3])

@@ -323,31 +323,6 @@ def test_overwrite_deletes_nothing_but_older_outputs(messages, tmp_path, monkeyp
 
 # -------------------------------------------------------------------------- refusals
 
-DISCRETE = {"action_mode": "discrete", "action_pattern": None}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "arguments", "text"),
-    [
-        ({"obs_mode": "grid"}, {}, "messages needs observations that are texts"),
-        (DISCRETE, {}, "messages needs actions that are texts"),
-        ({}, {"format": "csv"}, "format: expected one of messages, parquet, minari"),
-        ({}, {"out": "a.jsonl", "format": "parquet"}, r"a name that ends with \.par"),
-        ({}, {"num": 0}, "num"),
-        ({}, {"max_episodes": 0}, "max_episodes"),
-        ({}, {"only_success": 1}, "only_success"),
-        ({}, {"out": "none/rows.jsonl"}, "out: expected a path in a folder that"),
-        ({"desc": np.array([*"SG"]).reshape(1, 2)}, {}, "keywords"),
-        ({"group_size": 2}, {}, "keywords"),
-    ],
-)
-def test_bad_arguments_are_refused(tmp_path, keywords, arguments, text):
-    arguments = {"num": 3, **arguments}
-    name = arguments.pop("out", NAMES.get(arguments.get("format", "messages"), "x"))
-    with pytest.raises(InvalidOptionError, match=text):
-        export(tmp_path / name, lakes(**keywords), **arguments)
-    assert not list(tmp_path.iterdir())
-
 
 def test_no_pair_of_surrogates_and_no_infinite_reward_ends_in_a_file(tmp_path):
     source = lakes()

@@ -317,8 +317,8 @@ def solve(maps, shape, rows=None, success_rate=1.0 / 3.0, saves_steps=True):
     )
     start, stop = rows or (0, len(maps))
     lakes = maps, rules.make_neighbours(*shape), rules.make_slip(True, success_rate)
-    results = distances, values, steps, policies
-    solver.solve_maps(start, stop, *lakes, saves_steps, tuple(workspace), *results)
+    lakes += distances, values, steps, policies
+    solver.solve_maps(start, stop, saves_steps, lakes, tuple(workspace))
     return values, steps, policies
 
 

@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
-import roll_vec
 from roll_vec import VectorState
 from roll_vec.errors import (
-    FrozenAttributeError,
     InvalidActionError,
     InvalidFileError,
     InvalidOptionError,
     InvalidStateError,
     LevelGenerationError,
     ResetNeededError,
-    UnsupportedError,
 )
 from roll_vec.mixed import make_mixed, steps
 from roll_vec.mixed.allocation import allocate
@@ -31,7 +28,6 @@ from tests.contract.cases import (
     assert_same,
     play,
     register_custom_ids,
-    single_info,
 )
 from tests.pool.cases import with_arrays
 
@@ -201,75 +197,6 @@ def test_public_checker():
     check_vector_env(factory, steps=25, ignore={"seed-batch"})
 
 
-# ------------------------------------------------------------ keywords and layout
-
-
-def test_layout_of_families():
-    env = make(group_id_info=True)
-    assert [family.env_ids for family in env.families.values()] == [
-        range(4),
-        range(4, 6),
-        range(6, 8),
-        range(8, 9),
-        range(9, 12),
-    ]
-    infos = env.reset(seed=2)[1]
-    assert infos["group_id"].tolist() == GROUPS == env.group_ids.tolist()
-    assert env.np_random_seed == tuple(2 + group for group in GROUPS)
-    assert infos["family"].tolist() == NAMES
-    assert (env.group_size, make(6, {"a": LAKES}, group_size=2).group_size) == (0, 2)
-    # Members of a group draw one seed where none is passed.
-    first = make()
-    first.reset()
-    seeds = first.np_random_seed
-    assert len(set(seeds)) == 7
-    assert [seeds[GROUPS.index(group)] for group in GROUPS] == list(seeds)
-
-
-def test_keys_that_differ_between_families():
-    """A number in one family and an array in another are objects in both."""
-    # Ids are read as by Gymnasium.
-    lakes = "roll_vec:roll_vec/RandomFrozenLake-v0"
-    env = make(4, {"a": {"id": "tests_vector/Guess-v0"}, lakes: {"size": 4}})
-    assert env.reset(seed=0)[1]["family"].tolist() == ["a", "a", lakes, lakes]
-    infos = env.step(["1", "x", "Up", "no"])[4]
-    assert "distance" not in single_info(infos, 1)
-    assert single_info(infos, 0)["heard"] == {"words": ["1"], "digits": 1}
-    assert single_info(infos, 2)["action_content"] == "Up"
-    assert infos["success"].dtype == np.bool_
-    assert infos["_success"].all()
-    # Those that a mask leaves out have no name.
-    infos = env.step(["1"] * 4, mask=np.arange(4) % 2 == 0)[4]
-    assert infos["family"].tolist() == ["a", None, lakes, None]
-
-
-def test_attributes_frames_and_solutions():
-    env = make(4, {"lakes": LAKES, COUNTDOWN: {}}, render_mode="ansi")
-    env.reset(seed=4)
-    assert env.get_attr("num_env_steps") == (0, 0, 0, 0)
-    assert len(set(env.call("get_instructions"))) == 2
-    frames = env.render()
-    assert [frames[i] for i in (3, 0)] == list(env.render_envs([3, 0]))
-    solutions = env.solve()
-    assert isinstance(solutions[0], roll_vec.envs.frozen_lake.LakeSolution)
-    assert env.step(["Up", "Up", *(answer[0] for answer in solutions[2:])])[1][2:].all()
-    with pytest.raises(FrozenAttributeError):
-        env.set_attr("x", 1)
-    assert [env.np_random[i].bit_generator.state for i in (0, 3)]
-    assert set(env.action_space.sample()) != set()
-
-
-def test_level_options_of_one_family():
-    env = make()
-    mask = np.array(NAMES) == "roll_vec/RandomFrozenLake-v0"
-    env.set_level_options(mask=mask, num_levels=1)
-    env.reset(seed=4)
-    state = env.get_state()
-    assert state.row(6)["level_options"] != state.row(0).get("level_options")
-    with pytest.raises(UnsupportedError, match="families rooms, masked"):
-        env.set_level_options(mask=np.arange(NUM_ENVS) % 8 == 0, num_levels=1)
-
-
 def test_sessions_of_several_families():
     envs = make(4, {"lakes": LAKES, COUNTDOWN: {}}, autoreset_mode="Disabled")
     with Sessions(envs) as sessions:
@@ -380,15 +307,3 @@ def test_snapshots_of_other_numbers_of_environments_and_bad_ones(tmp_path):
     negative = {"0.elapsed_steps": np.full(NUM_ENVS, -1, "i4")}
     with pytest.raises(InvalidStateError, match="elapsed_steps"):
         env.set_state(with_arrays(state, **negative))
-
-
-def test_rows_of_snapshots_are_those_of_single_environments():
-    env = make()
-    env.reset(seed=4)
-    state = env.get_state()
-    changed = state.replace_row(0, {**state.row(0), "elapsed_steps": 5})
-    assert changed.row(0)["elapsed_steps"] == 5
-    assert changed.row(1) is not None
-    assert changed.replace_row(0, state.row(0)) == state
-    env.set_state(changed.replace_row(4, {**state.row(4), "num_env_steps": 2}))
-    assert env.get_attr("num_env_steps")[:6] == (5, 0, 0, 0, 2, 0)

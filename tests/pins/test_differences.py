@@ -1,6 +1,7 @@
 """The table of `tests/gymnasium_versions.py` is true of the installed Gymnasium.
 
-And so is the rest of ``docs/compatibility.md``: there ours is the same with all.
+And so is the rest of ``docs/compatibility.md``, where ours is the same with all: these
+versions run the public checker on every case, too.
 """
 
 import inspect
@@ -17,7 +18,7 @@ from gymnasium.wrappers import vector as wrappers
 
 import roll_vec  # noqa: F401  registers the ids
 from tests.conftest import ROOT
-from tests.contract.cases import MODES, SAME_STEP
+from tests.contract.cases import SAME_STEP
 from tests.gymnasium_versions import SINCE, as_in_newest
 from tests.pins.sets import SETS
 
@@ -107,19 +108,6 @@ def test_the_installed_gymnasium_is_as_the_table_says(difference):
     since = re.sub(r"\.0$", "", ".".join(map(str, SINCE[difference])))
     rows = (ROOT / "docs" / "compatibility.md").read_text().splitlines()
     assert any(row.startswith(f"| {difference} | {since} |") for row in rows)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_ours_counts_actions_and_keeps_the_options_with_every_version(mode):
-    envs = gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode)
-    options = {"reset_mask": np.array([True, True])}
-    envs.reset(seed=0, options=options)
-    assert options.keys() == {"reset_mask"}
-    with pytest.raises(ValueError, match="1"):
-        envs.step([0])
-    with pytest.raises(ValueError, match="reset_mask"):
-        envs.reset(options={"reset_mask": np.array([False, False])})
-    assert envs.metadata["autoreset_mode"] is mode
 
 
 def test_the_lowest_set_is_the_floors():

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.registration import ENVIRONMENTS
+from tests.golden import update_digest
 
 PATH = Path(__file__).with_name("digests.json")
 NUM_ENVS, STEPS, SEED = 6, 60, 20
@@ -52,26 +53,6 @@ _MORE = {
 }
 
 
-def _update(digest, value):
-    """Add a value's type, shape and bytes; dicts by sorted keys."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(value.tobytes())
-    elif isinstance(value, dict):
-        for key in sorted(value):
-            digest.update(f"{key!r}:".encode())
-            _update(digest, value[key])
-    elif isinstance(value, (np.ndarray, tuple, list)):
-        digest.update(f"{len(value)}[".encode())
-        for item in value:
-            _update(digest, item)
-    elif isinstance(value, np.generic):
-        _update(digest, np.asarray(value))  # its repr has changed with numpy 2
-    else:
-        assert value is None or isinstance(value, (str, bool, int, float)), value
-        digest.update(f"{value!r};".encode())
-
-
 def _draw_actions(envs, infos, rng):
     """Return random actions; in WebShop half of them are of those that it offers."""
     space = envs.single_action_space
@@ -99,14 +80,14 @@ def digest_of(env_id, mode, keywords):
     rng = np.random.default_rng(SEED)
     digest = hashlib.sha256()
     _, infos = result = envs.reset(seed=SEED)
-    _update(digest, result)
+    update_digest(digest, result)
     for _ in range(STEPS):
         result = envs.step(_draw_actions(envs, infos, rng))
-        _update(digest, result)
+        update_digest(digest, result)
         *_, terminations, truncations, infos = result
         finished = terminations | truncations
         if mode is AutoresetMode.DISABLED and finished.any():
-            _update(digest, envs.reset(options={"reset_mask": finished}))
+            update_digest(digest, envs.reset(options={"reset_mask": finished}))
     envs.close()
     return digest.hexdigest()[:16]
 

@@ -231,8 +231,6 @@ def make(id=COUNTDOWN, num_envs=2, **keywords):
         ({"max_steps": 4}, "max_steps.*4"),
         ({"score": 2.0}, "score"),
         ({"format_penalty": -1.0}, "format_penalty"),
-        ({"max_episode_steps": 9}, "max_episode_steps is 9"),
-        ({"autoreset_mode": "SameStep"}, "autoreset_mode"),
     ],
     ids=str,
 )

@@ -567,28 +567,3 @@ def test_they_belong_to_their_process():
             with pytest.raises(UnsupportedError, match="forked"):
                 call()
         sessions._process = os.getpid()
-
-
-RAISING = {"autoreset_mode": "Disabled", "on_error": "raise"}
-
-
-@pytest.mark.parametrize(
-    "make_envs",
-    [
-        lambda: gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"),
-        lambda: roll_vec.make_vec(LAKE, 2),
-        lambda: roll_vec.make_vec(GATE, **RAISING),
-        lambda: make_env(Gate, 2, 2, **RAISING),
-        lambda: roll_vec.make_mixed(
-            {"one": {"id": COUNTDOWN}, "two": {"id": COUNTDOWN, "on_error": "raise"}},
-            2,
-            autoreset_mode="Disabled",
-        ),
-        lambda: gymnasium.wrappers.vector.RecordEpisodeStatistics(
-            roll_vec.make_vec(LAKE, autoreset_mode="Disabled")
-        ),
-    ],
-)
-def test_a_batch_that_cannot_serve_sessions_is_refused(make_envs):
-    with pytest.raises(InvalidOptionError, match="envs: expected"):
-        Sessions(make_envs())

@@ -1,10 +1,8 @@
 """The action parser against ROLL's rules, written with plain regular expressions."""
 
-import copy
 import pickle
 import random
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from roll_vec.errors import InvalidOptionError, SlowPatternWarning
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher
-from roll_vec.text.regex_compiler import compile_program, has_repetition
 
 LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 ANSWER = "<answer>(.*?)</answer>"
@@ -229,42 +226,3 @@ def test_examples_and_pickled_parsers_are_parsed_to_their_action(pattern):
     again = pickle.loads(pickle.dumps(parser))
     for text in (*BLOCKS, "Up", ""):
         assert again.parse(text) == parser.parse(text)
-
-
-# ------------------------------------------------------------------- the compiler
-
-COMMON = [
-    *(r"<answer>\s*(\w+)\s*</answer>", r"(?i)action:\s*(.+?)$", "(a+)+b", r"^(.*)$"),
-    *(r"```(python)?\n(.*?)```", r"\[(up|down|left|right)\]"),
-    r"(?:x{2,5}y)*?([^z]{3})",
-]
-UNSUPPORTED = [
-    *(r"(a)\1", "(?=a)(b)", "(?<!a)(b)", "(a)?(?(1)b|c)", "(?i:a)(b)", "(a*)*b"),
-    *("(a|b?)+c", r"(a)\B", "(a{1000})", "((a{30}){30})", "(a{0,200})"),
-    "(" + "".join(map(chr, range(200, 300))) + ")",
-    *(["(?>a)(b)", "(a)b*+"] if sys.version_info >= (3, 11) else []),
-]
-
-
-def test_expressions_with_and_without_a_program():
-    for text in COMMON:
-        pattern = re.compile(text, re.DOTALL)
-        program = compile_program(pattern)
-        assert program is not None
-        assert compile_program(pattern) is program
-        assert pickle.loads(pickle.dumps(program)) is program
-        assert copy.deepcopy(program) is program
-    for text in UNSUPPORTED:
-        assert compile_program(re.compile(text, re.DOTALL)) is None, text
-
-
-def test_repetitions_are_noticed_at_any_depth():
-    for text, expected in {
-        "(a)(?=b)": False,
-        "(a?)(?=b)": False,
-        "(a+)(?=b)": True,
-        "(?=(a|b)*c)": True,
-        "(?!a{3}).(b)": True,
-        r"(a)\1": False,
-    }.items():
-        assert has_repetition(re.compile(text, re.DOTALL)) is expected

@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec import VectorState
-from roll_vec.errors import InvalidOptionError, InvalidStateError, UnknownOptionError
+from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.masks import list_rows
 from tests.conftest import ROOT
@@ -101,12 +101,6 @@ def make_batch(num_envs, first_seed=0):
     return env
 
 
-def make_state(table, indices, **arrays):
-    """Return a snapshot with one table and further arrays."""
-    arrays = {"option": np.array(indices, np.int32), **arrays}
-    return VectorState("any", {}, arrays, {"option": table})
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -137,33 +131,3 @@ def test_parts_with_other_level_options_equal_one_batch(changes):
     other.set_state(state)
     actions = draw_actions(whole, 12)
     assert_same(play(other, actions), play(whole, actions))
-
-
-def test_tables_are_joined_in_the_order_of_values():
-    one, other = make_state(["a", "b"], [1, 0, 1]), make_state(["c", "b"], [1, 0])
-    joined = VectorState.concatenate([one, other])
-    assert joined.shared == {"option": ["a", "b", "c"]}
-    assert joined.arrays["option"].tolist() == [1, 0, 1, 1, 2]
-    assert joined.arrays["option"].dtype == np.int32
-
-
-def test_equality_is_that_of_the_values():
-    state = make_state(["a", "b"], [1, 0, 1])
-    assert state == make_state(["b", "unused", "a"], [0, 2, 0])
-    assert state != make_state(["b", "a"], [1, 0, 1])
-    assert state != make_state(["a", "c"], [1, 0, 1])
-    assert state != make_state(["b", "a", "unused"], [0, 0, 1])
-    assert state != make_state(["a"], [1, 0, 1])
-
-
-@pytest.mark.parametrize("index", [-1, 2])
-def test_an_index_outside_of_its_table_is_refused(index):
-    states = [make_state(["a", "b"], [0, index]), make_state(["b"], [0])]
-    with pytest.raises(InvalidStateError, match=f"option: .*0 to 1, got {index}"):
-        VectorState.concatenate(states)
-
-
-def test_tables_of_other_names_are_refused():
-    other = VectorState("any", {}, {"option": np.array([0])}, {"sets": ["a"]})
-    with pytest.raises(InvalidStateError, match="shared values \\['option'\\]"):
-        VectorState.concatenate([make_state(["a"], [0]), other])

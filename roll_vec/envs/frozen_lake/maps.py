@@ -123,7 +123,7 @@ _MAPS_PER_THREAD = 64
 def generate_maps(
     size: int, p: float, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
 ) -> Levels:
-    """Return the maps of some level seeds, for `GeneratedLevels`.
+    """Return the maps of some level seeds, for `LevelProvider`.
 
     Returns
     -------

@@ -43,11 +43,7 @@ from roll_vec.envs.frozen_lake.solver import (
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
-from roll_vec.options import (
-    check_choice,
-    check_int,
-    check_number,
-)
+from roll_vec.options import check_choice, check_int, check_number, option
 
 
 def describe_lake(is_slippery: bool) -> str:
@@ -143,7 +139,7 @@ class FrozenLakeOptions(LakeFamily):
     desc: Any = None
     map_name: str | None = "4x4"
     is_slippery: bool = True
-    success_rate: float = 1.0 / 3.0
+    success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
     reward_schedule: Sequence[float] = (1, 0, 0)
     obs_mode: str = "position"
 
@@ -161,7 +157,6 @@ class FrozenLakeOptions(LakeFamily):
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
-        chance = check_number("success_rate", self.success_rate, 0.0, 1.0)
         try:
             rewards = tuple(self.reward_schedule)
             numbers = [float(reward) for reward in rewards]
@@ -173,7 +168,7 @@ class FrozenLakeOptions(LakeFamily):
             raise InvalidOptionError.expected(
                 "reward_schedule", accepted, self.reward_schedule
             )
-        self._set(success_rate=chance, reward_schedule=rewards)
+        self._set(reward_schedule=rewards)
 
     @cached_property
     def map(self) -> NDArray[np.bytes_]:
@@ -295,18 +290,14 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
 
     size: int = 4
-    p: float = 0.8
+    p: float = option(0.8, check_number, 0.0, 1.0)
     is_slippery: bool = True
     # Gymnasium's; RAGEN's default is 0.8.
-    success_rate: float = FrozenLakeOptions.success_rate
+    success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
     success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(
-            p=check_number("p", self.p, 0.0, 1.0),
-            success_rate=check_number("success_rate", self.success_rate, 0.0, 1.0),
-        )
         if self.levels is None:
             size = check_int("size", self.size, 2)
             check_cells("size", (size, size))

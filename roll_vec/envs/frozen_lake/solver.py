@@ -52,15 +52,6 @@ class LakeSolution(NamedTuple):
     """(H * W,): the same from each cell."""
 
 
-class _MapSolutions(NamedTuple):
-    """Results for n maps of C cells; see `solver.solve_maps`."""
-
-    distances: NDArray[np.int32]
-    values: NDArray[np.float64]
-    steps: NDArray[np.float64]
-    policies: NDArray[np.int64]
-
-
 class LakeSolver:
     """Solves maps of one size with one table of slips.
 
@@ -100,7 +91,7 @@ class LakeSolver:
             )
             raise SolverLimitError(message)
 
-    def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> _MapSolutions:
+    def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> solver.Lakes:
         """Solve some maps, each (H * W,) uint8 tile codes in a row of ``maps``.
 
         Parameters
@@ -116,19 +107,21 @@ class LakeSolver:
         """
         self.check_size()
         num_maps, num_cells = maps.shape
-        results = _MapSolutions(
+        lakes = solver.Lakes(
+            maps,
+            self.neighbours,
+            self.slip,
             np.empty(maps.shape, np.int32),
             np.empty(maps.shape),
             np.empty(maps.shape),
             np.empty(maps.shape, np.int64),
         )
-        neighbours, slip = self.neighbours, self.slip
         columns = 2 * self.shape[1] + 1
 
         def measure(start: int, stop: int) -> None:
             frontier = np.empty(num_cells, np.int64)
             solver.measure_distances(
-                start, stop, maps, neighbours, frontier, results.distances
+                start, stop, maps, self.neighbours, frontier, lakes.distances
             )
 
         def solve(start: int, stop: int) -> None:
@@ -139,9 +132,7 @@ class LakeSolver:
                 *np.empty((4, num_cells)),
                 np.empty(num_cells, np.int64),
             )
-            solver.solve_maps(
-                start, stop, maps, neighbours, slip, saves_steps, workspace, *results
-            )
+            solver.solve_maps(start, stop, saves_steps, tuple(lakes), workspace)
 
         for_row_ranges(
             solve if self.is_slippery else measure,
@@ -151,10 +142,10 @@ class LakeSolver:
             SliceSizer("maps"),
         )
         if self.is_slippery:
-            return results
-        distances = results.distances
-        ahead = distances[:, neighbours[:, :4]]
-        return results._replace(
+            return lakes
+        distances = lakes.distances
+        ahead = distances[:, self.neighbours[:, :4]]
+        return lakes._replace(
             values=(distances >= 0).astype(np.float64),
             steps=np.maximum(distances, 0).astype(np.float64),
             policies=(ahead == distances[:, :, np.newaxis] - 1).argmax(axis=2),
@@ -289,7 +280,7 @@ def solve_positions(
 
 def _walk(
     lake_solver: LakeSolver,
-    solutions: _MapSolutions,
+    solutions: solver.Lakes,
     indices: NDArray[np.int64],
     positions: NDArray[np.int64],
     first_action: int,

@@ -27,7 +27,7 @@ from roll_vec.envs.sokoban.solver import (
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels
-from roll_vec.options import MAX_INT, check_int
+from roll_vec.options import MAX_INT, check_int, check_optional, option
 
 Mask: TypeAlias = NDArray[np.bool_]
 # The room generator keeps the distance from each target to each cell: this many take
@@ -112,9 +112,9 @@ class SokobanOptions(LevelOptions):
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None
     dim_y: int | None = None
-    num_boxes: int = 3
-    search_depth: int = 300
-    num_gen_steps: int | None = None
+    num_boxes: int = option(3, check_int, 1)
+    search_depth: int = option(300, check_int, 1)
+    num_gen_steps: int | None = option(None, check_optional, check_int, 1, MAX_CELLS)
     solution_steps: tuple[int | None, int | None] | None = None
     solution_pushes: tuple[int | None, int | None] | None = None
     deadlock: bool = False
@@ -122,21 +122,13 @@ class SokobanOptions(LevelOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        walk = self.num_gen_steps
-        if walk is not None:
-            walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
-        self._set(
-            dim_room=self._check_dimensions(),
-            num_boxes=check_int("num_boxes", self.num_boxes, 1),
-            search_depth=check_int("search_depth", self.search_depth, 1),
-            num_gen_steps=walk,
-        )
+        self._set(dim_room=self._check_dimensions())
         if self.levels is not None:
             names = ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
             refuse_beside_levels(self, names, "dim_room", self.levels.shape)
             self._set(dim_room=self.levels.shape)
             return
-        if walk is None:
+        if self.num_gen_steps is None:
             self._set(num_gen_steps=int(1.7 * sum(self.dim_room)))
         check_cells("dim_room", self.dim_room)
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)

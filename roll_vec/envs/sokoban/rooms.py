@@ -93,7 +93,7 @@ def draw_rooms(
 def generate_rooms(
     options: Any, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint8]]:
-    """Return the rooms of some level seeds, (m, H, W) uint8, for `GeneratedLevels`.
+    """Return the rooms of some level seeds, (m, H, W) uint8, for `LevelProvider`.
 
     Raises
     ------

@@ -16,6 +16,7 @@ import pytest
 import roll_vec
 from roll_vec.distributed import RayVectorEnv
 from roll_vec.distributed.ray_actors import RaySession
+from tests.golden import update_digest
 from tests.pool.cases import wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -50,40 +51,29 @@ class Killer(threading.Thread):
             self.num_kills += 1
 
 
-def update(digest, value):
-    """Add a result to a digest: arrays, dicts, tuples, texts."""
-    if isinstance(value, dict):
-        for key in value:
-            digest.update(str(key).encode())
-            update(digest, value[key])
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            update(digest, item)
-    elif isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(value.tobytes())
-    else:
-        digest.update(repr(value).encode())
-
-
 def play(envs, is_done):
     """Play at random; return a digest after each round, until the round when done."""
     rng, digest, digests = np.random.default_rng(0), hashlib.sha256(), []
-    update(digest, envs.reset(seed=0))
+    update_digest(digest, envs.reset(seed=0))
     is_text = isinstance(envs.single_action_space, gymnasium.spaces.Text)
     n = envs.num_envs
     while not is_done(len(digests)):
         if is_text:
             ids = np.sort(rng.choice(n, n // 2, replace=False))
             envs.send([f"{rng.integers(9)} + 1"] * len(ids), ids)
-            update(digest, envs.recv(None))
+            update_digest(digest, envs.recv(None))
         else:
             for _ in range(3):
-                update(digest, envs.step(rng.integers(1, 5, n)))
-            update(digest, tuple(envs.unroll(rng.integers(1, 5, (5, n)))))
+                update_digest(digest, envs.step(rng.integers(1, 5, n)))
+            update_digest(digest, tuple(envs.unroll(rng.integers(1, 5, (5, n)))))
             if rng.random() < 0.1:
-                update(digest, envs.reset(options={"reset_mask": rng.random(n) < 0.5}))
+                update_digest(
+                    digest, envs.reset(options={"reset_mask": rng.random(n) < 0.5})
+                )
         if rng.random() < 0.05:
-            update(digest, envs.set_state(envs.get_state().take(rng.permutation(n))))
+            update_digest(
+                digest, envs.set_state(envs.get_state().take(rng.permutation(n)))
+            )
         digests.append(digest.hexdigest())
     return digests
 

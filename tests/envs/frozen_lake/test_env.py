@@ -118,22 +118,6 @@ def test_draws_of_a_user_and_generators_that_are_set_move_the_slips():
         assert mine.np_random.random() == other.np_random.random()
 
 
-def test_what_is_given_and_read_is_no_handle_on_the_rules():
-    desc, schedule = np.array([[b"S", b"F"], [b"F", b"G"]]), [1, 0, 0]
-    more = {"desc": desc, "reward_schedule": schedule, "is_slippery": False}
-    env = gymnasium.make(ID, **more).unwrapped
-    desc[:], schedule[2] = b"H", -7
-    env.desc[:] = b"H"
-    env.P[0][0].clear()
-    env.reset(seed=0)
-    assert [env.step(action)[:3] for action in (0, 1, 2)] == [
-        (0, 0.0, False),
-        (2, 0.0, False),
-        (3, 1.0, True),
-    ]
-    assert (desc == b"H").all()
-
-
 # ------------------------------------------------------------- a map of every seed
 
 CONFIGS = [

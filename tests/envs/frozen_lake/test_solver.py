@@ -64,21 +64,6 @@ def test_policies_have_the_highest_chances(id, more):
         assert set(solution.policy.tolist()) <= set(range(start, start + 4))
 
 
-def test_solutions_are_no_handle_on_each_other():
-    env = gymnasium.make_vec(GYMNASIUM, num_envs=3)
-    env.reset(seed=0)
-    first, *_ = env.unwrapped.solve()
-    for array in (first.policy, first.values):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-    env = gymnasium.make_vec(GYMNASIUM, num_envs=3, is_slippery=False)
-    env.reset(seed=0)
-    solutions = env.unwrapped.solve(mask=np.array([True, False, True]))
-    assert solutions[1] is None
-    solutions[0][:] = 9
-    assert solutions[2].tolist() == [1, 1, 2, 1, 2, 2]
-
-
 def test_the_limit_of_slippery_maps(monkeypatch):
     monkeypatch.setattr(lake_solver, "MAX_LINKS", 4 * 5**2 - 1)
     desc = ["SFFFF", "FFFFF", "FFFFF", "FFFFG"]
@@ -182,20 +167,6 @@ def test_infos_of_resets_have_the_chance_and_the_return(is_slippery, more):
     assert type(info["oracle_return"]) is float
 
 
-def test_a_chance_of_one_half_is_inside_a_band_that_ends_there():
-    rows = ["SHF", "FFF", "HHG"]
-    # The solver is off by its last digit, which is not shown.
-    for band in ((None, 0.5), (0.5, 0.5)):
-        more = {"levels": [rows], "success_probability": band, **REQUESTS}
-        for env in (
-            gymnasium.make(RANDOM, **more),
-            gymnasium.make_vec(RANDOM, 1, **more),
-        ):
-            info = env.reset(seed=0)[1]
-            assert info["difficulty"]["success_probability"] == 0.5
-            assert info["oracle_return"] == 0.5
-
-
 def test_maps_beyond_the_limit_of_the_solver_are_refused(monkeypatch):
     monkeypatch.setattr(lake_options, "MAX_LINKS", 4**3)
     for more in (
@@ -207,13 +178,3 @@ def test_maps_beyond_the_limit_of_the_solver_are_refused(monkeypatch):
             gymnasium.make(RANDOM, size=5, **more)
         assert gymnasium.make(RANDOM, size=5, is_slippery=False, **more)
     assert gymnasium.make(RANDOM, size=5)
-
-
-def test_chances_of_1_are_exactly_1():
-    env = gymnasium.make_vec(
-        RANDOM, 3 if JIT_OFF else 100, size=6, p=0.95, difficulty_info=True
-    )
-    chances = env.reset(seed=0)[1]["difficulty"]["success_probability"]
-    assert (chances <= 1).all()
-    assert (chances == 1).any()
-    assert not ((chances < 1) & (chances > 1 - 1e-9)).any()

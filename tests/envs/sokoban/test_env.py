@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
 from roll_vec.errors import InvalidOptionError, LevelGenerationError, ResetNeededError
 from roll_vec.seeding import retry_seed
@@ -120,42 +119,3 @@ def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):
     env = gymnasium.make_vec(ID, dim_room=(12, 34))
     with pytest.raises(InvalidOptionError, match=r"dim_room: \(12, 34\) .*69.6 GiB"):
         env.reset(seed=0)
-
-
-# One push to the right brings the box into the corner; the target is on the left.
-CORNER = "######\n#. $ #\n# @  #\n######"
-
-
-def test_the_push_into_a_dead_end_ends_the_episode():
-    more = {"levels": [CORNER], "action_start": 0, "terminate_on_deadlock": True}
-    env = gymnasium.make(ID, **more)
-    plain = gymnasium.make(ID, levels=[CORNER], action_start=0, deadlock=True)
-    env.reset(seed=0)
-    assert plain.reset(seed=0)[1]["deadlock"] is False
-    # Left, up: beside the box, then two pushes to the right.
-    for action, is_dead in ((2, False), (0, False), (3, False), (3, True)):
-        result, expected = env.step(action), plain.step(action)
-        assert result[1] == expected[1]
-        assert (result[2], expected[2]) == (is_dead, False)
-        assert result[-1]["success"] is False
-        assert "deadlock" not in result[-1]
-        assert expected[-1]["deadlock"] == is_dead
-    assert env.unwrapped.get_state()["has_ended"]
-    # As one turn of text, whose later actions are not taken.
-    texts = gymnasium.make(
-        ID, **{**more, "action_mode": "text", "action_separator": "|"}
-    )
-    texts.reset(seed=0)
-    result = texts.step("Left | Up | Right | Right | Left | Left")
-    assert result[2] is True
-    np.testing.assert_array_equal(result[0], env.unwrapped.grid)
-
-
-def test_a_level_that_begins_in_a_dead_end_ends_with_the_first_step():
-    levels = ["#####\n#$ @#\n#  .#\n#####"]
-    env = roll_vec.make_vec(
-        ID, 2, levels=levels, deadlock=True, terminate_on_deadlock=True, action_start=1
-    )
-    _, infos = env.reset(seed=0)
-    assert infos["deadlock"].all()
-    assert env.step([0, 2])[2].all()
