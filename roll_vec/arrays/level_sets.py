@@ -24,9 +24,6 @@ from roll_vec.storage.process_cache import ProcessCache
 Grids = NDArray[np.uint8]
 Set = TypeVar("Set", bound="LevelSet")
 
-# Most boards are filled after so many.
-_SWEEPS = 64
-
 
 def refuse(where: str, problem: str) -> NoReturn:
     """Raise the error about levels; ``where`` follows the word "levels".
@@ -311,30 +308,21 @@ def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
         Open cells; updated.
     is_open : (l, H, W) bool
     """
-    for _ in range(_SWEEPS):
-        larger = region.copy()
-        larger[:, 1:] |= region[:, :-1]
-        larger[:, :-1] |= region[:, 1:]
-        larger[:, :, 1:] |= region[:, :, :-1]
-        larger[:, :, :-1] |= region[:, :, 1:]
-        larger &= is_open
-        if np.array_equal(larger, region):
-            return
-        region[:] = larger
-    # In a maze the way is as long as the board is large: from here on each cell costs
-    # once, and no longer every cell in each step.
-    layers, height, width = region.shape
-    padded = np.zeros((layers, height + 2, width + 2), bool)
-    padded[:, 1:-1, 1:-1] = region
-    border = np.flatnonzero(padded)
-    padded[:, 1:-1, 1:-1] = is_open & ~region
-    is_left = padded.reshape(-1)
-    steps = np.array([-width - 2, -1, 1, width + 2])
+    width = region.shape[2]
+    padding = (0, 0), (1, 1), (1, 1)
+    border = np.flatnonzero(np.pad(region, padding))
+    is_left = np.pad(is_open & ~region, padding)
+    flat = is_left.reshape(-1)
     while len(border):
-        cells = (border[:, np.newaxis] + steps).reshape(-1)
-        border = np.unique(cells[is_left[cells]])
-        is_left[border] = False
-    region |= is_open & ~padded[:, 1:-1, 1:-1]
+        new = []
+        # No cell is the neighbour of two in one direction.
+        for step in (-width - 2, -1, 1, width + 2):
+            cells = border + step
+            cells = cells[flat[cells]]
+            flat[cells] = False
+            new.append(cells)
+        border = np.concatenate(new)
+    region |= is_open & ~is_left[:, 1:-1, 1:-1]
 
 
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import (
     InvalidOptionError,
@@ -55,7 +54,7 @@ _ROOMS_PER_THREAD = 64
 # A test for dead ends takes about 100 ns.
 _MARKS_PER_THREAD = 1 << 11
 
-_workspaces = threading.local()
+_scratch = ThreadScratch()
 
 
 class RoomSolution(NamedTuple):
@@ -76,59 +75,6 @@ class _Results(NamedTuple):
     num_moves: NDArray[np.int32]
     num_pushes: NDArray[np.int32]
     ends: NDArray[np.int64]
-
-
-class _Workspace:
-    """The scratch memory of one thread for rooms of one size.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Rows and columns.
-    """
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-        self._states, self._directions = _FIRST_STATES, _FIRST_DIRECTIONS
-        self._allocate()
-
-    def _allocate(self) -> None:
-        self.arrays: Any = solver.make_workspace(
-            *self.shape, self._states, self._directions
-        )
-
-    @property
-    def num_bytes(self) -> int:
-        """Address space of all arrays."""
-        return sum(array.nbytes for array in self.arrays)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it has grown."""
-        return (self._states, self._directions) != (_FIRST_STATES, _FIRST_DIRECTIONS)
-
-    def grow(self, reason: int) -> bool:
-        """Make the part that was too small larger; False if that is not allowed."""
-        if reason == solver.NEEDS_PATHS:
-            self._directions *= _DIRECTIONS_GROWTH
-        elif self.num_bytes * _STATES_GROWTH > _MAX_BYTES:
-            return False
-        else:
-            self._states *= _STATES_GROWTH
-        # The old arrays are freed first.
-        self.arrays = None
-        self._allocate()
-        return True
-
-
-def _workspace(shape: tuple[int, int]) -> _Workspace:
-    """Return the scratch memory of this thread for rooms of this size."""
-    workspace: _Workspace | None = getattr(_workspaces, "workspace", None)
-    if workspace is None or workspace.shape != shape:
-        # The old arrays are freed first.
-        workspace = _workspaces.workspace = None
-        workspace = _workspaces.workspace = _Workspace(shape)
-    return workspace
 
 
 def _search(
@@ -157,8 +103,10 @@ def _search(
         return results
 
     def work(start: int, stop: int) -> None:
-        workspace = _workspace((height, width))
+        first = height, width, _FIRST_STATES, _FIRST_DIRECTIONS
+        key = first
         while start < stop:
+            workspace = _scratch.get(solver.make_workspace, *key)
             row, reason = solver.solve_rows(
                 start,
                 stop,
@@ -168,19 +116,25 @@ def _search(
                 words,
                 number,
                 max_states,
-                workspace.arrays,
+                workspace,
                 tuple(results),
             )
-            add_paths(start, results.ends[start:row], workspace.arrays.paths)
-            is_first = row == start
-            start = row
-            if reason == solver.DONE or (reason == solver.NEEDS_PATHS and not is_first):
-                continue
-            if not workspace.grow(reason):
-                results.statuses[start] = solver.GAVE_UP
-                start += 1
-        if workspace.is_large:
-            _workspaces.workspace = None
+            add_paths(start, results.ends[start:row], workspace.paths)
+            is_first, start = row == start, row
+            *_, num_states, num_directions = key
+            if reason == solver.NEEDS_PATHS and is_first:
+                key = (*key[:3], num_directions * _DIRECTIONS_GROWTH)
+            elif reason == solver.NEEDS_SPACE:
+                num_bytes = sum(array.nbytes for array in workspace)
+                if num_bytes * _STATES_GROWTH <= _MAX_BYTES:
+                    key = height, width, num_states * _STATES_GROWTH, num_directions
+                else:
+                    results.statuses[start] = solver.GAVE_UP
+                    start += 1
+            # The larger arrays take its place.
+            workspace = None
+        # Large ones are not kept.
+        _scratch.get(solver.make_workspace, *first)
 
     slices = SliceSizer("rooms")
     for_row_ranges(work, num_rooms, num_threads, _ROOMS_PER_THREAD, slices)
