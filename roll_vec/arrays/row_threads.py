@@ -210,9 +210,10 @@ def for_row_ranges(
     When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
     Threads first finish the slices that they have started.
     """
-    if not hasattr(work, "py_func"):
-        # Kernels that run as Python warn of integers that wrap around.
-        work = np.errstate(over="ignore")(work)
+    # Here, as an import of numba takes a third of a second.
+    from roll_vec.kernels._jit import allow_overflow
+
+    work = allow_overflow(work)
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads

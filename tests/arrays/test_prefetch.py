@@ -132,8 +132,8 @@ def test_an_order_empties_the_slot_of_another_seed(prefetcher):
         wait_until(lambda: are_idle(prefetcher))
 
 
-def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
-    # The order changes while a thread draws the level of the one before.
+def begin_to_draw(prefetcher):
+    """Return a source of which a thread draws seed 5, until the event is set."""
     begun, goes_on = threading.Event(), threading.Event()
 
     def draw(seeds):
@@ -146,6 +146,12 @@ def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
     order(source, seeds_from(100))
     source.order(ROWS[:8], seeds_from(5, 8))
     assert begun.wait(10)
+    return source, goes_on
+
+
+def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
+    # The order changes while a thread draws the level of the one before.
+    source, goes_on = begin_to_draw(prefetcher)
     source.order(ROWS[:8], seeds_from(300, 8))
     goes_on.set()
     wait_until(lambda: are_idle(prefetcher))
@@ -153,18 +159,7 @@ def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
 
 
 def test_a_level_that_is_being_drawn_is_waited_for(prefetcher):
-    begun, goes_on = threading.Event(), threading.Event()
-
-    def draw(seeds):
-        if (seeds == 5).any():
-            begun.set()
-            goes_on.wait(10)
-        return levels_of(seeds)
-
-    source = LevelSource(prefetcher, draw)
-    order(source, seeds_from(100))
-    source.order(ROWS[:8], seeds_from(5, 8))
-    assert begun.wait(10)
+    source, goes_on = begin_to_draw(prefetcher)
     threading.Timer(0.05, goes_on.set).start()
     check_levels(source.get(ROWS[:8], seeds_from(5, 8), no_draw), seeds_from(5, 8))
 

@@ -329,7 +329,7 @@ BUGS = [
         "roll_vec.envs.countdown.grading",
         "_evaluate",
         change("Fraction(code)", "Fraction(float(code))"),
-        _COUNTDOWN,
+        "tests/envs/test_countdown_answers.py",
     ),
     Bug(
         "a target at the edge of the range is left out",
@@ -351,7 +351,7 @@ BUGS = [
         "roll_vec.distributed.batch_spec",
         "BatchSpec.of",
         change("pin_files(keywords, files)", "dict(keywords)"),
-        "tests/envs/countdown/test_tasks.py",
+        "tests/distributed/test_node_errors.py",
     ),
     Bug(
         "environments of a shard without a key seem to have it",

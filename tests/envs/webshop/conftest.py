@@ -2,6 +2,7 @@
 
 import pytest
 
+from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.env import WebShop
 from tests.envs.webshop.shops import shirt_goal, write
 
@@ -22,3 +23,16 @@ def shop(files):
         return env
 
     return make
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Return the catalogue of the small shop."""
+    return Catalogue.load(**write(tmp_path))
+
+
+@pytest.fixture
+def shop_folder(small, tmp_path):
+    """Return the folder of the small shop, stored."""
+    small.save(tmp_path / "stored")
+    return tmp_path / "stored"

@@ -29,18 +29,6 @@ from tests.contract.cases import assert_same
 from tests.envs.webshop.shops import ITEMS, write
 
 
-@pytest.fixture
-def small(tmp_path):
-    """Return the catalogue of the small shop."""
-    return Catalogue.load(**write(tmp_path))
-
-
-@pytest.fixture
-def shop_folder(small, tmp_path):
-    small.save(tmp_path / "stored")
-    return tmp_path / "stored"
-
-
 def contents(catalogue):
     records = [
         [

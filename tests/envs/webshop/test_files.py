@@ -316,13 +316,6 @@ def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
 # ------------------------------------------------------------------------- stored shops
 
 
-@pytest.fixture
-def shop_folder(tmp_path):
-    """Return the folder of the small shop, stored."""
-    Catalogue.load(**write(tmp_path)).save(tmp_path / "stored")
-    return tmp_path / "stored"
-
-
 def files_of(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
