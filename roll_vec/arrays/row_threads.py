@@ -128,6 +128,22 @@ def resolve_num_threads(num_threads: int | None) -> int:
     return int(num_threads)
 
 
+class ThreadScratch(threading.local):
+    """Scratch memory, for each thread its own, of one kind at a time."""
+
+    _key: Any = None
+    _memory: Any = None
+
+    def get(self, make: Callable[..., Any], *key: Any) -> Any:
+        """Return ``make(*key)``, that of the last call if the key is the same."""
+        if self._key != key:
+            # The old memory is freed first.
+            self._key = self._memory = None
+            self._memory = make(*key)
+            self._key = key
+        return self._memory
+
+
 class SliceSizer:
     """Chooses the number of rows in a slice, so that Ctrl-C is noticed in time.
 
