@@ -51,9 +51,7 @@ def _words(value):
         yield int(value)
 
 
-def bind_step(
-    step_rows, begin_next, observe_rows, observe_row, num_flags, key, fixed, episodes
-):
+def bind_step(step_rows, begin_next, observe_rows, num_flags, key, fixed, episodes):
     """Return the kernels of a batch that read what is fixed from words.
 
     Parameters
@@ -63,9 +61,8 @@ def bind_step(
         observations)``.
     begin_next : kernel
         ``begin_next(i, episodes, state)``, see `.unroll.make_unroll`.
-    observe_rows, observe_row : kernels
-        ``observe_rows(start, stop, at, state, observations)`` and
-        ``observe_row(i, k, state, observations)``.
+    observe_rows : kernel
+        ``observe_rows(start, stop, at, state, observations)``.
     num_flags : int
         The first infos that are (n,) bool: 0 or 3.
     key : str
@@ -80,29 +77,26 @@ def bind_step(
         See `_make_step`: the same for all batches with the same types.
     """
     types = _type_of((fixed, episodes))
-    return _make_step(
-        step_rows, begin_next, observe_rows, observe_row, num_flags, key, types
-    )
+    return _make_step(step_rows, begin_next, observe_rows, num_flags, key, types)
 
 
-def bind_play(play_row, observe_row, key, fixed):
+def bind_play(play_row, observe_rows, key, fixed):
     """Return the kernel of one action in row 0 that reads what is fixed from words.
 
     Parameters
     ----------
-    play_row, observe_row : kernels
-        ``play_row(i, k, actions, rules, state, results, infos)`` and
-        ``observe_row(i, k, state, observations)``.
+    play_row, observe_rows : kernels
+        See `.unroll.make_unroll`.
     key : str
     fixed : tuple
-        ``rules, state, results, infos, observations``.
+        ``skip_mask, rules, state, results, infos, observations``.
 
     Returns
     -------
     kernel
         ``play(words, actions)``.
     """
-    return _make_play(play_row, observe_row, key, _type_of(fixed))
+    return _make_play(play_row, observe_rows, key, _type_of(fixed))
 
 
 def _type_of(values):
@@ -113,9 +107,7 @@ def _type_of(values):
 
 
 @functools.cache
-def _make_step(
-    step_rows, begin_next, observe_rows, observe_row, num_flags, key, fixed_type
-):
+def _make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
     load, load_episodes = _make_loaders(fixed_type)
     all_infos = _join_flags if num_flags else _no_flags
     compiled = _kernel_for(key, fixed_type)
@@ -193,7 +185,7 @@ def _make_step(
                 i = np.uint64(begins[j])
                 begin_next(i, episodes, state)
                 if not observes_all:
-                    observe_row(i, i, state, observations)
+                    observe_rows(begins[j], begins[j] + 1, _0, state, observations)
         if observes_all:
             observe_rows(start, stop, _0, state, observations)
 
@@ -211,7 +203,8 @@ def _make_step(
         """
         state = load(words)[1]
         for j in range(np.uint64(start), np.uint64(stop)):
-            observe_row(np.uint64(rows[j]), np.uint64(out_rows[j]), state, out)
+            at = np.uint64(out_rows[j]) - np.uint64(rows[j])
+            observe_rows(rows[j], rows[j] + 1, at, state, out)
 
     return step, begin, observe
 
@@ -227,14 +220,14 @@ def _no_flags(flags, infos):
 
 
 @functools.cache
-def _make_play(play_row, observe_row, key, fixed_type):
+def _make_play(play_row, observe_rows, key, fixed_type):
     load, compiled = _make_loader(fixed_type), _kernel_for(key, fixed_type)
 
     @compiled
     def play(words, actions):
-        rules, state, results, infos, observations = load(words)
-        play_row(_0, _0, actions, rules, state, results, infos)
-        observe_row(_0, _0, state, observations)
+        skip_mask, rules, state, results, infos, observations = load(words)
+        play_row(_0, _0, actions, skip_mask, rules, state, results, infos)
+        observe_rows(0, 1, _0, state, observations)
 
     return play
 

@@ -23,7 +23,7 @@ from numba.core import config
 
 from ._jit import kernel
 from .outcomes import reaches_limit
-from .rng.pcg64 import episode_seed, pcg_seed
+from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
@@ -63,7 +63,9 @@ def seed_episode(i, seeding, rng_states):
     """Seed the generator of row i for its present episode, unless it is a stream."""
     is_stream, num_levels, start_levels, first_seeds, numbers = seeding
     if not is_stream:
-        seed = episode_seed(first_seeds[i], numbers[i])
+        seed = first_seeds[i]
+        if numbers[i] > 0:
+            seed = fold_in(seed, numbers[i])
         if num_levels[i] > 0:
             seed = start_levels[i] + seed % num_levels[i]
         pcg_seed(rng_states, i, seed)
@@ -157,30 +159,24 @@ def make_family(
             observe(env, row_of(output_type(*out), (), k))
 
     @compiled
-    def play_row(i, k, actions, rules, state, results, infos):
-        """Take the action k in row i; see `play_rows`."""
+    def play_row(i, at, actions, skip_mask, rules, state, results, infos):
+        """Take one step in row i, or write its zeros; see `play_rows`."""
         variables, options, rng_states, elapsed_steps = state
         rewards, terminations, truncations = results
-        named = variables_type(*variables)
-        rng = generator_of(rng_states, i)
-        env = row_of(named, options_type(*options), i)
-        reward, terminated = take_action(env, actions, k, rules, rng)
-        put_generator(rng, rng_states, i)
-        elapsed_steps[i] += 1
-        rewards[k], terminations[k] = reward, terminated
-        truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
-        copy_row(named, i, infos_type(*infos), k)
-
-    @compiled
-    def play_or_skip(i, at, actions, skip_mask, rules, state, results, infos):
-        """Take one step in row i, or write its zeros; see `play_rows`."""
         k = np.uint64(at) + i
         if skip_mask[i]:
-            rewards, terminations, truncations = results
             rewards[k], terminations[k], truncations[k] = 0.0, False, False
             clear_row(infos, k)
         else:
-            play_row(i, k, actions, rules, state, results, infos)
+            named = variables_type(*variables)
+            rng = generator_of(rng_states, i)
+            env = row_of(named, options_type(*options), i)
+            reward, terminated = take_action(env, actions, k, rules, rng)
+            put_generator(rng, rng_states, i)
+            elapsed_steps[i] += 1
+            rewards[k], terminations[k] = reward, terminated
+            truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
+            copy_row(named, i, infos_type(*infos), k)
 
     @compiled
     def play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
@@ -206,7 +202,7 @@ def make_family(
             The variables after the step; zeros of rows to skip.
         """
         for i in range(np.uint64(start), np.uint64(stop)):
-            play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
+            play_row(i, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
     def observe_range(start, stop, at, state, out):
@@ -227,7 +223,7 @@ def make_family(
         """
         # One loop: what a row has written is still in registers or the nearest cache.
         for i in range(np.uint64(start), np.uint64(stop)):
-            play_or_skip(i, at, actions, skip_mask, rules, state, results, infos)
+            play_row(i, at, actions, skip_mask, rules, state, results, infos)
             observe_row(i, np.uint64(at) + i, state, observations)
 
     write_masks = None
@@ -242,12 +238,11 @@ def make_family(
 
     return make_unroll(
         play_rows,
-        play_row,
         observe_range,
-        observe_row,
         begin_next,
         key,
         write_masks,
         step_rows=step_rows,
+        play_row=play_row,
         num_flags=0,
     )

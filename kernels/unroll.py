@@ -32,7 +32,7 @@ import numpy as np
 from ._jit import kernel
 from .bound import bind_play, bind_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
-from .rng.pcg64 import episode_seed
+from .rng.pcg64 import fold_in
 
 _1 = np.uint64(1)
 # Rows that take all their steps together, so that their state stays in the cache: its
@@ -92,7 +92,7 @@ def next_level(i, table, first_seeds, numbers):
     The parameters are items of `LevelEpisodes`, read.
     """
     num_levels, first_index, is_present = table
-    seed = episode_seed(first_seeds[i], numbers[i] + _1)
+    seed = fold_in(first_seeds[i], numbers[i] + _1)
     if num_levels == 0:
         return seed, np.int64(-1)
     number = np.int64(seed % np.uint64(num_levels))
@@ -237,15 +237,14 @@ def leave_rows(until, progress, scratch, start, stop):
 
 def make_unroll(
     play_rows,
-    play_row,
     observe_rows,
-    observe_row,
     begin_next,
     key,
     write_masks,
     write_reset_infos=None,
     step_rows=None,
     place_rows=None,
+    play_row=None,
     num_flags=3,
 ):
     """Return the `GameKernels` of a game.
@@ -257,12 +256,9 @@ def make_unroll(
         takes one step a row, of the action ``actions[at + i]``.  It writes results and
         infos, those of rows to skip as zeros: these rows stay as they are.  ``results``
         are rewards (float64), terminations and truncations (bool).
-    play_row : kernel
-        ``play_row(i, k, actions, rules, state, results, infos)`` does the same for row
-        i alone, which is not to skip; k is ``at + i``.
-    observe_rows, observe_row : kernels
-        ``observe_rows(start, stop, at, state, out)`` writes observations, and
-        ``observe_row(i, k, state, out)`` that of one row.
+    observe_rows : kernel
+        ``observe_rows(start, stop, at, state, out)`` writes the observation of row i to
+        row ``at + i``, modulo 2**64: ``at`` may be a negative number as uint64.
     begin_next : kernel
         ``begin_next(i, episodes, state)`` begins the next episode of row i, or returns
         False: the caller has to.
@@ -280,10 +276,22 @@ def make_unroll(
         None: ``play_rows`` and ``observe_rows``.
     place_rows : kernel or None
         Of `make_level_kernels`.
+    play_row : kernel or None
+        ``play_row(i, at, ...)`` does what ``play_rows(i, i + 1, at, ...)`` does, which
+        is called where there is none, for a row that is not to skip.
     num_flags : int
         The first infos that are bool, a number a row; see `.bound.bind_step`.
     """
     compiled = functools.partial(kernel, key=key)
+
+    if play_row is None:
+
+        @compiled
+        def play_row(i, at, actions, skip_mask, rules, state, results, infos):
+            begin = np.int64(i)
+            play_rows(
+                begin, begin + 1, at, actions, skip_mask, rules, state, results, infos
+            )
 
     if step_rows is None:
 
@@ -344,29 +352,29 @@ def make_unroll(
     def unroll(
         start,
         stop,
-        first_step,
         until,
         num_envs,
         mode,
         actions,
         rules,
         state,
-        episodes,
         progress,
         scratch,
         results,
         infos,
         observations,
         next_observations,
+        episodes,
     ):
         """Take the same steps in a range of rows; a row without a next episode stops.
 
         Parameters
         ----------
         start, stop : int
-            The rows to work on, of ``num_envs``.
-        first_step, until : int
-            The first step and the one before which to stop, at most T.
+            The rows to work on.
+        until : int
+            The step before which to stop, at most T.
+        num_envs : int
         mode : int
             `DISABLED`: a row stops where its episode ends.  `NEXT_STEP`: an episode
             begins in a step of its own, whose results are zeros.  `SAME_STEP`: it
@@ -376,12 +384,10 @@ def make_unroll(
         rules : tuple, read
             What ``play_rows`` asks for.
         state : tuple, updated
-        episodes : tuple, updated
-            What ``begin_next`` asks for.
         progress : tuple of (n,) int64, updated
             The step that each row takes next, T after the last, and its state, see
-            `.outcomes`.  Before, the time of all rows is ``first_step``, and none has
-            just been reset.
+            `.outcomes`.  Before, the time of all rows is the same, and none has just
+            been reset.
         scratch : tuple of arrays
             (n,) bool, (n,) bool and (n,) int64.
         results, infos : tuples of (T * n, ...) arrays, written
@@ -390,6 +396,8 @@ def make_unroll(
             began in that step.
         next_observations : tuple of (T * n, ...) arrays, written
             After each step, before an episode began in it.
+        episodes : tuple, updated
+            What ``begin_next`` asks for.
 
         Notes
         -----
@@ -400,6 +408,7 @@ def make_unroll(
         for begin in range(start, stop, BLOCK):
             end = min(begin + BLOCK, stop)
             first = np.uint64(begin)
+            first_step = progress[0][first]
             last = enter_rows(progress[1], scratch, begin, end)
             for t in range(first_step, until):
                 at = np.uint64(t) * np.uint64(num_envs)
@@ -419,7 +428,6 @@ def make_unroll(
     def unroll_rows(
         start,
         stop,
-        rows,
         until,
         num_envs,
         mode,
@@ -432,6 +440,7 @@ def make_unroll(
         infos,
         observations,
         next_observations,
+        rows,
     ):
         """Take the steps of some rows, each from its own time on, until its end.
 
@@ -439,14 +448,13 @@ def make_unroll(
         ----------
         start, stop : int
             The range of ``rows`` to work on.
-        rows : (m,) int64, read
-            The rows, each at most once.
         until, num_envs, mode, actions, rules, state, progress, scratch, results, \
 infos, observations, next_observations
             See `unroll`.
+        rows : (m,) int64, read
+            The rows, each at most once; they have just been reset.
         """
-        times, states = progress
-        same_step, skip_mask = mode == SAME_STEP, scratch[1]
+        (times, states), skip_mask = progress, scratch[1]
         _, terminations, truncations = results
         first_step = until
         for j in range(start, stop):
@@ -457,50 +465,35 @@ infos, observations, next_observations
             # wait for single cells that were written just before.
             for j in range(np.uint64(start), np.uint64(stop)):
                 i = np.uint64(rows[j])
-                if times[i] == t and states[i] != NEEDS_RESET:
-                    k = at + i
-                    if states[i] == PLAYING:
-                        play_row(i, k, actions, rules, state, results, infos)
-                    elif not same_step:
-                        skip_mask[i] = True
-                        play_rows(
-                            rows[j],
-                            rows[j] + 1,
-                            at,
-                            actions,
-                            skip_mask,
-                            rules,
-                            state,
-                            results,
-                            infos,
-                        )
+                skip_mask[i] = states[i] == JUST_RESET
+                if times[i] == t and states[i] == PLAYING:
+                    play_row(i, at, actions, skip_mask, rules, state, results, infos)
+                elif times[i] == t and skip_mask[i] and mode != SAME_STEP:
+                    begin, end = rows[j], rows[j] + 1
+                    play_rows(
+                        begin, end, at, actions, skip_mask, rules, state, results, infos
+                    )
             for j in range(np.uint64(start), np.uint64(stop)):
                 i = np.uint64(rows[j])
                 if times[i] == t and states[i] != NEEDS_RESET:
                     k = at + i
-                    is_new = same_step and states[i] == JUST_RESET
+                    is_new = states[i] == JUST_RESET and mode == SAME_STEP
                     ends = not is_new and (terminations[k] or truncations[k])
                     if not is_new:
-                        observe_row(i, k, state, next_observations)
-                    if same_step and not ends:
-                        observe_row(i, k, state, observations)
+                        observe_rows(rows[j], rows[j] + 1, at, state, next_observations)
+                    if mode == SAME_STEP and not ends:
+                        observe_rows(rows[j], rows[j] + 1, at, state, observations)
                     states[i] = NEEDS_RESET if ends else PLAYING
-                    times[i] = t if ends and same_step else t + 1
+                    times[i] = t if ends and mode == SAME_STEP else t + 1
 
     return GameKernels(
         advance_rows,
         unroll,
         unroll_rows,
         functools.partial(
-            bind_step,
-            step_rows,
-            begin_next,
-            observe_rows,
-            observe_row,
-            num_flags,
-            key,
+            bind_step, step_rows, begin_next, observe_rows, num_flags, key
         ),
-        functools.partial(bind_play, play_row, observe_row, key),
+        functools.partial(bind_play, play_row, observe_rows, key),
         write_masks,
         place_rows,
     )

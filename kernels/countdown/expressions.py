@@ -53,7 +53,8 @@ NOT_EVALUATED = -1
 _LARGEST = (1 << 63) - 1
 _WHITE_SPACE = ord(" "), ord("\n"), ord("\r"), ord("\t")
 _0, _9, _OPEN, _CLOSE = ord("0"), ord("9"), ord("("), ord(")")
-_PLUS, _MINUS, _STAR, _SLASH = ord("+"), ord("-"), ord("*"), ord("/")
+_OPERATOR_OF = np.full(256, -1)
+_OPERATOR_OF[[ord("+"), ord("-"), ord("*"), ord("/")]] = ADD, SUBTRACT, MULTIPLY, DIVIDE
 
 
 def make_workspace(max_tokens, max_depth, max_digits, flags, num_numbers):
@@ -118,16 +119,10 @@ def _parse(text, work):
                     return BAD_NUMBER
                 value = value * 10 + (np.int64(text[i]) - _0)
                 i += 1
-        elif character == _PLUS:
-            operator = ADD
-        elif character == _MINUS:
-            operator = SUBTRACT
-        elif character == _STAR:
-            operator = MULTIPLY
-        elif character == _SLASH:
-            operator = DIVIDE
         elif character != _OPEN and character != _CLOSE:
-            return BAD_CHARACTER
+            operator = _OPERATOR_OF[character]
+            if operator < 0:
+                return BAD_CHARACTER
         num_tokens += 1
         if num_tokens > max_tokens:
             return TOO_MANY_TOKENS

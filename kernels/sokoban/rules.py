@@ -220,24 +220,6 @@ def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
 
 @kernel
-def play_row(i, k, actions, rules, state, results, infos):
-    """Play the action k in room i alone; see `step_rows`."""
-    first_action, max_steps = rules
-    (grids, players, boxes_left), (width,), _, elapsed_steps = state
-    rewards, terminations, truncations = results
-    effective, valid, successes = infos
-    before, action = players[i], actions[k] + UP - first_action
-    players[i], boxes_left[i], reward, solved = step_row(
-        grids, i, width, before, boxes_left[i], action
-    )
-    elapsed_steps[i] += 1
-    rewards[k], terminations[k] = reward, solved
-    truncations[k] = reaches_limit(elapsed_steps[i], max_steps)
-    effective[k], valid[k] = players[i] != before, action != NO_ACTION
-    successes[k] = solved
-
-
-@kernel
 def place_row(i, levels, level_index, _seed, state):
     """Set room i to a level with one player, an item of (l, H * W) uint8."""
     (grids, players, boxes_left), (boards,) = state[0], levels
@@ -257,15 +239,8 @@ def _observe_rows(start, stop, at, state, out):
     """Write the grids of rows to ``out[0]``, (T * n, H * W) uint8."""
     grids = state[0][0]
     size = grids.shape[1]
-    copy_range(flat(grids), flat(out[0]), start * size, stop * size, at * size)
-
-
-@kernel
-def _observe_row(i, k, state, out):
-    """Write the grid of row i to row k of ``out[0]``."""
-    (grids, _, _), (cells,) = state[0], out
-    for cell in range(grids.shape[1]):
-        cells[k, cell] = grids[i, cell]
+    at = np.uint64(at) * np.uint64(size)
+    copy_range(flat(grids), flat(out[0]), start * size, stop * size, at)
 
 
 @kernel
@@ -283,9 +258,7 @@ def _write_masks(start, stop, rows, variables, options, masks):
 _begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
 ROOM = make_unroll(
     step_rows,
-    play_row,
     _observe_rows,
-    _observe_row,
     _begin_next,
     "sokoban",
     _write_masks,

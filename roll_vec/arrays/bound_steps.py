@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
@@ -38,9 +39,9 @@ class BoundStep:
     ) -> None:
         self.step, self.begin, self.observe = bind_step(fixed, episodes)
         self.source = source
-        self.words, self.episode_words = pack(fixed), pack(episodes)
         # The words hold the addresses of these arrays.
-        self._owners = fixed, episodes
+        self.fixed, self.episodes = fixed, episodes
+        self.words, self.episode_words = pack(fixed), pack(episodes)
 
 
 class OneStep:
@@ -72,7 +73,8 @@ class OneStep:
         self.observations = observations
         # The words hold the addresses of these arrays.
         values = tuple(infos.values())
-        self._owners = rules, state, tuple(results), values, observations
+        skip_mask = np.zeros(1, np.bool_)
+        self._owners = skip_mask, rules, state, tuple(results), values, observations
         self._play, self._words = bind_play(self._owners), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item

@@ -24,7 +24,7 @@ from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
 from roll_vec.errors import InvalidActionError, InvalidStateError
-from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
+from roll_vec.kernels.outcomes import JUST_RESET
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import describe_value
@@ -507,46 +507,33 @@ class ArrayEngine(EpisodeEngine):
         again.
         """
         num_steps, times, states = buffer.shape[0], buffer.times, buffer.states
+        kernels = self._kernels
         is_disabled = buffer.mode is AutoresetMode.DISABLED
         at_once = num_steps
         if not (is_disabled or self._has_next_levels()):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            self._run_steps(
-                self._kernels.unroll,
-                self.num_envs,
-                until - first_step,
-                first_step,
-                until,
-                *buffer.first_arguments,
-                self.options.rules_of(self.max_steps),
-                self._state,
-                self._next_episodes(),
-                *buffer.last_arguments,
-            )
+            kernel, steps = kernels.unroll, until - first_step
+            episodes = self._bind(self.max_steps, True).episodes
+            self._run_steps(kernel, self.num_envs, buffer, until, steps, episodes)
             waits = times < until
             while waits.any() and not is_disabled:
                 rows = np.flatnonzero(waits)
-                to_reset = rows[states[rows] == NEEDS_RESET]
-                if len(to_reset):
-                    self.advance(to_reset)
-                    states[to_reset] = JUST_RESET
-                self._run_steps(
-                    self._kernels.unroll_rows,
-                    len(rows),
-                    num_steps,
-                    rows,
-                    until,
-                    *buffer.first_arguments,
-                    self.options.rules_of(self.max_steps),
-                    self._state,
-                    *buffer.last_arguments,
-                )
-                waits = (states == NEEDS_RESET) & (times < until)
+                self.advance(rows)
+                states[rows] = JUST_RESET
+                kernel, num_rows = kernels.unroll_rows, len(rows)
+                self._run_steps(kernel, num_rows, buffer, until, num_steps, rows)
+                waits = times < until
 
     def _run_steps(
-        self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
+        self,
+        kernel: Any,
+        num_rows: int,
+        buffer: RolloutBuffer,
+        until: int,
+        num_steps: int,
+        last: Any,
     ) -> None:
         """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
         try:
@@ -556,7 +543,13 @@ class ArrayEngine(EpisodeEngine):
                 self.num_threads if IS_COMPILED else 1,
                 1 + STEP_ROWS_PER_THREAD // num_steps,
                 self.unroll_slices,
-                arguments,
+                (
+                    until,
+                    *buffer.first_arguments,
+                    *self._bind(self.max_steps, False).fixed,
+                    *buffer.last_arguments,
+                    last,
+                ),
             )
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error

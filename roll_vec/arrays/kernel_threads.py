@@ -46,6 +46,8 @@ _CHUNKS_PER_THREAD = 4
 # Chunks begin at multiples of so many rows: no two threads write into one cache line.
 _BLOCK_ROWS = 64
 _CALLS_TO_TIME = 5
+# The estimate of a kernel's time rises at most by this factor in a call.
+_GROWTH = 1.03
 # A kernel whose splits do not pay runs alone for so long, until one is tried again.
 _MAX_REST_SECONDS = 1.0
 # A worker looks so long for the next job before it sleeps: the time between two kernels
@@ -206,17 +208,10 @@ class _Timing:
     def add(self, row_seconds: float) -> None:
         """Take in the seconds a row of a call on one thread."""
         self.num_calls += 1
-        if self.num_calls == 0:
-            return
-        if self.num_calls <= _CALLS_TO_TIME:
-            # The first calls find cold caches and new pages of memory.
-            self.row_seconds = min(row_seconds, self.row_seconds)
-        else:
-            # Long calls are those that another process has interrupted.
-            row_seconds = min(row_seconds, 2 * self.row_seconds)
-            change = row_seconds - self.row_seconds
-            # Most calls that take longer were disturbed.
-            self.row_seconds += change / (32 if change > 0 else 2)
+        if self.num_calls > 0:
+            # Calls that take longer are mostly those that another process has
+            # interrupted, and the first ones find cold caches.
+            self.row_seconds = min(row_seconds, _GROWTH * self.row_seconds)
 
     def add_split(self, split_seconds: float, seconds: float) -> None:
         """Take in the time of a split, and that of the same work on one thread.

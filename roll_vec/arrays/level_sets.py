@@ -2,6 +2,14 @@
 
 A game extends `LevelSet`: it says how a text and an array of codes become levels, and
 which levels it refuses.
+
+A ``.npz`` file of levels is written by `numpy.savez_compressed`, and it is read without
+pickle:
+
+``levels``
+    (L, H, W): uint8 cell codes, or the letters of a text file as bytes (``S1``).
+``id``
+    The registered id, such as ``roll_vec/Sokoban-v0``; a file of your own may omit it.
 """
 
 from __future__ import annotations
@@ -10,22 +18,22 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, BinaryIO, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_archives import SUFFIX, read_archive
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import check_int, describe_value
 from roll_vec.storage.data_files import fingerprint
+from roll_vec.storage.npz_files import open_archive, read_array
 from roll_vec.storage.process_cache import ProcessCache
 
 Grids = NDArray[np.uint8]
 Set = TypeVar("Set", bound="LevelSet")
 
-# Most boards are filled after so many.
-_SWEEPS = 64
+SUFFIX = ".npz"
+_LEVELS, _ID = "levels", "id"
 
 
 def refuse(where: str, problem: str) -> NoReturn:
@@ -311,30 +319,21 @@ def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
         Open cells; updated.
     is_open : (l, H, W) bool
     """
-    for _ in range(_SWEEPS):
-        larger = region.copy()
-        larger[:, 1:] |= region[:, :-1]
-        larger[:, :-1] |= region[:, 1:]
-        larger[:, :, 1:] |= region[:, :, :-1]
-        larger[:, :, :-1] |= region[:, :, 1:]
-        larger &= is_open
-        if np.array_equal(larger, region):
-            return
-        region[:] = larger
-    # In a maze the way is as long as the board is large: from here on each cell costs
-    # once, and no longer every cell in each step.
-    layers, height, width = region.shape
-    padded = np.zeros((layers, height + 2, width + 2), bool)
-    padded[:, 1:-1, 1:-1] = region
-    border = np.flatnonzero(padded)
-    padded[:, 1:-1, 1:-1] = is_open & ~region
-    is_left = padded.reshape(-1)
-    steps = np.array([-width - 2, -1, 1, width + 2])
+    width = region.shape[2]
+    padding = (0, 0), (1, 1), (1, 1)
+    border = np.flatnonzero(np.pad(region, padding))
+    is_left = np.pad(is_open & ~region, padding)
+    flat = is_left.reshape(-1)
     while len(border):
-        cells = (border[:, np.newaxis] + steps).reshape(-1)
-        border = np.unique(cells[is_left[cells]])
-        is_left[border] = False
-    region |= is_open & ~padded[:, 1:-1, 1:-1]
+        new = []
+        # No cell is the neighbour of two in one direction.
+        for step in (-width - 2, -1, 1, width + 2):
+            cells = border + step
+            cells = cells[flat[cells]]
+            flat[cells] = False
+            new.append(cells)
+        border = np.concatenate(new)
+    region |= is_open & ~is_left[:, 1:-1, 1:-1]
 
 
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -374,6 +373,57 @@ def format_grids(
     return "\n".join(
         f"; {number}\n{text}" for number, text in zip(numbers, texts, strict=True)
     )
+
+
+# ------------------------------------------------------------------------ .npz files
+
+
+def write_archive(file: BinaryIO, env_id: str, levels: NDArray[Any]) -> None:
+    """Write levels to an open file.
+
+    Parameters
+    ----------
+    file : binary file
+    env_id : str
+    levels : (L, H, W) uint8 or S1
+    """
+    entries: dict[str, Any] = {_LEVELS: levels, _ID: np.array(env_id)}
+    np.savez_compressed(file, **entries)
+
+
+def read_archive(
+    path: Path, env_id: str | None = None
+) -> tuple[NDArray[Any], str | None]:
+    """Return the array of a file, which the caller checks, and the id in it.
+
+    Parameters
+    ----------
+    path : Path
+    env_id : str or None
+        The only id that is accepted in the file; None: any.
+
+    Raises
+    ------
+    InvalidOptionError
+        Names the file: if it is damaged or cannot be read, has no array ``levels``, or
+        is of another id.
+    """
+    try:
+        with open_archive(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            if _LEVELS not in names:
+                message = f"it has no array {_LEVELS!r}, only {names}"
+                raise ValueError(message)
+            levels = read_array(archive, _LEVELS)
+            file_id = str(read_array(archive, _ID)) if _ID in names else None
+    except Exception as error:
+        # `zipfile`, `zlib` and numpy raise a dozen kinds of exceptions for damage.
+        message = f"levels: {path} cannot be read: {error}"
+        raise InvalidOptionError(message) from error
+    if None not in (env_id, file_id) and file_id != env_id:
+        message = f"levels: {path} has levels of {file_id}, expected {env_id}"
+        raise InvalidOptionError(message)
+    return levels, file_id
 
 
 # ------------------------------------------------------------------------ the keywords

@@ -128,6 +128,22 @@ def resolve_num_threads(num_threads: int | None) -> int:
     return int(num_threads)
 
 
+class ThreadScratch(threading.local):
+    """Scratch memory, for each thread its own, of one kind at a time."""
+
+    _key: Any = None
+    _memory: Any = None
+
+    def get(self, make: Callable[..., Any], *key: Any) -> Any:
+        """Return ``make(*key)``, that of the last call if the key is the same."""
+        if self._key != key:
+            # The old memory is freed first.
+            self._key = self._memory = None
+            self._memory = make(*key)
+            self._key = key
+        return self._memory
+
+
 class SliceSizer:
     """Chooses the number of rows in a slice, so that Ctrl-C is noticed in time.
 
@@ -194,9 +210,10 @@ def for_row_ranges(
     When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
     Threads first finish the slices that they have started.
     """
-    if not hasattr(work, "py_func"):
-        # Kernels that run as Python warn of integers that wrap around.
-        work = np.errstate(over="ignore")(work)
+    # Here, as an import of numba takes a third of a second.
+    from roll_vec.kernels._jit import allow_overflow
+
+    work = allow_overflow(work)
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.options import METADATA
-from roll_vec.arrays.rendered_env import RenderedEnv
-from roll_vec.base_envs import SeededEnv
+from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import (
     InvalidStateError,
     ResetNeededError,
@@ -26,7 +26,7 @@ _ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
 
 
-class SingleEnv(RenderedEnv):
+class SingleEnv(ClosableEnv):
     """One environment: a batch of one.
 
     Parameters
@@ -47,6 +47,7 @@ class SingleEnv(RenderedEnv):
     _lent: np.random.Generator | None = None
     # The row of the engine: not 0 where `view` shows one of a batch.
     _row: int = 0
+    _window: Any = None
 
     def __init__(self, options: Any) -> None:
         engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
@@ -216,10 +217,54 @@ class SingleEnv(RenderedEnv):
     def _observe(self) -> Any:
         return self._engine.observe_one()
 
+    def render(self) -> Any:
+        """Return a frame in the form of ``render_mode``.
+
+        Returns
+        -------
+        (H, W, 3) uint8, str or None
+            None in ``human`` mode, which shows a window, and without a mode.
+        """
+        self._check_open()
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() was called without a render_mode; give one at construction, "
+                f"one of {', '.join(map(repr, self.metadata['render_modes']))}"
+            )
+            return None
+        self._check_started()
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return self._frame(self.render_mode)
+
+    def _show(self) -> None:
+        """Show a frame in a window, in human mode."""
+        if self.render_mode != "human":
+            return
+        if self._window is None:
+            from roll_vec.render.window import Window
+
+            self._window = Window()
+        self._window.show(self._frame("rgb_array"), self.metadata["render_fps"])
+
+    def close(self) -> None:
+        """Close the environment and the window, if there is one."""
+        super().close()
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window belongs to its process.
+        return {**self.__dict__, "_window": None}
+
     def _frame(self, mode: str) -> Any:
+        """Return a frame in a mode that is not ``human``."""
         return self._engine.frames(_ONE, mode)[0]
 
     def _check_started(self) -> None:
+        """Raise an error before the first reset, and after `close`."""
         self._check_open()
         if not self._has_started:
             message = "the environment must be reset before it is stepped or rendered"

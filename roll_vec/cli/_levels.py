@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_archives import SUFFIX, read_archive
-from roll_vec.arrays.level_sets import LevelSet
+from roll_vec.arrays.level_sets import SUFFIX, LevelSet, read_archive
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.cli._errors import argument_error
 from roll_vec.progress import report

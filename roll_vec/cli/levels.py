@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.arrays.level_archives import SUFFIX, write_archive
+from roll_vec.arrays.level_sets import SUFFIX, write_archive
 from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._files import check_target, file_errors, new_file
 from roll_vec.cli._levels import (

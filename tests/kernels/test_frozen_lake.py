@@ -162,7 +162,7 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
     assert rules.make_slip(False, success_rate).tolist() == sure
     # On a cell with ice all around, facing down: right, down or left of it.  What
     # rounding leaves above the last sum counts as the first, as with Gymnasium's.
-    maps, neighbours = np.ones((1, 9), np.uint8), rules.make_neighbours(3, 3)
+    neighbours = rules.make_neighbours(3, 3)
     uniforms = [0.0, np.nextafter(1.0, 0.0)]
     for total in sums:
         uniforms += [np.nextafter(total, 0.0), total, np.nextafter(total, 1.0)]
@@ -170,9 +170,9 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
         if 0.0 <= uniform < 1.0:
             outcome = int(np.argmax(slip[1] > uniform))
             assert rules.categorical_sample(slip[1], uniform) == outcome
-            lakes = 0, maps, neighbours, slip, np.zeros(3)
-            position, *_, prob = rules.step_row(0, 4, rules.DOWN, uniform, *lakes)
-            assert (position, prob) == ((3, 7, 5)[outcome], slip[0, outcome])
+            assert rules.sample_slip(uniform, *slip[1]) == outcome
+            position = neighbours[4, rules.turn(rules.DOWN, outcome)]
+            assert position == (3, 7, 5)[outcome]
 
 
 @pytest.mark.parametrize("one_map", [True, False])
@@ -184,9 +184,9 @@ def test_grids_and_masks_are_those_of_the_oracle(one_map):
         lakes = Lakes(rng, (3, 4), n, one_map, 0, 0, options)
         lakes.positions[:] = positions = rng.integers(0, cells, n)
         grids = np.full((n, cells), 99, np.uint8)
-        rules.write_grids(10, n, 0, lakes.variables.maps, positions, grids)
+        rules.observe_rows(10, n, 0, lakes.state, (grids,))
         assert (grids[:10] == 99).all()
-        rules.write_grids(0, 10, 0, lakes.variables.maps, positions, grids)
+        rules.observe_rows(0, 10, 0, lakes.state, (grids,))
         for i in range(n):
             expected = codes(lakes.boards[i])
             expected[positions[i]] = {1: 0, 2: 4, 3: 5}[expected[positions[i]]]

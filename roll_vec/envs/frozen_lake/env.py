@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLak
 from roll_vec.envs.frozen_lake.solver import LakeSolution
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.options import parse_options, takes_keywords_of
+
+Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 class LakeEnv(SingleEnv):
@@ -134,14 +136,12 @@ class FrozenLake(LakeEnv):
         return start_distribution(self.desc)
 
     @SharedProperty
-    def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+    def P(self) -> Transitions:
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
         return self._transitions
 
     @cached_property
-    def _transitions(
-        self,
-    ) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+    def _transitions(self) -> Transitions:
         neighbours, slip, _ = self._engine.constants
         rewards = dict(
             zip(rules.REWARD_TILES, self.options.reward_schedule, strict=True)
@@ -151,19 +151,15 @@ class FrozenLake(LakeEnv):
             chances = chances[1:2]
         tiles = self.tiles.reshape(-1).tolist()
 
-        def transitions(
-            state: int, action: int
-        ) -> list[tuple[float, int, float, bool]]:
-            if rules.is_terminal(tiles[state]):
-                return [(1.0, state, 0, True)]
-            cells = [
-                int(neighbours[state, rules.turn(action, outcome)])
-                for outcome, _ in chances
-            ]
-            return [
-                (chance, cell, rewards[tiles[cell]], rules.is_terminal(tiles[cell]))
-                for cell, (_, chance) in zip(cells, chances, strict=True)
-            ]
+        def transitions(s: int, a: int) -> list[tuple[float, int, float, bool]]:
+            if rules.is_terminal(tiles[s]):
+                return [(1.0, s, 0, True)]
+            results = []
+            for outcome, chance in chances:
+                cell = int(neighbours[s, rules.turn(a, outcome)])
+                is_end = rules.is_terminal(tiles[cell])
+                results.append((chance, cell, rewards[tiles[cell]], is_end))
+            return results
 
         return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
-from roll_vec.kernels.sokoban.search import ArrayWorkspace
 
 # A room of 6x6 takes some 15 us, and handing work to a thread 20 to 130.
 _ROOMS_PER_THREAD = 4
 
-# Scratch memory of the room generator, one for each thread.
-_workspaces = threading.local()
+_scratch = ThreadScratch()
 
 
-_Workspaces: TypeAlias = tuple[rooms.RoomWorkspace, ArrayWorkspace | None]
-
-
-def _workspaces_of(options: Any) -> _Workspaces:
+def _workspaces_of(options: Any) -> Any:
     """Return the scratch memory of this thread for rooms of these options."""
-    key = (options.dim_room, options.num_boxes, options.search_depth)
-    if getattr(_workspaces, "key", None) != key:
-        try:
-            _workspaces.pair = rooms.make_workspaces(*key)
-        except MemoryError as error:
-            message = (
-                f"dim_room: {options.dim_room} is too large to search rooms in, here: "
-                f"{error}; take a smaller one, or give levels"
-            )
-            raise InvalidOptionError(message) from None
-        _workspaces.key = key
-    pair: _Workspaces = _workspaces.pair
-    return pair
+    key = options.dim_room, options.num_boxes, options.search_depth
+    try:
+        return _scratch.get(rooms.make_workspaces, *key)
+    except MemoryError as error:
+        message = (
+            f"dim_room: {options.dim_room} is too large to search rooms in, here: "
+            f"{error}; take a smaller one, or give levels"
+        )
+        raise InvalidOptionError(message) from None
 
 
 def draw_rooms(

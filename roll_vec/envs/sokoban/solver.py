@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import (
     InvalidOptionError,
@@ -55,7 +54,7 @@ _ROOMS_PER_THREAD = 64
 # A test for dead ends takes about 100 ns.
 _MARKS_PER_THREAD = 1 << 11
 
-_workspaces = threading.local()
+_scratch = ThreadScratch()
 
 
 class RoomSolution(NamedTuple):
@@ -76,59 +75,6 @@ class _Results(NamedTuple):
     num_moves: NDArray[np.int32]
     num_pushes: NDArray[np.int32]
     ends: NDArray[np.int64]
-
-
-class _Workspace:
-    """The scratch memory of one thread for rooms of one size.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Rows and columns.
-    """
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-        self._states, self._directions = _FIRST_STATES, _FIRST_DIRECTIONS
-        self._allocate()
-
-    def _allocate(self) -> None:
-        self.arrays: Any = solver.make_workspace(
-            *self.shape, self._states, self._directions
-        )
-
-    @property
-    def num_bytes(self) -> int:
-        """Address space of all arrays."""
-        return sum(array.nbytes for array in self.arrays)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it has grown."""
-        return (self._states, self._directions) != (_FIRST_STATES, _FIRST_DIRECTIONS)
-
-    def grow(self, reason: int) -> bool:
-        """Make the part that was too small larger; False if that is not allowed."""
-        if reason == solver.NEEDS_PATHS:
-            self._directions *= _DIRECTIONS_GROWTH
-        elif self.num_bytes * _STATES_GROWTH > _MAX_BYTES:
-            return False
-        else:
-            self._states *= _STATES_GROWTH
-        # The old arrays are freed first.
-        self.arrays = None
-        self._allocate()
-        return True
-
-
-def _workspace(shape: tuple[int, int]) -> _Workspace:
-    """Return the scratch memory of this thread for rooms of this size."""
-    workspace: _Workspace | None = getattr(_workspaces, "workspace", None)
-    if workspace is None or workspace.shape != shape:
-        # The old arrays are freed first.
-        workspace = _workspaces.workspace = None
-        workspace = _workspaces.workspace = _Workspace(shape)
-    return workspace
 
 
 def _search(
@@ -157,8 +103,10 @@ def _search(
         return results
 
     def work(start: int, stop: int) -> None:
-        workspace = _workspace((height, width))
+        first = height, width, _FIRST_STATES, _FIRST_DIRECTIONS
+        key = first
         while start < stop:
+            workspace = _scratch.get(solver.make_workspace, *key)
             row, reason = solver.solve_rows(
                 start,
                 stop,
@@ -168,19 +116,25 @@ def _search(
                 words,
                 number,
                 max_states,
-                workspace.arrays,
+                workspace,
                 tuple(results),
             )
-            add_paths(start, results.ends[start:row], workspace.arrays.paths)
-            is_first = row == start
-            start = row
-            if reason == solver.DONE or (reason == solver.NEEDS_PATHS and not is_first):
-                continue
-            if not workspace.grow(reason):
-                results.statuses[start] = solver.GAVE_UP
-                start += 1
-        if workspace.is_large:
-            _workspaces.workspace = None
+            add_paths(start, results.ends[start:row], workspace.paths)
+            is_first, start = row == start, row
+            *_, num_states, num_directions = key
+            if reason == solver.NEEDS_PATHS and is_first:
+                key = (*key[:3], num_directions * _DIRECTIONS_GROWTH)
+            elif reason == solver.NEEDS_SPACE:
+                num_bytes = sum(array.nbytes for array in workspace)
+                if num_bytes * _STATES_GROWTH <= _MAX_BYTES:
+                    key = height, width, num_states * _STATES_GROWTH, num_directions
+                else:
+                    results.statuses[start] = solver.GAVE_UP
+                    start += 1
+            # The larger arrays take its place.
+            workspace = None
+        # Large ones are not kept.
+        _scratch.get(solver.make_workspace, *first)
 
     slices = SliceSizer("rooms")
     for_row_ranges(work, num_rooms, num_threads, _ROOMS_PER_THREAD, slices)
@@ -305,47 +259,29 @@ def measure_rooms(
 def measure_levels(
     options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the measures of rooms, for `roll_vec.arrays.bands.Measure`.
+    """Return the measures of rooms, for `roll_vec.arrays.bands`.
 
     They are the two of `measure_rooms`, (m,) int32 each, and with
-    ``oracle_return_info`` that of `return_of_solutions`.
+    ``oracle_return_info`` the sum of rewards of a solution with fewest moves, (m,)
+    float64: NaN without a solution, and if the solver gave up.
     """
     (grids,) = levels
     lengths = measure_rooms(grids, num_threads=num_threads)
     if not options.oracle_return_info:
         return lengths
-    return *lengths, return_of_solutions(grids, num_threads)
+    num_rooms, height, width = grids.shape
+    returns = np.zeros(num_rooms)
 
+    def add_returns(
+        start: int, ends: NDArray[np.int64], directions: NDArray[np.int8]
+    ) -> None:
+        rows = slice(start, start + len(ends))
+        played = grids[rows].reshape(len(ends), height * width).copy()
+        rules.sum_rewards(width, played, directions, ends, returns[rows])
 
-def return_of_solutions(
-    grids: NDArray[np.uint8], num_threads: int = 1
-) -> NDArray[np.float64]:
-    """Return the sum of rewards of the solution of `solve_rooms` with fewest moves.
-
-    The rewards are added in the order of the steps.
-
-    Parameters
-    ----------
-    grids : (m, H, W) uint8
-    num_threads : int
-
-    Returns
-    -------
-    (m,) float64
-        NaN without a solution, and if the solver gave up.
-    """
-    solutions = solve_rooms(grids, num_threads=num_threads)
-    returns = np.full(len(grids), np.nan)
-    rows = [j for j, result in enumerate(solutions) if result.directions is not None]
-    paths = [result.directions for result in solutions if result.directions is not None]
-    if rows:
-        rooms = grids[rows].reshape(len(rows), -1)
-        sums = np.zeros(len(rows))
-        ends = np.cumsum([len(path) for path in paths])
-        directions = np.concatenate(paths)
-        rules.sum_rewards(grids.shape[2], rooms, directions, ends, sums)
-        returns[rows] = sums
-    return returns
+    results = _search(grids, OBJECTIVES[0], MAX_STATES, num_threads, add_returns)
+    returns[results.statuses != solver.SOLVED] = np.nan
+    return *lengths, returns
 
 
 def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np.bool_]:

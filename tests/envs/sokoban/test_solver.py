@@ -54,12 +54,10 @@ def test_solve_rooms(monkeypatch, objective, num_threads):
     monkeypatch.setattr(solver, "_ROOMS_PER_THREAD", 4)
     monkeypatch.setattr(solver, "_FIRST_STATES", 256)
     monkeypatch.setattr(solver, "_FIRST_DIRECTIONS", 16)
-    solver._workspaces.workspace = None
     # With the JIT off, numpy's error state is that of one thread.
     num_threads = 1 if JIT_OFF else num_threads
     again = solver.solve_rooms(grids, objective, num_threads=num_threads)
     assert as_lists(again) == as_lists(solutions)
-    solver._workspaces.workspace = None
 
 
 @pytest.mark.slow
@@ -67,13 +65,12 @@ def test_workspaces_grow(monkeypatch):
     """A hard room is solved in a larger workspace, which is given back afterwards."""
     monkeypatch.setattr(solver, "_FIRST_STATES", 256)
     monkeypatch.setattr(solver, "_FIRST_DIRECTIONS", 16)
-    solver._workspaces.workspace = None
     grids = draw_generated(1, (8, 8), 4, first_seed=3)
     (solution,) = solver.solve_rooms(grids)
     assert solution.status == "solved"
     assert len(solution.directions) > 16
     assert replay(grids[0].tolist(), solution.directions.tolist())[0]
-    assert solver._workspaces.workspace is None
+    assert solver._scratch._key[2:] == (256, 16)
     # No more memory than the first workspace takes.
     monkeypatch.setattr(solver, "_MAX_BYTES", 100_000)
     (solution,) = solver.solve_rooms(grids)
