@@ -23,7 +23,7 @@ from numba.core import config
 
 from ._jit import kernel
 from .outcomes import reaches_limit
-from .rng.pcg64 import episode_seed, pcg_seed
+from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
@@ -63,7 +63,9 @@ def seed_episode(i, seeding, rng_states):
     """Seed the generator of row i for its present episode, unless it is a stream."""
     is_stream, num_levels, start_levels, first_seeds, numbers = seeding
     if not is_stream:
-        seed = episode_seed(first_seeds[i], numbers[i])
+        seed = first_seeds[i]
+        if numbers[i] > 0:
+            seed = fold_in(seed, numbers[i])
         if num_levels[i] > 0:
             seed = start_levels[i] + seed % num_levels[i]
         pcg_seed(rng_states, i, seed)

@@ -32,7 +32,7 @@ import numpy as np
 from ._jit import kernel
 from .bound import bind_play, bind_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
-from .rng.pcg64 import episode_seed
+from .rng.pcg64 import fold_in
 
 _1 = np.uint64(1)
 # Rows that take all their steps together, so that their state stays in the cache: its
@@ -92,7 +92,7 @@ def next_level(i, table, first_seeds, numbers):
     The parameters are items of `LevelEpisodes`, read.
     """
     num_levels, first_index, is_present = table
-    seed = episode_seed(first_seeds[i], numbers[i] + _1)
+    seed = fold_in(first_seeds[i], numbers[i] + _1)
     if num_levels == 0:
         return seed, np.int64(-1)
     number = np.int64(seed % np.uint64(num_levels))

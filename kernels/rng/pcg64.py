@@ -60,12 +60,6 @@ def fold_in(seed, counter):
     return _avalanche(_avalanche(seed + _GOLDEN) + counter * _GOLDEN) >> _32
 
 
-@kernel
-def episode_seed(first_seed, number):
-    """Return the seed of an episode; the episode 0 has the first seed."""
-    return fold_in(first_seed, number) if number > 0 else first_seed
-
-
 @allow_overflow
 @kernel
 def fold_in_rows(seeds, counters, out):

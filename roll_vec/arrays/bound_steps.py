@@ -39,9 +39,9 @@ class BoundStep:
     ) -> None:
         self.step, self.begin, self.observe = bind_step(fixed, episodes)
         self.source = source
-        self.words, self.episode_words = pack(fixed), pack(episodes)
         # The words hold the addresses of these arrays.
-        self._owners = fixed, episodes
+        self.fixed, self.episodes = fixed, episodes
+        self.words, self.episode_words = pack(fixed), pack(episodes)
 
 
 class OneStep:

@@ -514,10 +514,9 @@ class ArrayEngine(EpisodeEngine):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            episodes, steps = self._next_episodes(), until - first_step
-            self._run_steps(
-                kernels.unroll, self.num_envs, buffer, until, steps, episodes
-            )
+            kernel, steps = kernels.unroll, until - first_step
+            episodes = self._bind(self.max_steps, True).episodes
+            self._run_steps(kernel, self.num_envs, buffer, until, steps, episodes)
             waits = times < until
             while waits.any() and not is_disabled:
                 rows = np.flatnonzero(waits)
@@ -547,8 +546,7 @@ class ArrayEngine(EpisodeEngine):
                 (
                     until,
                     *buffer.first_arguments,
-                    self.options.rules_of(self.max_steps),
-                    self._state,
+                    *self._bind(self.max_steps, False).fixed,
                     *buffer.last_arguments,
                     last,
                 ),

@@ -208,7 +208,10 @@ class EpisodeEngine(Engine):
         first_seeds, numbers : (m,) uint64
             See `EpisodeSeeds`.
         """
-        if self._begins_inside():
+        begins_first = np.count_nonzero(numbers) < len(numbers)
+        # Kernels of levels begin no first episode.
+        is_possible = self._kernels.place_rows is None or not begins_first
+        if is_possible and self._begins_inside():
             # The kernel goes on from the episode before.
             self.episodes.commit(env_ids, first_seeds, numbers - np.uint64(1))
             self._begin_inside(env_ids)

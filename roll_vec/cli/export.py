@@ -16,7 +16,7 @@ from roll_vec.cli._errors import (
     require,
     say_error,
 )
-from roll_vec.cli._files import ending_signals, write_errors
+from roll_vec.cli._files import ending_signals, file_errors
 from roll_vec.cli._options import POLICY_HELP, integer_from, refuse_arguments
 from roll_vec.cli._policies import (
     is_endpoint,
@@ -147,7 +147,7 @@ def _export(arguments: argparse.Namespace) -> int:
     start = perf_counter()
     try:
         with (
-            write_errors("--out", arguments.out),
+            file_errors("--out", arguments.out),
             ending_signals(),
             progress(arguments.quiet) as show,
         ):
@@ -193,7 +193,7 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
     # The ids of the file may name modules.
     search_here()
     try:
-        with progress(arguments.quiet) as show:
+        with file_errors("FILE", path, "read"), progress(arguments.quiet) as show:
 
             def on_progress(rows: int) -> None:
                 if show is not None:
@@ -205,9 +205,6 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
                 num_envs=arguments.num_envs or NUM_ENVS,
                 on_progress=on_progress,
             )
-    except OSError as error:
-        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
-        raise argument_error("FILE", text) from error
     except VerificationError as error:
         say_error(f"error: {one_line(error)}")
         return FAILURE

@@ -11,7 +11,7 @@ import numpy as np
 
 from roll_vec.arrays.level_sets import SUFFIX, write_archive
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._files import check_target, new_file, write_errors
+from roll_vec.cli._files import check_target, file_errors, new_file
 from roll_vec.cli._levels import (
     LEVEL_SUFFIXES,
     MAX_LEVELS,
@@ -220,7 +220,7 @@ def _show(arguments: argparse.Namespace) -> int:
         picture, _ = draw_boards(env, count, has_scale="render_scale" in options)
     finally:
         env.close()
-    with write_errors("--out", out):
+    with file_errors("--out", out):
         save_picture(out, picture)
     _say(f"{count:,} levels of {source.title}: {out}")
     return 0

@@ -13,6 +13,7 @@ import textwrap
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple, TextIO
 
@@ -26,6 +27,7 @@ from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._policies import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
 from roll_vec.recordings.environments import (
+    action_names,
     find_spec,
     full_id,
     make_or_refuse,
@@ -40,7 +42,6 @@ _HIDDEN_KEYS = {
     *("prob", "success", "think_content"),
 }
 _DIRECTIONS = frozenset(("up", "down", "left", "right"))
-_LOOKUPS = ("action_lookup", "ACTION_LOOKUP")
 _UNDO_STEPS = 1000
 # Letters of an info that is shown.
 _SHORT = 60
@@ -169,9 +170,8 @@ def _action_names(env: Any) -> dict[str, int]:
     """Return the actions by their names, if they are numbers that have names."""
     if isinstance(env.action_space, Text):
         return {}
-    lookups = (getattr(env.unwrapped, name, None) for name in _LOOKUPS)
-    lookup: Mapping[int, str] = next(filter(None, lookups), {})
-    return {str(name).strip(): action for action, name in lookup.items()}
+    names = action_names(partial(getattr, env.unwrapped))
+    return {name.strip(): action for action, name in names.items()}
 
 
 class _Score(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE, UsageError, argument_error, require
+from roll_vec.cli._errors import FAILURE, UsageError, require
+from roll_vec.cli._files import file_errors
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
@@ -58,11 +60,8 @@ def _run(arguments: argparse.Namespace) -> int:
         require("rich", "a replay without --quiet")
     run = open_run(arguments.file, "FILE.npz")
     env = make_batch(run, arguments.options, arguments.threads)
-    try:
-        with progress(arguments.quiet) as show:
-            result = replay(env, run, steps_listener(show, run.num_steps))
-    finally:
-        env.close()
+    with closing(env), progress(arguments.quiet) as show:
+        result = replay(env, run, steps_listener(show, run.num_steps))
     if not arguments.quiet:
         sys.stdout.write("".join(f"{line}\n" for line in _report(run, result)))
     return 0 if result.difference is None else FAILURE
@@ -77,11 +76,8 @@ def open_run(path: Path, argument: str) -> Run:
         If it cannot be read; the error names the argument.
     InvalidFileError
     """
-    try:
+    with file_errors(argument, path, "read"):
         return load_run(path)
-    except OSError as error:
-        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
-        raise argument_error(argument, text) from error
 
 
 def make_batch(

@@ -16,7 +16,7 @@ from roll_vec.cli._errors import (
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._files import check_target, write_errors
+from roll_vec.cli._files import check_target, file_errors
 from roll_vec.cli._options import integer_from, refuse_arguments
 from roll_vec.cli._pictures import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import Policy, make_policy
@@ -137,7 +137,7 @@ def _run(arguments: argparse.Namespace) -> int:
         summary = run_policy(env, policy, arguments, recorder)
         if run is not None and setup is not None and recorder is not None:
             facts = {"seed": arguments.seed, "policy": arguments.policy}
-            with write_errors("--out", run):
+            with file_errors("--out", run):
                 save_run(run, setup, recorder, summary.episodes, **facts)
             notes.append(f"run: {run}")
         if summary.exception is not None:
@@ -209,7 +209,7 @@ def _picture(env: Any, path: Path, arguments: argparse.Namespace) -> str:
         picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
     except NoPictureError as error:
         return f"no picture: {error}"
-    with write_errors("--out", path):
+    with file_errors("--out", path):
         save_picture(path, picture)
     return f"{caption}: {path}"
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +47,7 @@ _FRAME_BYTES = 1_000
 
 
 class _OutputFormat(NamedTuple):
-    """A form of file: `write` gets the open file, the recording and a listener.
+    """A form of file: `write` gets the open file and the recording.
 
     Attributes
     ----------
@@ -196,10 +195,9 @@ def _write(
     out: Path = arguments.out
     pairs = {"fps": arguments.fps, "scale": arguments.scale}.items()
     options = {name: value for name, value in pairs if value is not None}
-    with new_file("--out", out) as file, progress(arguments.quiet) as show:
-        on_progress = None if show is None else partial(show, "written")
+    with new_file("--out", out) as file, progress(arguments.quiet):
         try:
-            form.write(file, recording, on_progress, **options)
+            form.write(file, recording, **options)
         except InvalidOptionError as error:
             raise argument_error("--out", str(error)) from error
     if not arguments.quiet:

@@ -36,12 +36,9 @@ class ParquetFormat(Format):
     def check(self, source: Source, out: Path) -> None:
         """Refuse spaces that have no column type."""
         del out
-        try:
-            import pyarrow as pa  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(
-                "the format parquet", extra="parquet", package="pyarrow"
-            ) from error
+        MissingExtraError.import_module(
+            "pyarrow", "the format parquet", extra="parquet"
+        )
         _schema(source)
 
     def check_episode(self, episode: Trajectory) -> None:

@@ -151,21 +151,10 @@ def play_steps(
         turn = Turn(observations, _read_only(episodes), _read_only(steps))
         actions = policy(turn)
         mask = None if playing.all() else playing.copy()
-        observations, rewards, terminations, truncations, infos = envs.step(
-            actions, mask=mask
-        )
-        yield BatchStep(
-            turn,
-            playing.copy(),
-            reset_infos,
-            actions,
-            observations,
-            rewards,
-            terminations,
-            truncations,
-            infos,
-            skipped.copy(),
-        )
+        results: tuple[Any, Any, Any, Any, Any] = envs.step(actions, mask=mask)
+        observations, _, terminations, truncations, _ = results
+        now = playing.copy(), reset_infos, actions
+        yield BatchStep(turn, *now, *results, skipped.copy())
         reset_infos = {}
         steps += playing
         playing &= ~(terminations | truncations)
