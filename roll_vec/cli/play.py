@@ -24,6 +24,7 @@ from gymnasium.spaces import Text
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._files import ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
+from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
 from roll_vec.recordings.environments import (
@@ -49,6 +50,8 @@ _PROMPT = "> "
 _MAX_ACTIONS = 12
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
 _HINT = "arrows or wasd: move · u undo · t hint · n new · r restart · ? help · q quit"
+
+_SUMMARY = "play one environment, by keys or by typing answers"
 
 _DESCRIPTION = """\
 Play an environment in the terminal. If the actions are Up, Down, Left and
@@ -97,15 +100,9 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "play",
-        help="play one environment, by keys or by typing answers",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "play", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("ID", "-o")
     parser.option("--seed", "seed of the first level")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -249,16 +246,9 @@ class _Player:
     def _step(self, action: Any, direction: str = "") -> None:
         """Take an action; the episode must not have ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._score = _Score(
-            observation,
-            info,
-            self._score.steps + 1,
-            self._score.total + float(reward),
-            bool(terminated),
-            bool(truncated),
-            direction,
-            float(reward),
-        )
+        sums = self._score.steps + 1, self._score.total + float(reward)
+        ends = bool(terminated), bool(truncated)
+        self._score = _Score(observation, info, *sums, *ends, direction, float(reward))
 
     def compile_kernels(self) -> None:
         """Step a copy of the environment, so that the kernels are compiled.

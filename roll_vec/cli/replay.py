@@ -10,10 +10,13 @@ from typing import Any
 
 from roll_vec.cli._errors import FAILURE, UsageError, require
 from roll_vec.cli._files import file_errors
+from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
 from roll_vec.recordings.setup import current_versions
+
+_SUMMARY = "play a saved rollout again and find the first difference"
 
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --out again, reset it with the same
@@ -36,12 +39,8 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "replay",
-        help="play a saved rollout again and find the first difference",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG
+    parser = add_command(commands, "replay", _run, *texts)
     parser.option("FILE.npz", "a saved run", dest="file", type=Path)
     parser.option(
         "-o",
@@ -51,7 +50,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.take("--threads")
     parser.option("--quiet", "no progress bar, no output: the exit code says all")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -106,12 +106,7 @@ def _schema(source: Source) -> Any:
     """Return the pyarrow schema of the rows of a source."""
     import pyarrow as pa
 
-    content = {
-        "id": source.id,
-        "keywords": source.keywords,
-        **source.description,
-        "roll_vec": __version__,
-    }
+    content = {**source.facts, "roll_vec": __version__}
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),

@@ -96,12 +96,8 @@ def save_run(
         "config": json.dumps(config, default=repr),
         "versions": json.dumps(packages),
     }
-    header = {
-        **description,
-        "setup": setup.to_json(),
-        "seed": seed,
-        "versions": versions,
-    }
+    header = {**description, "setup": setup.to_json(), "seed": seed}
+    header["versions"] = versions
     arrays |= {name: np.array(text) for name, text in strings.items()}
     arrays |= asdict(episodes)
     columns = [name for name in arrays if name.startswith("column_")]
