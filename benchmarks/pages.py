@@ -6,8 +6,7 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
 ::
 
     figures FILE [CASE ...]    the table of the rows, or of those cases
-    aims FILE                  the same with the values to reach
-    medians FILE               titles and medians alone
+    columns FILE [CASE ...]    the medians; a title "A: B" is row A, column B
     summary FILE               the rows of `SUMMARY`
     figure FILE TITLE          the median of a row alone, to two digits
     machine FILE               machine, versions, date, command, what is skipped
@@ -45,17 +44,27 @@ def _read(name: str) -> dict[str, Any]:
     return read_result(RESULTS / f"{name}.json")
 
 
-def _figures(words: str, aims: bool = False) -> str:
+def _rows(words: str) -> list[dict[str, Any]]:
     name, *cases = words.split()
-    rows = [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
-    return table.markdown(rows if aims else [{**x, "target": None} for x in rows])
+    return [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
 
 
-def _medians(words: str) -> str:
-    rows = [table.cells(row)[:2] for row in _read(words)["rows"]]
-    return "\n".join(
-        ["| | median |", "|---|--:|", *(f"| {x} | {y} |" for x, y in rows)]
-    )
+def _figures(words: str) -> str:
+    return table.markdown([{**row, "target": None} for row in _rows(words)])
+
+
+def _columns(words: str) -> str:
+    medians: dict[str, dict[str, str]] = {}
+    for row in _rows(words):
+        title, median, *_ = table.cells(row)
+        line, separator, column = title.partition(": ")
+        if separator:
+            medians.setdefault(line, {})[column] = median
+    heads = list(dict.fromkeys(head for line in medians.values() for head in line))
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for title, line in medians.items():
+        lines.append(f"| {title} | {' | '.join(line.get(x, '') for x in heads)} |")
+    return "\n".join(lines)
 
 
 def _summary(words: str) -> str:
@@ -72,7 +81,7 @@ def _figure(words: str) -> str:
     (row,) = [row for row in _read(name)["rows"] if row["title"] == title]
     # Two digits: another run differs in the third.
     digits = f"{statistics.median(row['values']):.2g}"
-    return f"{float(digits):,.0f}"
+    return f"{float(digits):,.10g}"
 
 
 def _machine(words: str) -> str:
@@ -84,8 +93,7 @@ def _machine(words: str) -> str:
 
 KINDS: dict[str, Callable[[str], str]] = {
     "figures": _figures,
-    "aims": functools.partial(_figures, aims=True),
-    "medians": _medians,
+    "columns": _columns,
     "summary": _summary,
     "figure": _figure,
     "machine": _machine,

@@ -147,13 +147,8 @@ class GemEnv(BaseLanguageBasedEnv):
         terminated, truncated = bool(terminated), bool(truncated)
         self._is_playing = not (terminated or truncated)
         success = terminated and float(reward) >= 1.0
-        return (
-            observation,
-            float(reward),
-            terminated,
-            truncated,
-            {"success": success, **info},
-        )
+        info = {"success": success, **info}
+        return observation, float(reward), terminated, truncated, info
 
     def close(self) -> None:
         """Close GEM's environment, if it can be closed."""

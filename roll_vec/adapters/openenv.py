@@ -41,6 +41,7 @@ __all__ = [
 
 # OpenEnv lets the next connection in a moment before a dropped one frees its session.
 _SECONDS_TO_WAIT = 10.0
+_RESULTS = ("observation", "reward", "terminated", "truncated", "info")
 
 
 class RollVecAction(Action):  # type: ignore[misc]
@@ -139,16 +140,10 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         return RollVecObservation(observation=observation, info=info)
 
     def _end(self, result: Any) -> RollVecObservation:
-        observation, reward, terminated, truncated, info = map(to_json, result)
+        results = dict(zip(_RESULTS, map(to_json, result), strict=True))
         self._state.step_count += 1
-        return RollVecObservation(
-            observation=observation,
-            info=info,
-            terminated=terminated,
-            truncated=truncated,
-            reward=reward,
-            done=terminated or truncated,
-        )
+        done = results["terminated"] or results["truncated"]
+        return RollVecObservation(**results, done=done)
 
 
 class RollVecClient(EnvClient):  # type: ignore[misc]

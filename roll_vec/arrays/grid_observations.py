@@ -7,7 +7,6 @@ take it from there.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -107,15 +106,10 @@ class GridObserver:
         self.text_format: str = options.text_format
         codes = range(self.family.num_codes)
         glyphs = [options.grid_lookup.get(code, "?") for code in codes]
-        shortest, self._glyph_length = min(map(len, glyphs)), max(map(len, glyphs))
+        # numpy pads the shorter ones with the code point 0.
+        self._code_points = np.array(glyphs).view(np.uint32).reshape(len(glyphs), -1)
+        self._glyph_length, shortest = self._code_points.shape[1], min(map(len, glyphs))
         self._has_padding = shortest < self._glyph_length
-        self._code_points = np.array(
-            [
-                [ord(c) for c in glyph.ljust(self._glyph_length, "\0")]
-                for glyph in glyphs
-            ],
-            np.uint32,
-        )
         self._shapes = {
             name: mode.shape(len(codes), *self.shape)
             for name, mode in ARRAY_MODES.items()
@@ -235,8 +229,7 @@ class GridObserver:
         self.kernel_threads.run(
             kernels.write_code_points, len(grids), grids, table, _NEWLINE, points
         )
-        order = "<" if sys.byteorder == "little" else ">"
-        strings = points.view(f"{order}U{length}")[:, 0].tolist()
+        strings = points.view(f"U{length}")[:, 0].tolist()
         if self._has_padding:
             strings = [text.replace("\0", "") for text in strings]
         return tuple(strings)

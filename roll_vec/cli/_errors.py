@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 
@@ -50,10 +49,8 @@ def require(
     ------
     MissingExtraError
     """
-    try:
-        importlib.import_module(module or package)
-    except ImportError as error:
-        raise MissingExtraError(feature, extra=extra, package=package) from error
+    module = module or package
+    MissingExtraError.import_module(module, feature, extra=extra, package=package)
 
 
 def say_error(message: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from roll_vec.cli._errors import argument_error
+from roll_vec.errors import one_line
 from roll_vec.storage.files import find_kind, find_target, replace_file
 
 
@@ -18,7 +19,7 @@ def check_target(argument: str, path: Path | None) -> None:
     """Raise UsageError if a file certainly cannot be written."""
     if path is None:
         return
-    with write_errors(argument, path):
+    with file_errors(argument, path):
         kind, target = find_kind(path), find_target(path)
     folder = target.parent
     if kind is not None:
@@ -33,14 +34,14 @@ def check_target(argument: str, path: Path | None) -> None:
 
 
 @contextmanager
-def write_errors(argument: str, path: Path) -> Iterator[None]:
+def file_errors(argument: str, path: Path, verb: str = "write") -> Iterator[None]:
     """Turn an OSError of the body into a UsageError that names the file."""
     try:
         yield
     except OSError as error:
-        raise argument_error(
-            argument, f"cannot write {str(path)!r}: {error.strerror}"
-        ) from error
+        reason = error.strerror or one_line(error)
+        text = f"cannot {verb} {str(path)!r}: {reason}"
+        raise argument_error(argument, text) from error
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
     UsageError
         If it cannot be written.
     """
-    with write_errors(argument, path), ending_signals(), replace_file(path) as file:
+    with file_errors(argument, path), ending_signals(), replace_file(path) as file:
         yield file
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -285,8 +286,19 @@ def open_source(
     numbers = None
     if ranges is not None:
         numbers = np.concatenate([np.arange(r.start, r.stop) for r in ranges])
-    if Path(source).exists():
-        return _open_file(source, options, numbers, max_levels)
+    open_it = _open_file if Path(source).exists() else _open_id
+    title, game, levels, numbers = open_it(source, options, numbers, max_levels)
+    keywords = {key: options[key] for key in game.play_keywords if key in options}
+    return LevelSource(title, game, levels, numbers, {**keywords, "levels": levels})
+
+
+def _open_id(
+    source: str,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64] | None,
+    max_levels: int | None,
+) -> tuple[str, LevelGame, LevelSet, NDArray[np.int64]]:
+    """Return the first fields of the source that draws the levels of an id."""
     try:
         name = full_id(source)
     except SetupError as error:
@@ -303,10 +315,7 @@ def open_source(
     if int(numbers.max()) >> 32:
         text = f"expected seeds below 2**32, got {numbers.max()}"
         raise argument_error("--levels", text)
-    levels = draw_levels(source, game, options, numbers)
-    return LevelSource(
-        name, game, levels, numbers, _play_options(game, options, levels)
-    )
+    return name, game, draw_levels(source, game, options, numbers), numbers
 
 
 def draw_levels(
@@ -318,12 +327,9 @@ def draw_levels(
     ------
     UsageError, LevelGenerationError
     """
-    env: Any = make_vector(env_id, 1, options=options)
-    try:
-        provider = env.unwrapped.engine.level_provider
+    with closing(make_vector(env_id, 1, options=options)) as env:
+        provider = env.unwrapped.engine.level_provider  # type: ignore[attr-defined]
         arrays, indices = provider.get(numbers.astype(np.uint64))
-    finally:
-        env.close()
     return game.load(game.generated(*(array[indices] for array in arrays)))
 
 
@@ -332,7 +338,8 @@ def _open_file(
     options: Mapping[str, Any],
     numbers: NDArray[np.int64] | None,
     max_levels: int | None,
-) -> LevelSource:
+) -> tuple[str, LevelGame, LevelSet, NDArray[np.int64]]:
+    """Return the first fields of the source that reads a file or a folder."""
     game = game_of_file(Path(source))
     levels = game.load(source)
     count = len(levels)
@@ -351,17 +358,7 @@ def _open_file(
         raise argument_error("-o", text)
     if len(numbers) < count or (numbers != np.arange(count)).any():
         levels = game.load(levels.grids[numbers])
-    return LevelSource(
-        source, game, levels, numbers, _play_options(game, options, levels)
-    )
-
-
-def _play_options(
-    game: LevelGame, options: Mapping[str, Any], levels: LevelSet
-) -> dict[str, Any]:
-    names = game.play_keywords
-    keywords = {name: options[name] for name in names if name in options}
-    return {**keywords, "levels": levels}
+    return source, game, levels, numbers
 
 
 def measure(
@@ -416,7 +413,7 @@ def random_success(
     env: Any = make_vector(
         source.game.env_id, group * episodes, options=source.options, threads=threads
     )
-    try:
+    with closing(env):
         limit = env.unwrapped.engine.max_steps
         if not limit:
             text = "random players need a step limit, such as 100"
@@ -428,8 +425,6 @@ def random_success(
                 env, source, start, group, episodes, seed, limit
             )
             report("random episodes", (start + group) * episodes, count * episodes)
-    finally:
-        env.close()
     return shares
 
 

@@ -348,6 +348,40 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+def add_command(
+    commands: Any,
+    name: str,
+    run: Any,
+    summary: str,
+    description: str,
+    epilog: str = "",
+) -> Parser:
+    """Return the parser of a new command.
+
+    Parameters
+    ----------
+    commands : argparse action
+        Of `Parser.add_commands`.
+    name : str
+    run : callable
+        Gets the arguments, and returns the exit code.
+    summary : str
+        One line for the list of commands.
+    description, epilog : str
+    """
+    parser: Parser = commands.add_parser(
+        name, help=summary, description=description, epilog=epilog
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_commands(commands: Any, name: str, summary: str, *texts: str) -> Any:
+    """Return the action to add the commands of a command to, see `add_command`."""
+    parser = add_command(commands, name, None, summary, *texts)
+    return parser.add_commands()
+
+
 def refuse_arguments(
     arguments: argparse.Namespace, names: Iterable[str], reason: str
 ) -> None:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from roll_vec.cli._errors import require
+from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import POLICIES
 from roll_vec.registration import ENVIRONMENTS
 
 SHELLS = ("bash", "zsh", "fish")
+
+_SUMMARY = "write the program that completes words in bash, zsh or fish"
+
+_DESCRIPTION = """\
+Write a program for your shell: it completes commands, options, ids and files
+after roll-vec when you press Tab.
+"""
 
 _EPILOG = """\
 Start a new shell after one of these. Make the folder first if there is none:
@@ -26,23 +35,17 @@ For the present shell alone:
 
 def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "completion",
-        help="write the program that completes words in bash, zsh or fish",
-        description="Write a program for your shell: it completes commands, options, "
-        "ids and files\nafter roll-vec when you press Tab.",
-        epilog=_EPILOG,
-    )
+    run = partial(_run, program)
+    parser = add_command(commands, "completion", run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("SHELL", "bash, zsh, fish", choices=SHELLS)
-    parser.set_defaults(run=lambda arguments: _run(program, arguments.shell))
 
 
-def _run(program: argparse.ArgumentParser, shell: str) -> int:
+def _run(program: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     require("shtab", "roll-vec completion")
     import shtab
 
     _add_completers(program)
-    sys.stdout.write(f"{shtab.complete(program, shell)}\n")
+    sys.stdout.write(f"{shtab.complete(program, arguments.shell)}\n")
     return 0
 
 

@@ -10,8 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from roll_vec.cli._errors import FAILURE
+from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import format_rows, is_screen, wants_colour
 from roll_vec.diagnosis import BROKEN, OK, Finding, diagnose
+
+_SUMMARY = "show versions, cores, the cache folder and extras"
+
+_DESCRIPTION = """\
+Show the state of this installation: versions, machine, kernels, extras.
+Warnings say what to do.
+"""
 
 _EPILOG = """\
 The exit code is 0 unless something is broken, so that no environment can run.
@@ -24,17 +32,8 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "doctor",
-        help="show versions, cores, the cache folder and extras",
-        description=(
-            "Show the state of this installation: versions, machine, kernels, extras.\n"
-            "Warnings say what to do."
-        ),
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "doctor", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("--json")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:

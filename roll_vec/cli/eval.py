@@ -23,7 +23,7 @@ from roll_vec.cli._errors import (
     say_error,
 )
 from roll_vec.cli._files import check_target
-from roll_vec.cli._options import refuse_arguments
+from roll_vec.cli._options import add_command, add_commands, refuse_arguments
 from roll_vec.cli._policies import (
     is_endpoint,
     make_endpoint,
@@ -98,16 +98,11 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parent = commands.add_parser(
-        "eval", help=_SUMMARY, description=f"{_SUMMARY.capitalize()}.", epilog=_EPILOG
+    inner = add_commands(
+        commands, "eval", _SUMMARY, f"{_SUMMARY.capitalize()}.", _EPILOG
     )
-    inner = parent.add_commands()
-    parser = inner.add_parser(
-        "run",
-        help="play the episodes of a split",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-    )
+    texts = "play the episodes of a split", _DESCRIPTION, _EXAMPLES
+    parser = add_command(inner, "run", _evaluate, *texts)
     parser.take("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.take("--policy")
@@ -124,53 +119,36 @@ def add_parser(commands: Any) -> None:
     )
     parser.take("--quiet")
     parser.take_chat()
-    parser.set_defaults(run=_evaluate)
 
-    parser = inner.add_parser(
-        "list", help="list splits", description="List the splits of an id, or of all."
-    )
+    text = "List the splits of an id, or of all."
+    parser = add_command(inner, "list", _list, "list splits", text)
     parser.option("ID", "the id (default: all)", nargs="?")
-    parser.set_defaults(run=_list)
 
-    parser = inner.add_parser(
-        "check",
-        help="compute the digest of a split",
-        description="Compute the digest of a split, and compare it with its name's.",
-    )
+    text = "Compute the digest of a split, and compare it with its name's."
+    parser = add_command(inner, "check", _check, "compute the digest of a split", text)
     parser.take("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.option("-o", "of WebShop: products and the other files of a shop")
-    parser.set_defaults(run=_check)
 
-    parser = inner.add_parser(
-        "compare",
-        help="compare two files of results",
-        description="Print the differences between two files of results, B minus A.",
-    )
+    text = "Print the differences between two files of results, B minus A."
+    summary = "compare two files of results"
+    parser = add_command(inner, "compare", _compare, summary, text)
     for name in "AB":
         parser.option(name, "a file of roll-vec eval run --out", type=Path)
     parser.flag(
         "--common",
         "compare the episodes that both files have; without it, others are an error",
     )
-    parser.set_defaults(run=_compare)
 
 
 def _list(arguments: argparse.Namespace) -> int:
     """Write the splits of one id or of all, a line for each."""
     ids = list(SPLITS) if arguments.id is None else [_id_with_splits(arguments.id)]
     rows = [("id", "split", "episodes", "digest", "episodes are")]
-    rows += [
-        (
-            id,
-            split.name,
-            f"{len(split):,}",
-            split.digest[:_DIGEST_CHARS] or _NO_VALUE,
-            split.title,
-        )
-        for id in ids
-        for split in splits_of(id).values()
-    ]
+    for id in ids:
+        for split in splits_of(id).values():
+            digest = split.digest[:_DIGEST_CHARS] or _NO_VALUE
+            rows.append((id, split.name, f"{len(split):,}", digest, split.title))
     sys.stdout.write(format_rows(rows, "<<><", sys.stdout))
     return 0
 

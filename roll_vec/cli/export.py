@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,8 +18,13 @@ from roll_vec.cli._errors import (
     require,
     say_error,
 )
-from roll_vec.cli._files import ending_signals, write_errors
-from roll_vec.cli._options import POLICY_HELP, integer_from, refuse_arguments
+from roll_vec.cli._files import ending_signals, file_errors
+from roll_vec.cli._options import (
+    POLICY_HELP,
+    add_command,
+    integer_from,
+    refuse_arguments,
+)
 from roll_vec.cli._policies import (
     is_endpoint,
     make_endpoint,
@@ -67,6 +74,8 @@ _ARGUMENTS = {
     "start_seed": "--seed",
 }
 
+_SUMMARY = "write episodes as training data for other libraries"
+
 _DESCRIPTION = """\
 Write episodes as training data, one row an episode: of a policy, or of a run
 that roll-vec rollout --out has recorded. Row k plays the seed of --seed plus k;
@@ -88,12 +97,8 @@ examples:
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     names = "\n".join(f"  {name:<12}{each.summary}" for name, each in FORMATS.items())
-    parser = commands.add_parser(
-        "export",
-        help="write episodes as training data for other libraries",
-        description=_DESCRIPTION,
-        epilog=_EPILOG % {"formats": names},
-    )
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG % {"formats": names}
+    parser = add_command(commands, "export", _run, *texts)
     parser.option(
         "ID|FILE",
         "registered id, or the .npz file of a run; without --out the complete "
@@ -120,7 +125,6 @@ def add_parser(commands: Any) -> None:
     parser.take("--quiet")
     # The same command goes on, so that a failure need not cost an episode.
     parser.take_chat(on_error="raise")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -147,7 +151,7 @@ def _export(arguments: argparse.Namespace) -> int:
     start = perf_counter()
     try:
         with (
-            write_errors("--out", arguments.out),
+            file_errors("--out", arguments.out),
             ending_signals(),
             progress(arguments.quiet) as show,
         ):
@@ -193,7 +197,7 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
     # The ids of the file may name modules.
     search_here()
     try:
-        with progress(arguments.quiet) as show:
+        with file_errors("FILE", path, "read"), progress(arguments.quiet) as show:
 
             def on_progress(rows: int) -> None:
                 if show is not None:
@@ -205,9 +209,6 @@ def _verify(arguments: argparse.Namespace, path: Path) -> int:
                 num_envs=arguments.num_envs or NUM_ENVS,
                 on_progress=on_progress,
             )
-    except OSError as error:
-        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
-        raise argument_error("FILE", text) from error
     except VerificationError as error:
         say_error(f"error: {one_line(error)}")
         return FAILURE
@@ -314,13 +315,8 @@ def _recorded(arguments: argparse.Namespace) -> Source:
     path = Path(arguments.source)
     run = open_run(path, "FILE")
     files = {name: file.path for name, file in run.setup.data_files.items()}
-    envs = run.setup.make_batch()
-    envs.close()
-    return recorded_source(
-        run.setup.id,
-        {**run.setup.options, **files},
-        envs.single_observation_space,
-        envs.single_action_space,
-        lambda: read_trajectories(run),
-        path,
-    )
+    with closing(run.setup.make_batch()) as envs:
+        spaces = envs.single_observation_space, envs.single_action_space
+    keywords = {**run.setup.options, **files}
+    read_all = partial(read_trajectories, run)
+    return recorded_source(run.setup.id, keywords, *spaces, read_all, path)

@@ -8,9 +8,28 @@ import sys
 import textwrap
 from typing import Any
 
+from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import format_rows
 from roll_vec.recordings.environments import full_id, import_module, make_or_refuse
 from roll_vec.registration import ENVIRONMENTS
+
+_LIST_DESCRIPTION = """\
+List the ids that roll_vec registers, each with its step limit.
+"roll-vec info ID" explains one, with its keywords.
+"""
+
+_LIST_EPILOG = """\
+examples:
+  roll-vec envs
+  roll-vec envs my_module
+"""
+
+_SUMMARY = "explain an environment: spaces, keywords, rewards, ends, infos"
+
+_DESCRIPTION = """\
+Explain an environment: spaces, keywords, rewards, ends, infos, sources.
+Of other packages' ids it shows all that is known.
+"""
 
 _EPILOG = """\
 examples:
@@ -24,31 +43,18 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add both commands to the subparsers of the program."""
-    parser = commands.add_parser(
-        "envs",
-        help="list the environments",
-        description="List the ids that roll_vec registers, each with its step limit.\n"
-        '"roll-vec info ID" explains one, with its keywords.',
-        epilog="examples:\n  roll-vec envs\n  roll-vec envs my_module\n",
-    )
+    texts = "list the environments", _LIST_DESCRIPTION, _LIST_EPILOG
+    parser = add_command(commands, "envs", _list, *texts)
     parser.option(
         "MODULE", "import this module first, and list what it registers, too", nargs="?"
     )
-    parser.set_defaults(run=_list)
-    parser = commands.add_parser(
-        "info",
-        help="explain an environment: spaces, keywords, rewards, ends, infos",
-        description="Explain an environment: spaces, keywords, rewards, ends, infos, "
-        "sources.\nOf other packages' ids it shows all that is known.",
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "info", _info, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("ID", "--json")
     parser.option(
         "-o",
         "keyword of the environment: spaces and rewards are then those with it; "
         "may be repeated",
     )
-    parser.set_defaults(run=_info)
 
 
 def _list(arguments: argparse.Namespace) -> int:

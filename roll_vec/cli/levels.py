@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from roll_vec.arrays.level_sets import SUFFIX, write_archive
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._files import check_target, new_file, write_errors
+from roll_vec.cli._files import check_target, file_errors, new_file
 from roll_vec.cli._levels import (
     LEVEL_SUFFIXES,
     MAX_LEVELS,
@@ -25,7 +26,13 @@ from roll_vec.cli._levels import (
     stats_tables,
     write_csv,
 )
-from roll_vec.cli._options import integer_from, number_ranges, refuse_arguments
+from roll_vec.cli._options import (
+    add_command,
+    add_commands,
+    integer_from,
+    number_ranges,
+    refuse_arguments,
+)
 from roll_vec.cli._pictures import MAX_BOARDS, draw_boards
 from roll_vec.cli._tables import progress
 from roll_vec.errors import InvalidOptionError
@@ -65,20 +72,9 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parent = commands.add_parser(
-        "levels",
-        help=_SUMMARY,
-        description=f"{_SUMMARY.capitalize()}.",
-        epilog=_EPILOG + _EXAMPLES,
-    )
-    inner = parent.add_commands()
-
-    def add(name: str, run: Any, help: str, description: str) -> Any:
-        parser = inner.add_parser(
-            name, help=help, description=description, epilog=_EPILOG
-        )
-        parser.set_defaults(run=run)
-        return parser
+    texts = _SUMMARY, f"{_SUMMARY.capitalize()}.", _EPILOG + _EXAMPLES
+    inner = add_commands(commands, "levels", *texts)
+    add = partial(add_command, inner, epilog=_EPILOG)
 
     def take_source(parser: Any, default: str, max_levels: int = MAX_LEVELS) -> None:
         parser.option("SOURCE", "a file or a folder of levels, or an id")
@@ -220,7 +216,7 @@ def _show(arguments: argparse.Namespace) -> int:
         picture, _ = draw_boards(env, count, has_scale="render_scale" in options)
     finally:
         env.close()
-    with write_errors("--out", out):
+    with file_errors("--out", out):
         save_picture(out, picture)
     _say(f"{count:,} levels of {source.title}: {out}")
     return 0

@@ -13,6 +13,7 @@ import textwrap
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple, TextIO
 
@@ -23,9 +24,11 @@ from gymnasium.spaces import Text
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._files import ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
+from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
 from roll_vec.recordings.environments import (
+    action_names,
     find_spec,
     full_id,
     make_or_refuse,
@@ -40,7 +43,6 @@ _HIDDEN_KEYS = {
     *("prob", "success", "think_content"),
 }
 _DIRECTIONS = frozenset(("up", "down", "left", "right"))
-_LOOKUPS = ("action_lookup", "ACTION_LOOKUP")
 _UNDO_STEPS = 1000
 # Letters of an info that is shown.
 _SHORT = 60
@@ -48,6 +50,8 @@ _PROMPT = "> "
 _MAX_ACTIONS = 12
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
 _HINT = "arrows or wasd: move · u undo · t hint · n new · r restart · ? help · q quit"
+
+_SUMMARY = "play one environment, by keys or by typing answers"
 
 _DESCRIPTION = """\
 Play an environment in the terminal. If the actions are Up, Down, Left and
@@ -96,15 +100,9 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "play",
-        help="play one environment, by keys or by typing answers",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    parser = add_command(commands, "play", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("ID", "-o")
     parser.option("--seed", "seed of the first level")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -169,9 +167,8 @@ def _action_names(env: Any) -> dict[str, int]:
     """Return the actions by their names, if they are numbers that have names."""
     if isinstance(env.action_space, Text):
         return {}
-    lookups = (getattr(env.unwrapped, name, None) for name in _LOOKUPS)
-    lookup: Mapping[int, str] = next(filter(None, lookups), {})
-    return {str(name).strip(): action for action, name in lookup.items()}
+    names = action_names(partial(getattr, env.unwrapped))
+    return {name.strip(): action for action, name in names.items()}
 
 
 class _Score(NamedTuple):
@@ -249,16 +246,9 @@ class _Player:
     def _step(self, action: Any, direction: str = "") -> None:
         """Take an action; the episode must not have ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._score = _Score(
-            observation,
-            info,
-            self._score.steps + 1,
-            self._score.total + float(reward),
-            bool(terminated),
-            bool(truncated),
-            direction,
-            float(reward),
-        )
+        sums = self._score.steps + 1, self._score.total + float(reward)
+        ends = bool(terminated), bool(truncated)
+        self._score = _Score(observation, info, *sums, *ends, direction, float(reward))
 
     def compile_kernels(self) -> None:
         """Step a copy of the environment, so that the kernels are compiled.

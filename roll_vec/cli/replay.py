@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE, UsageError, argument_error, require
+from roll_vec.cli._errors import FAILURE, UsageError, require
+from roll_vec.cli._files import file_errors
+from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import ReplayResult, Run, load_run, replay
 from roll_vec.recordings.setup import current_versions
+
+_SUMMARY = "play a saved rollout again and find the first difference"
 
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --out again, reset it with the same
@@ -34,12 +39,8 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "replay",
-        help="play a saved rollout again and find the first difference",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG
+    parser = add_command(commands, "replay", _run, *texts)
     parser.option("FILE.npz", "a saved run", dest="file", type=Path)
     parser.option(
         "-o",
@@ -49,7 +50,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.take("--threads")
     parser.option("--quiet", "no progress bar, no output: the exit code says all")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -58,11 +58,8 @@ def _run(arguments: argparse.Namespace) -> int:
         require("rich", "a replay without --quiet")
     run = open_run(arguments.file, "FILE.npz")
     env = make_batch(run, arguments.options, arguments.threads)
-    try:
-        with progress(arguments.quiet) as show:
-            result = replay(env, run, steps_listener(show, run.num_steps))
-    finally:
-        env.close()
+    with closing(env), progress(arguments.quiet) as show:
+        result = replay(env, run, steps_listener(show, run.num_steps))
     if not arguments.quiet:
         sys.stdout.write("".join(f"{line}\n" for line in _report(run, result)))
     return 0 if result.difference is None else FAILURE
@@ -77,11 +74,8 @@ def open_run(path: Path, argument: str) -> Run:
         If it cannot be read; the error names the argument.
     InvalidFileError
     """
-    try:
+    with file_errors(argument, path, "read"):
         return load_run(path)
-    except OSError as error:
-        text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
-        raise argument_error(argument, text) from error
 
 
 def make_batch(

@@ -16,8 +16,8 @@ from roll_vec.cli._errors import (
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._files import check_target, write_errors
-from roll_vec.cli._options import integer_from, refuse_arguments
+from roll_vec.cli._files import check_target, file_errors
+from roll_vec.cli._options import add_command, integer_from, refuse_arguments
 from roll_vec.cli._pictures import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
@@ -45,6 +45,8 @@ _FAULTS = {
     "reset": "resets given up",
 }
 
+_SUMMARY = "step thousands of environments and report on their episodes"
+
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
 steps, steps a second, episodes, returns, success rate, lengths. Steps a second
@@ -67,12 +69,8 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "rollout",
-        help="step thousands of environments and report on their episodes",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG
+    parser = add_command(commands, "rollout", _run, *texts)
     parser.take("ID", "-o")
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
@@ -101,7 +99,6 @@ def add_parser(commands: Any) -> None:
         default=256,
     )
     parser.take("--quiet")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -137,7 +134,7 @@ def _run(arguments: argparse.Namespace) -> int:
         summary = run_policy(env, policy, arguments, recorder)
         if run is not None and setup is not None and recorder is not None:
             facts = {"seed": arguments.seed, "policy": arguments.policy}
-            with write_errors("--out", run):
+            with file_errors("--out", run):
                 save_run(run, setup, recorder, summary.episodes, **facts)
             notes.append(f"run: {run}")
         if summary.exception is not None:
@@ -209,7 +206,7 @@ def _picture(env: Any, path: Path, arguments: argparse.Namespace) -> str:
         picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
     except NoPictureError as error:
         return f"no picture: {error}"
-    with write_errors("--out", path):
+    with file_errors("--out", path):
         save_picture(path, picture)
     return f"{caption}: {path}"
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from roll_vec.cli._errors import FAILURE, argument_error, require, say_error
 from roll_vec.cli._files import check_target, new_file
 from roll_vec.cli._options import (
     POLICY_HELP,
+    add_command,
     integer_from,
     number_from,
     number_ranges,
@@ -48,7 +50,7 @@ _FRAME_BYTES = 1_000
 
 
 class _OutputFormat(NamedTuple):
-    """A form of file: `write` gets the open file, the recording and a listener.
+    """A form of file: `write` gets the open file and the recording.
 
     Attributes
     ----------
@@ -72,6 +74,8 @@ _FORMATS = {
     ".gif": _OutputFormat(write_gif, MAX_GIF_FPS, (_PILLOW,)),
     ".mp4": _OutputFormat(write_mp4, MAX_MP4_FPS, (_PILLOW, _FFMPEG)),
 }
+
+_SUMMARY = "see a saved run, or a policy at play, in a browser"
 
 _DESCRIPTION = """\
 Write environments and what happened in them, step by step: a grid of boards,
@@ -97,12 +101,8 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = commands.add_parser(
-        "watch",
-        help="see a saved run, or a policy at play, in a browser",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG
+    parser = add_command(commands, "watch", _run, *texts)
     parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
     place = parser.add_mutually_exclusive_group(required=True)
     parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
@@ -139,7 +139,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.flag("--open", "open the file when it is written")
     parser.take("--quiet")
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -196,10 +195,9 @@ def _write(
     out: Path = arguments.out
     pairs = {"fps": arguments.fps, "scale": arguments.scale}.items()
     options = {name: value for name, value in pairs if value is not None}
-    with new_file("--out", out) as file, progress(arguments.quiet) as show:
-        on_progress = None if show is None else partial(show, "written")
+    with new_file("--out", out) as file, progress(arguments.quiet):
         try:
-            form.write(file, recording, on_progress, **options)
+            form.write(file, recording, **options)
         except InvalidOptionError as error:
             raise argument_error("--out", str(error)) from error
     if not arguments.quiet:
@@ -254,18 +252,9 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     num_envs = arguments.num_envs or _NUM_ENVS
     arguments.steps = arguments.steps or _STEPS
     arguments.policy = arguments.policy or "random"
-
-    def make(render_mode: str | None) -> Any:
-        return make_vector(
-            env_id,
-            num_envs,
-            options=arguments.options,
-            autoreset=arguments.autoreset,
-            render_mode=render_mode,
-        )
-
-    env = _with_render_mode(make, arguments.text)
-    try:
+    options = {"options": arguments.options, "autoreset": arguments.autoreset}
+    make = partial(make_vector, env_id, num_envs, **options)
+    with closing(_with_render_mode(make, arguments.text)) as env:
         policy = make_policy(arguments.policy, env, arguments.seed)
         recorder = _BoundedRecorder(env, range(num_envs), arguments.steps)
         summary = run_policy(env, policy, arguments, recorder)
@@ -279,24 +268,22 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
             say_error(f"error: a step raised an exception: {details['exception']}")
             code = FAILURE
         return recorder.recording(env_id, details), code
-    finally:
-        env.close()
 
 
-def _with_render_mode(make: Callable[[str | None], Any], is_text: bool) -> Any:
+def _with_render_mode(make: Callable[..., Any], is_text: bool) -> Any:
     """Return a batch with pictures, else with drawings in text, if it needs them.
 
     A text shows no pictures.
     """
     first, *others = ("ansi", "text") if is_text else ("rgb_array", "ansi", "text")
-    env = make(first)
+    env = make(render_mode=first)
     if isinstance(env.single_observation_space, Text):
         return env
     for mode in others:
         if env.render_mode is not None:
             break
         env.close()
-        env = make(mode)
+        env = make(render_mode=mode)
     return env
 
 
@@ -342,12 +329,8 @@ def _replay(
     arguments: argparse.Namespace, run: Run, env_ids: Sequence[int]
 ) -> Recording:
     """Play a run again and record some of its environments."""
-
-    def make(render_mode: str | None) -> Any:
-        return make_batch(run, arguments.options, None, render_mode)
-
-    env = _with_render_mode(make, arguments.text)
-    try:
+    make = partial(make_batch, run, arguments.options)
+    with closing(_with_render_mode(make, arguments.text)) as env:
         steps = min(run.num_steps, arguments.steps or run.num_steps)
         recorder = _BoundedRecorder(env, env_ids, steps)
         with progress(arguments.quiet) as show:
@@ -361,5 +344,3 @@ def _replay(
         return recorder.recording(
             run.setup.id, details, difference=result.difference, is_replay=True
         )
-    finally:
-        env.close()

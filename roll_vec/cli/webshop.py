@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._options import integer_from, refuse_arguments
+from roll_vec.cli._options import (
+    add_command,
+    add_commands,
+    integer_from,
+    refuse_arguments,
+)
 from roll_vec.cli._tables import print_table, progress
 from roll_vec.progress import Listener
 
@@ -51,18 +56,11 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parent = commands.add_parser(
-        "webshop",
-        help="store and check the catalogues of WebShop",
-        description="Store and check the catalogues of roll_vec/WebShop-v0.",
-    )
-    inner = parent.add_commands()
-    parser = inner.add_parser(
-        "index",
-        help="store a catalogue, or say what is in one",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+    summary = "store and check the catalogues of WebShop"
+    text = "Store and check the catalogues of roll_vec/WebShop-v0."
+    inner = add_commands(commands, "webshop", summary, text)
+    summary = "store a catalogue, or say what is in one"
+    parser = add_command(inner, "index", _run, summary, _DESCRIPTION, _EPILOG)
     parser.option("FILES", "WebShop's files, or a folder that was stored", nargs="*")
     for name, content in (
         ("attributes", "attributes and instructions"),
@@ -95,7 +93,6 @@ def add_parser(commands: Any) -> None:
         "NAME",
         default="lucene",
     )
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -6,8 +6,8 @@ import importlib
 import inspect
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -18,11 +18,11 @@ from roll_vec.descriptions.keywords import (
     describe_batch_keywords,
     describe_keywords,
     find_options,
-    load_entry,
 )
 from roll_vec.envs.game_description import GameDescription
 from roll_vec.evaluation import Split, splits_of
 from roll_vec.options import check_unknown
+from roll_vec.recordings.environments import action_names, load_class
 from roll_vec.registration import ENVIRONMENTS
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
@@ -168,17 +168,15 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
                 Observation(mode, _space_text(env.observation_space), meaning)
             )
             action_space = _space_text(env.action_space)
-            actions = _action_names(env)
+            actions = action_names(partial(getattr, env.unwrapped))
             env.close()
     except Exception as error:
         # A package may be missing: the rest is known all the same.
         if keywords:
             raise
         obstacle = f"{type(error).__name__}: {error}"
-    entry = None
-    with suppress(Exception):
-        # To make it failed likewise, and `obstacle` says why.
-        entry = load_entry(spec)
+    # None: to make it failed likewise, and `obstacle` says why.
+    entry = load_class(spec)
     summary, docstring = _read_docstring(entry)
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
@@ -214,15 +212,6 @@ def _without_text(registered: Any, keywords: Mapping[str, Any]) -> dict[str, Any
 def _space_text(space: gymnasium.Space[Any]) -> str:
     text = " ".join(repr(space).split())
     return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-def _action_names(env: gymnasium.Env[Any, Any]) -> dict[int, str]:
-    inner: Any = env.unwrapped
-    for name in ("action_lookup", "ACTION_LOOKUP"):
-        lookup = getattr(inner, name, None)
-        if isinstance(lookup, Mapping):
-            return {int(code): str(text) for code, text in lookup.items()}
-    return {}
 
 
 def _batch_kind(spec: EnvSpec) -> str:

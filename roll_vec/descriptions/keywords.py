@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.arrays.options import ArrayOptions, LevelOptions
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.pool.options import PoolOptions
+from roll_vec.recordings.environments import load_class
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.text.options import TextOptions
 from roll_vec.vector.env import BatchOptions
@@ -62,7 +63,7 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     """
     registered = ENVIRONMENTS.get(spec.id)
     if registered is None:
-        entry = load_entry(spec)
+        entry = load_class(spec)
         parameters = _parameters(entry)
         variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         defaults = {
@@ -98,21 +99,6 @@ def describe_batch_keywords(pooled: bool) -> tuple[Keyword, ...]:
         if name not in _NO_KEYWORDS
     }
     return _describe(defaults, parameters, [maker, BatchOptions, PoolOptions])
-
-
-def load_entry(spec: EnvSpec) -> Any:
-    """Return the class or function that makes an environment of an id.
-
-    Raises
-    ------
-    Exception
-        Any, of the module that has it.
-    """
-    if spec.id in ENVIRONMENTS:
-        return ENVIRONMENTS[spec.id].load()
-    if isinstance(spec.entry_point, str):
-        return load_env_creator(spec.entry_point)
-    return spec.entry_point
 
 
 def find_options(registered: RegisteredEnv) -> Any:

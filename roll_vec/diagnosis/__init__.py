@@ -111,15 +111,13 @@ def _read_requirements() -> dict[str, list[Requirement]]:
     PackageNotFoundError
         If roll_vec is not installed.
     """
-    try:
-        from packaging.requirements import Requirement
-    except ImportError as error:
-        feature = "the list of packages"
-        raise MissingExtraError(feature, extra="cli", package="packaging") from error
+    packaging = MissingExtraError.import_module(
+        "packaging.requirements", "the list of packages", extra="cli"
+    )
     packages: dict[str, list[Requirement]] = {"": []}
     for line in metadata.requires(_DISTRIBUTION) or []:
         match = re.search(r"""extra\s*==\s*["']([^"']+)""", line)
-        extra, requirement = match[1] if match else "", Requirement(line)
+        extra, requirement = match[1] if match else "", packaging.Requirement(line)
         marker = requirement.marker
         # An extra of extras has our own name.
         if requirement.name.replace("_", "-") != _DISTRIBUTION and (

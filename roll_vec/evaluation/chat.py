@@ -173,11 +173,9 @@ class _ChatClient:
     """
 
     def __init__(self, endpoint: ChatEndpoint) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            feature = "a policy behind an HTTP endpoint"
-            raise MissingExtraError(feature, extra="chat", package="openai") from error
+        openai = MissingExtraError.import_module(
+            "openai", "a policy behind an HTTP endpoint", extra="chat"
+        )
         # The line end of a file that a key was read from is none of it.
         self._key = os.environ.get(API_KEY, "").strip()
         if not (self._key.isascii() and self._key.isprintable()):
@@ -356,15 +354,10 @@ def play_chat_episodes(
     """
     numbers = list(range(len(split)) if episodes is None else episodes)
     number_of = {split.seeds[number]: number for number in numbers}
-    trajectories = play_chat(
-        envs,
-        list(number_of),
-        endpoint,
-        history=history,
-        on_error=on_error,
-        in_order=False,
-    )
-    for trajectory in trajectories:
+    seeds = list(number_of)
+    for trajectory in play_chat(
+        envs, seeds, endpoint, history=history, on_error=on_error, in_order=False
+    ):
         assert trajectory.seed is not None
         yield EpisodeRecord(
             episode=number_of[trajectory.seed],

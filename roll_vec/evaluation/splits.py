@@ -108,12 +108,8 @@ class Split:
                 accepted = f"one of {', '.join(self._free_keywords())}"
                 hint = f"; other keywords of {self.id} would change {self.name}"
                 raise InvalidOptionError.expected("keywords", accepted, name, hint)
-        return make_vec(
-            self.id,
-            num_envs,
-            autoreset_mode="Disabled",
-            **{**self.keywords, **keywords},
-        )
+        keywords = {**self.keywords, **keywords}
+        return make_vec(self.id, num_envs, autoreset_mode="Disabled", **keywords)
 
     def _free_keywords(self) -> list[str]:
         """Return the keywords that `make_vec` takes, of this environment alone."""
@@ -285,15 +281,9 @@ def _goals(
         "eval": "WebShop's next 1000 goals",
         "train": "WebShop's other goals, free for training",
     }[name]
-    return Split(
-        WEBSHOP,
-        name,
-        f"{title}; here those of {shop}",
-        partial(_goal_seeds, num_goals),
-        digest,
-        {**(keywords or {}), "split": name},
-        files or {},
-    )
+    title, seeds = f"{title}; here those of {shop}", partial(_goal_seeds, num_goals)
+    keywords = {**(keywords or {}), "split": name}
+    return Split(WEBSHOP, name, title, seeds, digest, keywords, files or {})
 
 
 # ------------------------------------------------------------------------- the table

@@ -88,11 +88,7 @@ class MinariFormat(Format):
                     f"{encode_keywords(source.keywords)}"
                 ),
                 "requirements": [f"roll-vec=={__version__}"],
-                "roll_vec": {
-                    "id": source.id,
-                    "keywords": source.keywords,
-                    **source.description,
-                },
+                "roll_vec": source.facts,
             }
         )
         first = 0

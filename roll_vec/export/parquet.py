@@ -36,12 +36,9 @@ class ParquetFormat(Format):
     def check(self, source: Source, out: Path) -> None:
         """Refuse spaces that have no column type."""
         del out
-        try:
-            import pyarrow as pa  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(
-                "the format parquet", extra="parquet", package="pyarrow"
-            ) from error
+        MissingExtraError.import_module(
+            "pyarrow", "the format parquet", extra="parquet"
+        )
         _schema(source)
 
     def check_episode(self, episode: Trajectory) -> None:
@@ -109,12 +106,7 @@ def _schema(source: Source) -> Any:
     """Return the pyarrow schema of the rows of a source."""
     import pyarrow as pa
 
-    content = {
-        "id": source.id,
-        "keywords": source.keywords,
-        **source.description,
-        "roll_vec": __version__,
-    }
+    content = {**source.facts, "roll_vec": __version__}
     return pa.schema(
         [
             pa.field("id", pa.string(), nullable=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -58,6 +59,11 @@ class Source:
 
     def __post_init__(self) -> None:
         encode_keywords(self.keywords)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All that decides the episodes, for the metadata of a file."""
+        return {"id": self.id, "keywords": self.keywords, **self.description}
 
 
 def encode_keywords(keywords: Mapping[str, Any]) -> str:
@@ -130,13 +136,9 @@ def policy_source(
 
         return play_seeds(envs, seeds, numbered)
 
+    facts = {"policy": name}
     return player_source(
-        id,
-        play,
-        {"policy": name},
-        keywords=keywords,
-        start_seed=start_seed,
-        num_envs=num_envs,
+        id, play, facts, keywords=keywords, start_seed=start_seed, num_envs=num_envs
     )
 
 
@@ -171,28 +173,19 @@ def player_source(
         raise InvalidOptionError.expected("keywords", accepted, keywords)
     check_int("start_seed", start_seed, 0, MAX_SEED)
     check_int("num_envs", num_envs, 1)
-    with_spaces = make_batch(id, 1, keywords)
-    with_spaces.close()
+    with closing(make_batch(id, 1, keywords)) as envs:
+        spaces = envs.single_observation_space, envs.single_action_space
 
     def episodes(first: int, count: int) -> Iterator[Trajectory]:
         seeds = range(start_seed + first, start_seed + first + count)
         if seeds and seeds[-1] > MAX_SEED:
             accepted = f"seeds up to {MAX_SEED}"
             raise InvalidOptionError.expected("start_seed", accepted, start_seed)
-        envs = make_batch(id, min(num_envs, count), keywords)
-        try:
+        with closing(make_batch(id, min(num_envs, count), keywords)) as envs:
             yield from play(envs, seeds, first)
-        finally:
-            envs.close()
 
-    return Source(
-        id=id,
-        keywords=_of_one(keywords),
-        observation_space=with_spaces.single_observation_space,
-        action_space=with_spaces.single_action_space,
-        episodes=episodes,
-        description={**description, "start_seed": start_seed},
-    )
+    facts = {**description, "start_seed": start_seed}
+    return Source(id, _of_one(keywords), *spaces, episodes, facts)
 
 
 def _of_one(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,14 +225,8 @@ def recorded_source(
     def episodes(first: int, count: int) -> Iterator[Trajectory]:
         return islice(read(), first, first + count)
 
-    return Source(
-        id=id,
-        keywords=_of_one(keywords),
-        observation_space=observation_space,
-        action_space=action_space,
-        episodes=episodes,
-        description={"run": digest},
-    )
+    spaces = observation_space, action_space
+    return Source(id, _of_one(keywords), *spaces, episodes, {"run": digest})
 
 
 def stack(space: Space[Any], values: list[Any]) -> Any:

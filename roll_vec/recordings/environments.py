@@ -216,15 +216,31 @@ def _takes(spec: EnvSpec, keyword: str) -> bool:
 
 def load_class(spec: EnvSpec) -> Any:
     """Return the class, or other entry point, of an id; None if it cannot be loaded."""
-    try:
+    # Making the environment fails likewise, and says why.
+    with suppress(Exception):
         if spec.id in ENVIRONMENTS:
             return ENVIRONMENTS[spec.id].load()
         if isinstance(spec.entry_point, str):
             return load_env_creator(spec.entry_point)
         return spec.entry_point
-    except Exception:
-        # Making the environment fails likewise, and says why.
-        return None
+    return None
+
+
+def action_names(get: Callable[[str], Any]) -> dict[int, str]:
+    """Return the names of integer actions, by their codes; empty: they have none.
+
+    Parameters
+    ----------
+    get : callable
+        From the name of an attribute of an environment to its value.
+    """
+    # Array environments, and those of a user's class.
+    for attribute in ("action_lookup", "ACTION_LOOKUP"):
+        # A pool of a user's objects may raise anything for a missing attribute.
+        with suppress(Exception):
+            if names := dict(get(attribute)):
+                return {int(code): str(name) for code, name in names.items()}
+    return {}
 
 
 def render_modes(spec: EnvSpec) -> list[str] | None:

@@ -250,16 +250,10 @@ class EpisodeStatistics:
         env_ids = np.flatnonzero(ends)
         if not env_ids.size:
             return
-        self._chunks.append(
-            (
-                env_ids,
-                self._returns[env_ids],
-                self._lengths[env_ids],
-                episode_successes(self._env, event.last_infos, env_ids),
-                event.terminations[env_ids],
-                event.truncations[env_ids],
-            )
-        )
+        sums = self._returns[env_ids], self._lengths[env_ids]
+        successes = episode_successes(self._env, event.last_infos, env_ids)
+        flags = event.terminations[env_ids], event.truncations[env_ids]
+        self._chunks.append((env_ids, *sums, successes, *flags))
         self._returns[env_ids] = 0.0
         self._lengths[env_ids] = 0
 

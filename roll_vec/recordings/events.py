@@ -123,10 +123,7 @@ class EventStream:
         none = self._none
         starts, self._is_running = ~self._is_running, self._all
         return BatchEvent(
-            *(None, observations, None, None, None, infos),
-            plays=none,
-            ends=none,
-            starts=starts,
+            None, observations, None, None, None, infos, none, none, starts
         )
 
     def add_step(
@@ -150,14 +147,5 @@ class EventStream:
             self._is_running = ~ends if ends.any() else self._all
             if self._mode is AutoresetMode.DISABLED:
                 self._is_running = self._is_running & plays
-        return BatchEvent(
-            actions,
-            observations,
-            rewards,
-            terminations,
-            truncations,
-            infos,
-            plays=plays,
-            ends=ends,
-            starts=starts,
-        )
+        results = observations, rewards, terminations, truncations, infos
+        return BatchEvent(actions, *results, plays, ends, starts)

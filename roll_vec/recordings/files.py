@@ -96,12 +96,8 @@ def save_run(
         "config": json.dumps(config, default=repr),
         "versions": json.dumps(packages),
     }
-    header = {
-        **description,
-        "setup": setup.to_json(),
-        "seed": seed,
-        "versions": versions,
-    }
+    header = {**description, "setup": setup.to_json(), "seed": seed}
+    header["versions"] = versions
     arrays |= {name: np.array(text) for name, text in strings.items()}
     arrays |= asdict(episodes)
     columns = [name for name in arrays if name.startswith("column_")]
@@ -204,38 +200,30 @@ class Run:
         InvalidFileError
         """
         with refuse_damage(self.path):
-            yield from self._read_frames()
-
-    def _read_frames(self) -> Iterator[RecordedFrame]:
-        texts = read_texts(self._arrays)
-        columns = []
-        for i, column in enumerate(self._header["columns"]):
-            _check_column(column, self.setup.num_envs, self._max_entry)
-            entries = read_column(column, self._arrays[f"column_{i}"])
-            columns.append((tuple(column["path"]), column["kind"], entries))
-        heads = [next(entries, None) for _, _, entries in columns]
-        digests, is_reset = self._arrays["digests"], self._arrays["is_reset"]
-        for number in range(len(digests)):
-            values: FlatResults = {}
-            digest_fields = set()
-            for i, (path, kind, entries) in enumerate(columns):
-                head = heads[i]
-                if head is None or head[0] != number:
-                    continue
-                rows = head[1]
-                heads[i] = next(entries, None)
-                if kind == DIGESTS:
-                    digest_fields.add(path[0])
-                if kind == TEXTS:
-                    values[path] = [texts[j] for j in rows.tolist()]
-                else:
+            texts = read_texts(self._arrays)
+            columns = []
+            for i, column in enumerate(self._header["columns"]):
+                _check_column(column, self.setup.num_envs, self._max_entry)
+                entries = read_column(column, self._arrays[f"column_{i}"])
+                columns.append((tuple(column["path"]), column["kind"], entries))
+            heads = [next(entries, None) for _, _, entries in columns]
+            digests, is_reset = self._arrays["digests"], self._arrays["is_reset"]
+            for number in range(len(digests)):
+                values: FlatResults = {}
+                digest_fields = set()
+                for i, (path, kind, entries) in enumerate(columns):
+                    head = heads[i]
+                    if head is None or head[0] != number:
+                        continue
+                    rows: Any = head[1]
+                    heads[i] = next(entries, None)
+                    if kind == DIGESTS:
+                        digest_fields.add(path[0])
+                    if kind == TEXTS:
+                        rows = [texts[j] for j in rows.tolist()]
                     values[path] = rows
-            yield RecordedFrame(
-                bool(is_reset[number]),
-                int(digests[number]),
-                values,
-                frozenset(digest_fields),
-            )
+                facts = bool(is_reset[number]), int(digests[number])
+                yield RecordedFrame(*facts, values, frozenset(digest_fields))
 
 
 def _check_column(column: Mapping[str, Any], num_envs: int, max_entry: int) -> None:

@@ -79,14 +79,9 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
                 seed = seeds[env_id]
                 if number and seed is not None:
                     seed = episode_seed(seed, number) if has_levels else None
-                trajectory = episode.end(
-                    spec.id,
-                    seed,
-                    bool(event.terminations[env_id]),
-                    bool(event.truncations[env_id]),
-                    successes[env_id][number],
-                    episode.infos[-1].get("error"),
-                )
+                flags = event.terminations[env_id], event.truncations[env_id]
+                outcome = successes[env_id][number], episode.infos[-1].get("error")
+                trajectory = episode.end(spec.id, seed, *flags, *outcome)
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)
             first = event.first_infos(env_ids)

@@ -356,8 +356,7 @@ def _raw_results(ctx: Context, mode: AutoresetMode) -> list[tuple[Call, Any]]:
         run = ctx.run(mode, _CALLS, on_result=lambda results, _: raw.append(results))
         return [*zip(run.calls, raw, strict=True)]
 
-    results: list[tuple[Call, Any]] = ctx.compute_once(("raw results", mode), run)
-    return results
+    return ctx.compute_once(("raw results", mode), run)
 
 
 def _arrays(call: Call, results: Any) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -347,8 +347,7 @@ def _outcomes(
             for name, change in make_misuses(ctx).items()
         ]
 
-    outcomes: list[_Outcome] = ctx.compute_once((make_misuses, mode), make)
-    return outcomes
+    return ctx.compute_once((make_misuses, mode), make)
 
 
 def _accepted(outcomes: list[_Outcome]) -> Found:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 from gymnasium import spaces
@@ -33,6 +33,7 @@ from roll_vec.testing.recorder import (
 NUM_ENVS = 3
 
 _CLOSING_SECONDS = 10.0
+_Result = TypeVar("_Result")
 
 
 class Maker:
@@ -260,7 +261,7 @@ class Context:
         if slug in self.unsupported:
             skip(f"it needs the rule of [{slug}] to hold")
 
-    def compute_once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def compute_once(self, key: Any, make: Callable[[], _Result]) -> _Result:
         """Return the result of the first `make` for this key, or raise its error."""
         if key not in self._cache:
             try:
@@ -270,7 +271,7 @@ class Context:
         value, failure = self._cache[key]
         if failure is not None:
             raise failure
-        return value
+        return value  # type: ignore[no-any-return]
 
     @cached_property
     def _spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
@@ -333,10 +334,8 @@ class Context:
 
     def long_run(self, mode: AutoresetMode) -> Recorder:
         """Return the recorder of the long run in `mode`, which all checks share."""
-        recorder: Recorder = self.compute_once(
-            ("long run", mode), lambda: self.run(mode, self.steps)
-        )
-        return recorder
+        key = "long run", mode
+        return self.compute_once(key, lambda: self.run(mode, self.steps))
 
     def trajectories(self, recorder: Recorder) -> list[list[Transition]]:
         """Return the trajectory of each environment of `recorder`."""

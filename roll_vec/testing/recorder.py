@@ -151,9 +151,8 @@ class Call:
         All calls up to this one, for the report.
     starts : (num_envs,) bool
         The environments whose episode starts in the call, which does nothing else.
-    observations, infos
-    rewards, terminations, truncations
-        None for a reset.
+    observations, rewards, terminations, truncations, infos
+        Of a reset, the first and the last.
     kwargs, actions
         The arguments of a reset, of a step.
     """
@@ -161,10 +160,10 @@ class Call:
     did: str
     starts: NDArray[np.bool_]
     observations: Any
-    infos: dict[str, Any]
     rewards: Any = None
     terminations: Any = None
     truncations: Any = None
+    infos: dict[str, Any] = field(default_factory=dict)
     kwargs: dict[str, Any] = field(default_factory=dict)
     actions: Any = None
 
@@ -253,24 +252,16 @@ class Recorder:
         kwargs_copy = snapshot(kwargs)
         result = self.probe.reset(**kwargs)
         self.reset_pending &= ~starts
-        call = Call(self.probe.describe(), starts, *snapshot(result))
+        call = _reset_call(self.probe, starts, snapshot(result))
         call.kwargs = kwargs_copy
         return self._record(call, result, None)
 
     def next_actions(self) -> Any:
         """Return the batch of actions that the next step will take."""
-        actions = batch(
-            self.plan.space,
-            [
-                self.plan.action(sequence + self._ignored_offset * is_ignored, position)
-                for sequence, position, is_ignored in zip(
-                    self.sequences,
-                    self._positions,
-                    self.reset_pending.tolist(),
-                    strict=True,
-                )
-            ],
-        )
+        offsets = self._ignored_offset * self.reset_pending
+        sequences = np.add(self.sequences, offsets).tolist()
+        pairs = zip(sequences, self._positions, strict=True)
+        actions = batch(self.plan.space, [self.plan.action(*pair) for pair in pairs])
         is_tuple = self._texts_as_list and type(actions) is tuple
         return list(actions) if is_tuple else actions
 
@@ -281,7 +272,8 @@ class Recorder:
         result = self.probe.step(actions)
         for env in np.flatnonzero(~self.reset_pending):
             self._positions[env] += 1
-        call = _step_call(self.probe, self.reset_pending.copy(), snapshot(result))
+        did, starts = self.probe.describe(), self.reset_pending.copy()
+        call = Call(did, starts, *snapshot(result))
         call.actions = actions_copy
         if self.mode is AutoresetMode.NEXT_STEP:
             self.reset_pending = call.dones
@@ -330,24 +322,15 @@ def replay(probe: Probe, calls: Sequence[Call]) -> Iterator[tuple[Call, str | No
     for call in calls:
         if call.is_step:
             results = probe.step(snapshot(call.actions))
-            again = _step_call(probe, call.starts, results)
+            again = Call(probe.describe(), call.starts, *results)
         else:
             results = probe.reset(**snapshot(call.kwargs))
-            again = Call(probe.describe(), call.starts, *results)
+            again = _reset_call(probe, call.starts, results)
         yield call, call.difference(again)
 
 
-def _step_call(probe: Probe, starts: NDArray[np.bool_], results: Any) -> Call:
-    observations, rewards, terminations, truncations, infos = results
-    return Call(
-        probe.describe(),
-        starts,
-        observations,
-        infos,
-        rewards,
-        terminations,
-        truncations,
-    )
+def _reset_call(probe: Probe, starts: NDArray[np.bool_], results: Any) -> Call:
+    return Call(probe.describe(), starts, results[0], infos=results[1])
 
 
 # ------------------------------------------------------------------------- episodes

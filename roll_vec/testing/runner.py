@@ -159,7 +159,7 @@ class _Run:
             for check in group.checks:
                 if not self._is_stopped:
                     self._check(group.name, check)
-        self._add_general()
+        self._add_errors()
 
     def _check(self, group: str, check: Check) -> None:
         problems: list[Problem] = []
@@ -186,7 +186,8 @@ class _Run:
             self.report.not_applicable[check.slug] = reason
         if problems:
             self._is_stopped |= check.vital
-            self._add(check.slug, group, check.title, problems, modes)
+            facts = check.slug, group, check.title
+            self._add(Finding(*facts, tuple(problems), tuple(modes)))
 
     def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
         available = self.context.modes
@@ -226,9 +227,9 @@ class _Run:
             f"it was still running after {self.limit} s, and the checker stopped here",
             "calls that return; raise `call_limit` or lower `steps` if it is only slow",
         )
-        self._add("call-limit", "General", GENERAL["call-limit"], [problem], [])
+        self._add_general("call-limit", [problem])
 
-    def _add_general(self) -> None:
+    def _add_errors(self) -> None:
         raised = [
             Problem(did, error, f"no error; met in {_join_codes(checks)}", cause)
             for error, (did, cause, checks) in self._raised.items()
@@ -237,22 +238,16 @@ class _Run:
             Problem(f"{call}; …; close()", error, "no error")
             for error, call in self.context.failed_closings.items()
         ]
-        for slug, problems in (("raises", raised), ("close-raises", closings)):
-            if problems:
-                self._add(slug, "General", GENERAL[slug], problems, [])
+        self._add_general("raises", raised)
+        self._add_general("close-raises", closings)
 
-    def _add(
-        self,
-        slug: str,
-        group: str,
-        title: str,
-        problems: list[Problem],
-        modes: list[str],
-    ) -> None:
-        if slug not in self.ignore:
-            self.report.findings.append(
-                Finding(slug, group, title, tuple(problems), tuple(modes))
-            )
+    def _add_general(self, slug: str, problems: list[Problem]) -> None:
+        if problems:
+            self._add(Finding(slug, "General", GENERAL[slug], tuple(problems), ()))
+
+    def _add(self, finding: Finding) -> None:
+        if finding.slug not in self.ignore:
+            self.report.findings.append(finding)
 
 
 def _join_codes(checks: list[str]) -> str:

@@ -151,21 +151,10 @@ def play_steps(
         turn = Turn(observations, _read_only(episodes), _read_only(steps))
         actions = policy(turn)
         mask = None if playing.all() else playing.copy()
-        observations, rewards, terminations, truncations, infos = envs.step(
-            actions, mask=mask
-        )
-        yield BatchStep(
-            turn,
-            playing.copy(),
-            reset_infos,
-            actions,
-            observations,
-            rewards,
-            terminations,
-            truncations,
-            infos,
-            skipped.copy(),
-        )
+        results: tuple[Any, Any, Any, Any, Any] = envs.step(actions, mask=mask)
+        observations, _, terminations, truncations, _ = results
+        now = playing.copy(), reset_infos, actions
+        yield BatchStep(turn, *now, *results, skipped.copy())
         reset_infos = {}
         steps += playing
         playing &= ~(terminations | truncations)
@@ -256,15 +245,11 @@ def play_seeds(
         ended = env_ids[dones[env_ids]]
         for env_id in ended.tolist():
             episode = int(step.turn.episodes[env_id])
-            record = open_episodes.pop(env_id)
-            complete[episode] = record.end(
-                id,
-                seeds[episode],
-                bool(step.terminations[env_id]),
-                bool(step.truncations[env_id]),
-                episode_success(envs, env_id, record.infos[-1]),
-                step.fault_of(env_id),
-            )
+            record, seed = open_episodes.pop(env_id), seeds[episode]
+            flags = step.terminations[env_id], step.truncations[env_id]
+            success = episode_success(envs, env_id, record.infos[-1])
+            fault = step.fault_of(env_id)
+            complete[episode] = record.end(id, seed, *flags, success, fault)
         num_ended += len(ended)
         if on_progress is not None and len(ended):
             on_progress(num_ended)

@@ -19,7 +19,6 @@ import json
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from math import isfinite
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import MissingExtraError
+from roll_vec.progress import report
 from roll_vec.watch.frames import Frame, Recording
 
 FORMAT = 1
@@ -98,16 +98,12 @@ class _Packer:
             self.infos[str(name)].put(place, json.dumps(plain), plain)
 
 
-def pack(
-    recording: Recording, on_progress: Callable[[int, int], None] | None = None
-) -> bytes:
+def pack(recording: Recording) -> bytes:
     """Return the data of a page, not yet compressed.
 
     Parameters
     ----------
     recording : Recording
-    on_progress : callable, optional
-        Called with the number of environments so far and their total.
 
     Raises
     ------
@@ -119,8 +115,7 @@ def pack(
         for t, frame in enumerate(frames):
             if frame is not None:
                 packer.add((i, t), frame)
-        if on_progress is not None:
-            on_progress(i + 1, total)
+        report("written", i + 1, total)
     arrays: dict[str, NDArray[Any]] = {
         "flags": packer.flags,
         "rewards": packer.rewards,
@@ -227,11 +222,9 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     ------
     MissingExtraError
     """
-    try:
-        from PIL import Image
-    except ImportError as error:
-        feature = "a page with rendered frames"
-        raise MissingExtraError(feature, extra="cli", package="pillow") from error
+    Image = MissingExtraError.import_module(
+        "PIL.Image", "a page with rendered frames", extra="cli", package="pillow"
+    )
     file = io.BytesIO()
     image = Image.fromarray(pixels)
     if image.getcolors(256) is not None:

@@ -12,7 +12,6 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Callable
 from importlib.resources import files
 from typing import BinaryIO
 
@@ -36,16 +35,14 @@ SCRIPTS = (
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
-def make_page(
-    recording: Recording, on_progress: Callable[[int, int], None] | None = None
-) -> str:
+def make_page(recording: Recording) -> str:
     """Return the HTML of a recording; the same recording gives the same text.
+
+    It reports its progress to `roll_vec.progress.listen`.
 
     Parameters
     ----------
     recording : Recording
-    on_progress : callable, optional
-        Called with the number of environments so far and their total.
 
     Raises
     ------
@@ -65,20 +62,16 @@ def make_page(
         "title": html.escape(f"{recording.id} - roll-vec watch"),
         "style": style,
         "script": script,
-        "data": to_base64(pack(recording, on_progress)),
+        "data": to_base64(pack(recording)),
     }
     # In one pass: no text can hold the placeholder of another one.
     page = _read("page.html")
     return _PLACEHOLDER.sub(lambda match: texts[match[1]], page)
 
 
-def write_page(
-    file: BinaryIO,
-    recording: Recording,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> None:
+def write_page(file: BinaryIO, recording: Recording) -> None:
     """Write the page of a recording to a file; see `make_page`."""
-    file.write(make_page(recording, on_progress).encode("utf-8", "replace"))
+    file.write(make_page(recording).encode("utf-8", "replace"))
 
 
 def _read(name: str) -> str:

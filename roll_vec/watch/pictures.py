@@ -241,12 +241,10 @@ def _font() -> Any:
     MissingExtraError
         Pillow is not installed.
     """
-    try:
-        from PIL import ImageFont
-    except ImportError as error:
-        feature = "a video"
-        raise MissingExtraError(feature, extra="cli", package="pillow") from error
-    return ImageFont.load_default(_FONT_SIZE)
+    fonts = MissingExtraError.import_module(
+        "PIL.ImageFont", "a video", extra="cli", package="pillow"
+    )
+    return fonts.load_default(_FONT_SIZE)
 
 
 def _width(text: str) -> int:

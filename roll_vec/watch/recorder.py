@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
-from roll_vec.recordings.environments import mode_of
+from roll_vec.recordings.environments import action_names, mode_of
 from roll_vec.vector.infos import episode_success
 from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick
@@ -44,7 +43,8 @@ class FrameRecorder:
         mode = mode_of(env)
         self._stream = EventStream(env.num_envs, mode)
         self._views = Views(env, mode)
-        self._names = _action_names(env)
+        unwrapped: Any = env.unwrapped
+        self._names = action_names(lambda name: unwrapped.get_attr(name)[0])
         self._ticks: list[Tick] = []
         self._frames: list[list[Frame | None]] = [[] for _ in env_ids]
         self.last = [Frame(is_reset=True, episode=-1) for _ in env_ids]
@@ -55,17 +55,8 @@ class FrameRecorder:
         """Add a reset: the first one, or one of the environments that have ended."""
         self.add(self._stream.add_reset(observations, infos))
 
-    def add_step(
-        self,
-        actions: Any,
-        observations: Any,
-        rewards: Any,
-        terminations: Any,
-        truncations: Any,
-        infos: Mapping[str, Any],
-    ) -> None:
-        """Add a step."""
-        results = observations, rewards, terminations, truncations, infos
+    def add_step(self, actions: Any, *results: Any) -> None:
+        """Add a step, with the five results of `step`."""
         self.add(self._stream.add_step(actions, *results))
 
     def add(self, event: BatchEvent) -> None:
@@ -178,15 +169,3 @@ class FrameRecorder:
             difference=difference,
             is_replay=is_replay,
         )
-
-
-def _action_names(env: VectorEnv[Any, Any, Any]) -> dict[int, str]:
-    """Return the names of integer actions; empty where there are none."""
-    unwrapped: Any = env.unwrapped
-    # Array environments, and those of a user's class.
-    for attribute in ("action_lookup", "ACTION_LOOKUP"):
-        # A pool of a user's objects may raise anything for a missing attribute.
-        with suppress(Exception):
-            names = unwrapped.get_attr(attribute)[0]
-            return {int(action): str(name) for action, name in dict(names).items()}
-    return {}

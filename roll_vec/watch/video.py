@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from roll_vec.errors import MissingExtraError
 from roll_vec.options import check_number
+from roll_vec.progress import report
 from roll_vec.watch.frames import Recording
 from roll_vec.watch.pictures import PictureMaker
 
@@ -26,13 +27,10 @@ MIN_FPS = 0.01
 _LAST_SECONDS = 2
 _NUM_COLOURS = 256
 
-OnProgress = Callable[[int, int], None]
-
 
 def write_gif(
     file: BinaryIO,
     recording: Recording,
-    on_progress: OnProgress | None = None,
     *,
     fps: float = DEFAULT_FPS,
     scale: int | None = None,
@@ -40,14 +38,12 @@ def write_gif(
     """Write a recording as an animated GIF, which repeats without end.
 
     Boards and captions keep their exact colours; pictures that environments render get
-    the 256 that fit them best.
+    the 256 that fit them best.  It reports its progress to `roll_vec.progress.listen`.
 
     Parameters
     ----------
     file : binary file
     recording : Recording
-    on_progress : callable, optional
-        Called with the number of ticks so far and their total.
     fps : float, default 8
         Ticks a second, 0.01 to 50.  A GIF counts in hundredths of a second.
     scale : int, optional
@@ -71,8 +67,7 @@ def write_gif(
             # Without loss up to 256 colours: those of tiles and captions are fewer.
             method, dither = Image.Quantize.MEDIANCUT, Image.Dither.NONE
             yield image.quantize(_NUM_COLOURS, method, dither=dither)
-            if on_progress is not None:
-                on_progress(number, total)
+            report("written", number, total)
 
     others = images()
     durations = [round(100 / fps) * 10] * total
@@ -92,7 +87,6 @@ def write_gif(
 def write_mp4(
     file: BinaryIO,
     recording: Recording,
-    on_progress: OnProgress | None = None,
     *,
     fps: float = DEFAULT_FPS,
     scale: int | None = None,
@@ -101,7 +95,7 @@ def write_mp4(
 
     Parameters
     ----------
-    file, recording, on_progress, fps, scale
+    file, recording, fps, scale
         As for `write_gif`; up to 240 ticks a second.
 
     Raises
@@ -113,18 +107,14 @@ def write_mp4(
     """
     check_number("fps", fps, MIN_FPS, MAX_MP4_FPS)
     maker = PictureMaker(recording, scale=scale)
-    try:
-        from imageio_ffmpeg import write_frames
-    except ImportError as error:
-        feature = "an MP4 file"
-        raise MissingExtraError(
-            feature, extra="render", package="imageio-ffmpeg"
-        ) from error
+    ffmpeg = MissingExtraError.import_module(
+        "imageio_ffmpeg", "an MP4 file", extra="render", package="imageio-ffmpeg"
+    )
     total = len(recording.ticks)
     with tempfile.TemporaryDirectory() as folder:
         # ffmpeg needs a file in which it can go back.
         path = Path(folder) / "video.mp4"
-        writer = write_frames(
+        writer = ffmpeg.write_frames(
             str(path),
             (maker.width, maker.height),
             fps=fps,
@@ -144,8 +134,7 @@ def write_mp4(
             for number, image in enumerate(maker.pictures(), start=1):
                 pixels = image.tobytes()
                 writer.send(pixels)
-                if on_progress is not None:
-                    on_progress(number, total)
+                report("written", number, total)
             for _ in range(round(_LAST_SECONDS * fps) - 1):
                 writer.send(pixels)
         finally:

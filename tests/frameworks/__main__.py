@@ -40,7 +40,6 @@ from tests.frameworks.programs import program_of, text_of
 DATA = ROOT / "tests" / "adapters" / "data"
 # A change of these is no change of the code.
 GENERATED = ("docs",)
-PROGRAM = "the program of its page"
 TRANSCRIPTS = "its transcripts, which tests/adapters reads"
 
 
@@ -172,7 +171,7 @@ def run(
         file.write_text(program_of(text), "utf-8")
         environment.run([environment.python, file])
         changed = page.lines_changed(text)
-        rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
+        rows.append({"what": page.PROGRAM, "result": "runs", "lines_changed": changed})
         recorder = HERE / name / "record.py"
         if recorder.is_file():
             transcripts, measured = run_recorder(environment, recorder)

@@ -32,6 +32,8 @@ from tests.frameworks.programs import link_to
 
 RESULTS = ROOT / "benchmarks" / "results" / "frameworks.json"
 ABSENT = "not measured"
+# The row that every framework has: the table of versions says it.
+PROGRAM = "the program of its page"
 
 Results = dict[str, dict[str, Any]]
 
@@ -114,7 +116,7 @@ def lines_changed(page: str) -> int | None:
 
 
 def results_table(results: Results) -> str:
-    """Return the table of all rows; frameworks that have none say why."""
+    """Return the table of what was compared; frameworks that were not run say why."""
     lines = [
         "| framework | what runs | lines changed | result | theirs | ours | ratio |",
         "|---|---|--:|---|--:|--:|--:|",
@@ -127,6 +129,8 @@ def results_table(results: Results) -> str:
             lines.append(f"| {link} | {reason} | | | | | |")
             continue
         for row in result["rows"]:
+            if row["what"] == PROGRAM:
+                continue
             cells = show_row(row)
             lines.append(
                 f"| {link} | {row['what']} | {cells['lines_changed']} | "
@@ -138,7 +142,7 @@ def results_table(results: Results) -> str:
 
 
 def versions_table(results: Results) -> str:
-    """Return the table of the versions that each framework was run with."""
+    """Return the table of the frameworks whose programs ran, and of their versions."""
     lines = [
         "| framework | Python | packages | date | roll_vec | machine |",
         "|---|---|---|---|---|---|",
@@ -150,7 +154,7 @@ def versions_table(results: Results) -> str:
         packages = ", ".join(f"{n} {v}" for n, v in result["versions"].items())
         machine = f"{result['machine']['cpu']}, {result['machine']['cores']} cores"
         lines.append(
-            f"| {framework.title} | {result['python']} | {packages} | "
-            f"{result['date']} | {result['revision']} | {machine} |"
+            f"| [{framework.title}]({link_to(name)}) | {result['python']} | "
+            f"{packages} | {result['date']} | {result['revision']} | {machine} |"
         )
     return "\n".join(lines)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.progress import listen
 from roll_vec.recordings import Difference
 from roll_vec.watch import pictures, write_gif, write_mp4, write_text
 from roll_vec.watch.pictures import PictureMaker
@@ -199,10 +200,9 @@ def gif_of(recording, **options):
 
 def test_a_gif_shows_each_tick_in_its_exact_colours(lakes):
     counts = []
-    data, frames, durations = gif_of(
-        lakes, on_progress=lambda *each: counts.append(each), fps=10, scale=1
-    )
-    assert counts == [(number, 9) for number in range(1, 10)]
+    with listen(lambda *each: counts.append(each)):
+        data, frames, durations = gif_of(lakes, fps=10, scale=1)
+    assert counts == [("written", number, 9) for number in range(1, 10)]
     drawn = draw(lakes, scale=1)
     # Every tick has another number of steps in its title.
     assert len(frames) == len(drawn) == 9
@@ -229,9 +229,9 @@ def test_an_mp4_plays(lakes, tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = tmp_path / "video.mp4"
     counts = []
-    with path.open("wb") as file:
-        write_mp4(file, lakes, lambda *each: counts.append(each), fps=5, scale=1)
-    assert counts == [(number, 9) for number in range(1, 10)]
+    with path.open("wb") as file, listen(lambda *each: counts.append(each)):
+        write_mp4(file, lakes, fps=5, scale=1)
+    assert counts == [("written", number, 9) for number in range(1, 10)]
     reader = ffmpeg.read_frames(str(path))
     facts = next(reader)
     assert facts["fps"] == 5

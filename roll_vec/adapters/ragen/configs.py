@@ -16,11 +16,11 @@ from roll_vec.adapters.roll.webshop import ShopConfig
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
-from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 
 
+@dataclass(kw_only=True)
 class _GridConfig(GridConfig):
     """A grid whose ``observation_format`` is our ``text_format``."""
 
@@ -30,7 +30,11 @@ class _GridConfig(GridConfig):
         **dict.fromkeys(("render_mode", "action_lookup", "dim_x", "dim_y")),
     }
 
-    observation_format: str
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    render_mode: str = "text"
+    observation_format: str = "grid"
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
@@ -64,13 +68,8 @@ class SokobanEnvConfig(_GridConfig):
     max_steps: int = 100
     num_boxes: int = 3
     search_depth: int = 300
-    grid_lookup: Mapping[int, str] | None = None
-    grid_vocab: Mapping[str, str] | None = None
-    action_lookup: Mapping[int, str] | None = None
     dim_x: int | None = None
     dim_y: int | None = None
-    render_mode: str = "text"
-    observation_format: str = "grid"
 
     def __post_init__(self) -> None:
         if self.dim_x is not None and self.dim_y is not None:
@@ -94,17 +93,12 @@ class FrozenLakeEnvConfig(_GridConfig):
     success_rate: float = 0.8
     is_slippery: bool = True
     map_seed: int | None = None
-    render_mode: str = "text"
-    observation_format: str = "grid"
     action_map: Mapping[int, int] = field(
         default_factory=lambda: {direction + 1: direction for direction in range(4)}
     )
     map_lookup: Mapping[bytes, int] = field(
         default_factory=lambda: {b"P": 0, b"F": 1, b"H": 2, b"G": 3}
     )
-    grid_lookup: Mapping[int, str] | None = None
-    grid_vocab: Mapping[str, str] | None = None
-    action_lookup: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,14 +142,6 @@ class WebShopEnvConfig(ShopConfig):
     """
 
     dataset: str | None = None
-    observation_mode: str = "text"
-    file_path: str | os.PathLike[str] | None = None
-    server: Any = None
-    filter_goals: GoalFilter | None = None
-    limit_goals: int = -1
-    num_products: int | None = None
-    human_goals: bool = False
-    show_attrs: bool = False
 
     def __post_init__(self) -> None:
         if self.dataset is not None:

@@ -114,13 +114,9 @@ def finish_turn(
         status.truncated = not turn.info.get("success", False)
     elif status.num_actions >= limit:
         status.terminated = status.truncated = True
-    history[-1].update(
-        actions=turn.actions,
-        reward=turn.reward,
-        info=turn.info,
-        llm_response=env_input["llm_response"],
-        llm_raw_response=env_input["llm_raw_response"],
-    )
+    results = {"actions": turn.actions, "reward": turn.reward, "info": turn.info}
+    texts = {name: env_input[name] for name in ("llm_response", "llm_raw_response")}
+    history[-1].update(results | texts)
     add_state(history, entry, limit - status.num_actions)
 
 

@@ -80,6 +80,7 @@ def shop_keywords(
     return keywords
 
 
+@dataclass
 class ShopConfig(EnvConfig):
     """The base of ROLL's and RAGEN's configurations of WebShop.
 
@@ -90,7 +91,14 @@ class ShopConfig(EnvConfig):
     OPTIONS: ClassVar[type[Any]] = WebShopOptions
     OURS: ClassVar[Mapping[str, str | None]] = {"file_path": "products"}
 
-    server: Any
+    observation_mode: str = "text"
+    file_path: str | os.PathLike[str] | None = None
+    server: Any = None
+    filter_goals: GoalFilter | None = None
+    limit_goals: int | None = -1
+    num_products: int | None = None
+    human_goals: bool = False
+    show_attrs: bool = False
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of ``roll_vec/WebShop-v0``."""
@@ -103,14 +111,6 @@ class ShopConfig(EnvConfig):
 class WebShopEnvConfig(ShopConfig):
     """ROLL's configuration of WebShop, and the other files of a shop."""
 
-    observation_mode: str = "text"
-    file_path: str | os.PathLike[str] | None = None
-    server: Any = None
-    filter_goals: GoalFilter | None = None
-    limit_goals: int | None = -1
-    num_products: int | None = None
-    human_goals: bool = False
-    show_attrs: bool = False
     attributes: str | os.PathLike[str] | None = None
     human_instructions: str | os.PathLike[str] | None = None
     title_nouns: str | os.PathLike[str] | None = None

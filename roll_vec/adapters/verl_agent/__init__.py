@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roll_vec.adapters.verl_agent.envs import Groups, VerlAgentEnvs, take_keywords
-from roll_vec.adapters.verl_agent.grids import GridEnvs
+from roll_vec.adapters.verl_agent.grids import GridEnvs, GridGame
 from roll_vec.adapters.verl_agent.webshop import WebShopEnvs, catalogue_keywords
 
 __all__ = [
@@ -69,15 +69,9 @@ def build_sokoban_envs(
     from roll_vec.envs.sokoban.grid import SOKOBAN
     from roll_vec.kernels.sokoban.rules import PENALTY_STEP
 
-    return GridEnvs(
-        "roll_vec/Sokoban-v0",
-        Groups(seed, env_num, group_n, is_train, seed_draw),
-        env_kwargs,
-        mode=mode,
-        family=SOKOBAN,
-        still_reward=PENALTY_STEP,
-        tiles=tiles,
-    )
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    game = GridGame("roll_vec/Sokoban-v0", SOKOBAN, still_reward=PENALTY_STEP)
+    return GridEnvs(game, groups, env_kwargs, mode=mode, tiles=tiles)
 
 
 def build_frozen_lake_envs(
@@ -108,15 +102,9 @@ def build_frozen_lake_envs(
     del resources_per_worker
     from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 
-    return GridEnvs(
-        "roll_vec/RandomFrozenLake-v0",
-        Groups(seed, env_num, group_n, is_train, seed_draw),
-        env_kwargs,
-        mode=mode,
-        family=FROZEN_LAKE,
-        still_reward=0.0,
-        tiles="roll_vec",
-    )
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    game = GridGame("roll_vec/RandomFrozenLake-v0", FROZEN_LAKE, still_reward=0.0)
+    return GridEnvs(game, groups, env_kwargs, mode=mode, tiles="roll_vec")
 
 
 def build_webshop_envs(
@@ -152,11 +140,8 @@ def build_webshop_envs(
     """
     del resources_per_worker
     keywords = take_keywords(env_kwargs, max_episode_steps=-1)
-    return WebShopEnvs(
-        "roll_vec/WebShop-v0",
-        Groups(seed, env_num, group_n, is_train, seed_draw),
-        catalogue_keywords(keywords),
-    )
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    return WebShopEnvs("roll_vec/WebShop-v0", groups, catalogue_keywords(keywords))
 
 
 def build_countdown_envs(
@@ -183,8 +168,5 @@ def build_countdown_envs(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     del resources_per_worker
-    return VerlAgentEnvs(
-        "roll_vec/Countdown-v0",
-        Groups(seed, env_num, group_n, is_train, seed_draw),
-        take_keywords(env_kwargs),
-    )
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    return VerlAgentEnvs("roll_vec/Countdown-v0", groups, take_keywords(env_kwargs))

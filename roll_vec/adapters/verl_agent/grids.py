@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,15 @@ MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
 TILES = ("gym_sokoban", "roll_vec")
 
 
+class GridGame(NamedTuple):
+    """A game on a grid."""
+
+    id: str
+    family: GridFamily
+    still_reward: float
+    """The reward of action 0."""
+
+
 class GridEnvs(VerlAgentEnvs):
     """Environments on grids: actions are 0 to 4.
 
@@ -24,13 +33,10 @@ class GridEnvs(VerlAgentEnvs):
 
     Parameters
     ----------
-    id : str
+    game : GridGame
     groups : Groups
     env_kwargs, mode, tiles
         See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
-    family : GridFamily
-    still_reward : float
-        The reward of action 0.
 
     Raises
     ------
@@ -39,20 +45,18 @@ class GridEnvs(VerlAgentEnvs):
 
     def __init__(
         self,
-        id: str,
+        game: GridGame,
         groups: Groups,
         env_kwargs: Mapping[str, Any] | None,
         *,
         mode: str,
-        family: GridFamily,
-        still_reward: float,
         tiles: str,
     ) -> None:
         check_choice("mode", mode, MODES)
         check_choice("tiles", tiles, TILES)
-        self.mode, self._still_reward = mode, still_reward
+        self.mode, self._still_reward = mode, game.still_reward
         # RAGEN's glyphs, which verl-agent has taken over: every cell ends with a tab.
-        glyphs = {code: f" {glyph} \t" for code, glyph in family.glyphs.items()}
+        glyphs = {code: f" {glyph} \t" for code, glyph in game.family.glyphs.items()}
         keywords = take_keywords(
             env_kwargs, obs_mode="grid", action_start=1, grid_lookup=glyphs
         )
@@ -60,8 +64,8 @@ class GridEnvs(VerlAgentEnvs):
         keywords["max_episode_steps"] = keywords.pop("max_steps", None)
         self._tiles: NDArray[np.uint8] | None = None
         if tiles == "gym_sokoban" and mode == "rgb_array":
-            self._tiles = _load_tiles(family.num_codes)
-        super().__init__(id, groups, keywords)
+            self._tiles = _load_tiles(game.family.num_codes)
+        super().__init__(game.id, groups, keywords)
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         info = {"action_is_effective": False, "won": False}

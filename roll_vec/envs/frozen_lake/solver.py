@@ -76,21 +76,6 @@ class LakeSolver:
         self.neighbours = rules.make_neighbours(*shape)
         self.is_slippery = bool(slip[0, 1] < 1.0)
 
-    def check_size(self) -> None:
-        """Refuse maps whose solution would take too much time and memory.
-
-        Raises
-        ------
-        SolverLimitError
-        """
-        height, width = self.shape
-        if self.is_slippery and height * width**2 > MAX_LINKS:
-            message = (
-                "solve: slippery lakes are solved up to rows * columns**2 = "
-                f"{MAX_LINKS}, such as 161 x 161, got {height} x {width}"
-            )
-            raise SolverLimitError(message)
-
     def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> solver.Lakes:
         """Solve some maps, each (H * W,) uint8 tile codes in a row of ``maps``.
 
@@ -104,8 +89,15 @@ class LakeSolver:
         Raises
         ------
         SolverLimitError
+            The solution would take too much time and memory.
         """
-        self.check_size()
+        height, width = self.shape
+        if self.is_slippery and height * width**2 > MAX_LINKS:
+            message = (
+                "solve: slippery lakes are solved up to rows * columns**2 = "
+                f"{MAX_LINKS}, such as 161 x 161, got {height} x {width}"
+            )
+            raise SolverLimitError(message)
         num_maps, num_cells = maps.shape
         lakes = solver.Lakes(
             maps,
@@ -116,7 +108,6 @@ class LakeSolver:
             np.empty(maps.shape),
             np.empty(maps.shape, np.int64),
         )
-        columns = 2 * self.shape[1] + 1
 
         def measure(start: int, stop: int) -> None:
             frontier = np.empty(num_cells, np.int64)
@@ -128,7 +119,7 @@ class LakeSolver:
             # The items of `SolverWorkspace`.
             workspace = (
                 *np.empty((3, num_cells), np.int64),
-                np.empty((num_cells, columns)),
+                np.empty((num_cells, 2 * width + 1)),
                 *np.empty((4, num_cells)),
                 np.empty(num_cells, np.int64),
             )

@@ -247,6 +247,9 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     assert restored._tasks.file is env._tasks.file
     assert restored.step("8/(3-8/3)")[1] == 1.0
     assert list_tasks(restored, range(5)) == ROWS
+    write_jsonl(path, ROWS)
+    with pytest.raises(InvalidOptionError, match=r"tasks\.jsonl .*was pickled"):
+        pickle.loads(pickled)
 
 
 GOOD = '{"nums": [1], "target": 1}\n'
