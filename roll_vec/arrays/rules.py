@@ -145,7 +145,7 @@ def _describe_function(function: Any, parts: list[str], ids: set[int]) -> None:
         return
     ids.add(id(function))
     # Machine code from the cache imports the module that it was compiled in.
-    parts.append(function.__module__)
+    parts.append(str(function.__module__))
     codes = list(_codes(function.__code__))
     names = dict.fromkeys(name for code in codes for name in code.co_names)
     for code in codes:
