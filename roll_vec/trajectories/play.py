@@ -132,19 +132,32 @@ def play_steps(
     """
     _check_mode(envs)
     total, num_envs = len(seeds), envs.num_envs
-    if not total:
-        return
     # With copy=False a step writes into the array of the observations before it.
     is_shared = not getattr(envs.unwrapped, "copy", True)
-    num_started = min(num_envs, total)
-    episodes = np.minimum(np.arange(num_envs), total - 1)
-    playing = np.arange(num_envs) < total
+    num_started = 0
+    episodes = np.full(num_envs, total - 1)
+    playing, skipped = np.zeros((2, num_envs), np.bool_)
     steps = np.zeros(num_envs, np.int64)
-    skipped = np.zeros(num_envs, np.bool_)
-    old_counts = fault_counts(envs)
-    observations, reset_infos = envs.reset(seed=[seeds[i] for i in episodes.tolist()])
-    skipped |= fault_counts(envs) > old_counts
-    while True:
+    observations: Any = None
+    while num_started < total or playing.any():
+        waiting, reset_infos = np.flatnonzero(~playing), {}
+        count = min(len(waiting), total - num_started)
+        if ahead is not None and playing.any():
+            count = min(count, int(episodes[playing].min()) + 1 + ahead - num_started)
+        if count > 0:
+            env_ids = waiting[:count]
+            episodes[env_ids] = num_started + np.arange(count)
+            steps[env_ids] = 0
+            beginning = np.zeros(num_envs, np.bool_)
+            beginning[env_ids] = True
+            playing |= beginning
+            old_counts = fault_counts(envs)
+            observations, reset_infos = envs.reset(
+                seed=[seeds[i] for i in episodes.tolist()],
+                options={"reset_mask": beginning} if num_started else None,
+            )
+            skipped[env_ids] = (fault_counts(envs) > old_counts)[env_ids]
+            num_started += count
         if is_shared:
             observations = deepcopy(observations)
         turn = Turn(observations, _read_only(episodes), _read_only(steps))
@@ -154,29 +167,8 @@ def play_steps(
         observations, _, terminations, truncations, _ = results
         now = playing.copy(), reset_infos, actions
         yield BatchStep(turn, *now, *results, skipped.copy())
-        reset_infos = {}
         steps += playing
         playing &= ~(terminations | truncations)
-        waiting = np.flatnonzero(~playing)
-        count = min(len(waiting), total - num_started)
-        if ahead is not None and playing.any():
-            count = min(count, int(episodes[playing].min()) + 1 + ahead - num_started)
-        if count > 0:
-            env_ids = waiting[:count]
-            episodes[env_ids] = num_started + np.arange(count)
-            steps[env_ids] = 0
-            num_started += count
-            beginning = np.zeros(num_envs, np.bool_)
-            beginning[env_ids] = True
-            playing |= beginning
-            old_counts = fault_counts(envs)
-            observations, reset_infos = envs.reset(
-                seed=[seeds[i] for i in episodes.tolist()],
-                options={"reset_mask": beginning},
-            )
-            skipped[env_ids] = (fault_counts(envs) > old_counts)[env_ids]
-        if not playing.any():
-            return
 
 
 def play_seeds(
