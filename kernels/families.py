@@ -16,6 +16,7 @@ the JIT off the same loops run as Python: they are the oracle of their compiled 
 """
 
 import functools
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,13 @@ def seed_episode(i, seeding, rng_states):
         pcg_seed(rng_states, i, seed)
 
 
+def _make_output(lengths):
+    """Return the class of an observation that is one array, ``out``."""
+    output = namedtuple("output", ["out"])
+    setattr(output, "lengths", {"out": lengths})  # noqa: B010 - mypy knows no such name
+    return output
+
+
 def make_family(
     begin,
     step,
@@ -90,7 +98,8 @@ def make_family(
     begin, step, observe, legal : kernels
         The rules; ``legal`` may be None, and ``observe``, if a variable is observed.
     variables_type, options_type : named tuple classes
-        Their fields are the names that rules use.
+        Their fields are the names that rules use.  The first may have ``lengths`` and
+        ``output_lengths``: see `._compiled_rows.RowType`.
     infos_type : named tuple class
         Its fields are the variables that are infos of each step.
     output_type : named tuple class, or None
@@ -143,12 +152,14 @@ def make_family(
             copy_row(variables_type(*state[0]), i, output_type(*out), k)
 
     elif output_type is None:
+        single_type = _make_output(getattr(variables_type, "output_lengths", ()))
 
         @compiled
         def observe_row(i, k, state, out):
             clear_row(out, k)
-            env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
-            observe(env, items_of(out[0], k))
+            options = options_type(*state[1])
+            env = view_of(variables_type(*state[0]), options, i)
+            observe(env, row_of(single_type(*out), options, k).out)
 
     else:
 

@@ -234,9 +234,26 @@ class ArrayEnv(ArrayOptions):
         """
         is_written = self.rules()[2] is not None
         outputs = tuple(self.parts) if is_written else (str(self.observation),)
-        return _make_types(
-            tuple(self.variables), tuple(self.constants), tuple(self.infos), outputs
-        )
+        names = tuple(self.variables), tuple(self.constants), tuple(self.infos), outputs
+        lengths, output_lengths = self._lengths
+        return _make_types(*names, lengths=lengths, output_lengths=output_lengths)
+
+    @functools.cached_property
+    def _lengths(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """What kernels know of the shapes of variables, and of the observation.
+
+        A length is a number or the name of an option with this value; None: unknown.
+        """
+        shapes = [
+            each[1] if isinstance(each, tuple) else () for each in self.state.values()
+        ]
+        known = [
+            (each,) if isinstance(each, (int, str)) else tuple(each) for each in shapes
+        ]
+        lengths = dict.fromkeys(length for each in known for length in each)
+        names = {getattr(self, str(each), each): each for each in lengths}
+        output = self.allocate_observations(0)[0].shape[1:]
+        return tuple(known), tuple(names.get(length) for length in output)
 
     def rules(self) -> list[Any]:
         """Return the rules begin, step, observe and legal; None for one that is not."""
@@ -245,7 +262,7 @@ class ArrayEnv(ArrayOptions):
     @functools.cached_property
     def digest(self) -> str:
         """A name of the rules' code, for the cache on disk; see `digest_rules`."""
-        return digest_rules(self.rules())
+        return digest_rules(self.rules(), self._lengths)
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
@@ -326,9 +343,13 @@ _CHECKS: dict[type, Callable[[str, Any], Any]] = {
 
 
 @functools.lru_cache(maxsize=64)
-def _make_types(*names: tuple[str, ...]) -> tuple[Any, Any, Any, Any]:
-    variables, constants, infos = (namedtuple("Row", each) for each in names[:3])
-    outputs = names[3]
+def _make_types(
+    *names: tuple[str, ...], lengths: tuple[Any, ...], output_lengths: tuple[Any, ...]
+) -> tuple[Any, Any, Any, Any]:
+    types: list[Any] = [namedtuple("Row", each) for each in names[:3]]
+    variables, constants, infos = types
+    variables.lengths = dict(zip(names[0], lengths, strict=True))
+    variables.output_lengths, outputs = output_lengths, names[3]
     output = None if outputs == ("",) else namedtuple("Output", outputs)
     return variables, constants, infos, output
 

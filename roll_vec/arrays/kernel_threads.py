@@ -196,14 +196,13 @@ atexit.register(lambda: _team.stop())
 class _Timing:
     """The time of one kernel, for numbers of rows between two powers of two."""
 
-    __slots__ = ("calls_to_rest", "is_ready", "num_calls", "rest", "row_seconds")
-
     def __init__(self) -> None:
         self.num_calls = -1  # on one thread, after the call that may compile
         self.row_seconds = float("inf")  # on one thread
         self.rest = 0.0  # calls on one thread after a split that did not pay
         self.calls_to_rest = 0.0  # of those, the calls to come
         self.is_ready = False  # for splits, which is not part of their time
+        self.has_failed = False  # the last split, for the first time
 
     def add(self, row_seconds: float) -> None:
         """Take in the seconds a row of a call on one thread."""
@@ -216,15 +215,18 @@ class _Timing:
     def add_split(self, split_seconds: float, seconds: float) -> None:
         """Take in the time of a split, and that of the same work on one thread.
 
-        The threads may sleep, or the cores have other work.  So splits that do not pay
-        are tried later and later, and the later the more time they have lost: all of
-        them together take little time.
+        The first of two splits may wake the threads, so that the second one counts.
+        The cores may have other work: splits that do not pay are tried later and later,
+        and the later the more time they have lost.
         """
-        self.rest = 2.0 * self.rest + split_seconds / seconds
-        self.rest = min(self.rest, _MAX_REST_SECONDS / seconds)
-        if split_seconds <= seconds:
+        pays = split_seconds <= seconds
+        if pays:
             self.rest = 0.0
-        self.calls_to_rest = self.rest
+        elif self.has_failed:
+            self.rest = 2.0 * self.rest + split_seconds / seconds
+            self.rest = min(self.rest, _MAX_REST_SECONDS / seconds)
+            self.calls_to_rest = self.rest
+        self.has_failed = not (pays or self.has_failed)
 
 
 class KernelThreads:

@@ -53,9 +53,12 @@ def rule(function: Callable[..., Any]) -> Any:
     return Rule(function)
 
 
-def digest_rules(rules: list[Rule | None]) -> str:
-    """Return the digest of rules and of all that they read of their modules."""
-    parts: list[str] = []
+def digest_rules(rules: list[Rule | None], lengths: Any = ()) -> str:
+    """Return the digest of rules, of all that they read of their modules, and lengths.
+
+    ``lengths`` are those that their kernels know.
+    """
+    parts = [repr(lengths)]
     ids: set[int] = set()
     for each in rules:
         parts.append("rule" if each is not None else "none")

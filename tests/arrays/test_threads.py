@@ -473,11 +473,24 @@ def test_the_call_that_compiles_is_not_measured(team, kernel):
     assert not team.jobs
 
 
+def test_a_split_that_wakes_the_threads_does_not_count(team, kernel):
+    threads, run = KernelThreads(2), team.run
+
+    def run_asleep(runner, num_rows, *job):
+        # Each second job finds threads that sleep.
+        team.speed = 0.9 if len(team.jobs) % 2 == 0 else 1.5
+        run(runner, num_rows, *job)
+
+    team.run = run_asleep
+    run_often(threads, kernel, 6400, 1e-6, 100)
+    assert len(team.jobs) == 94
+
+
 @pytest.mark.parametrize("seconds", [20e-6, 6.4e-3])
 def test_splits_that_do_not_pay_become_rare(team, kernel, seconds):
     threads, number = KernelThreads(2), 2000
     # They are frequent again when they pay.
-    for speed, least, most in ((0.9, 3, 25), (1.5, 900, number), (0.01, 1, 25)):
+    for speed, least, most in ((0.9, 4, 50), (1.5, 900, number), (0.01, 2, 50)):
         team.speed = speed
         team.jobs.clear()
         run_often(threads, kernel, 6400, seconds / 6400, number)

@@ -43,8 +43,12 @@ def blocks_of(text: str | Path, language: str = "python") -> list[str]:
 def program_of(text: str) -> str:
     """Return the Python blocks of a text as one program; empty without any.
 
-    Each line has the number that it has in the text, so that errors name it.
+    Each line has the number that it has in the text, so that errors name it.  A
+    text that links a file of docs/examples/frameworks has this file instead.
     """
+    file = re.search(r"\]\(\.\./(examples/frameworks/\w+\.py)\)", text)
+    if file is not None:
+        return (ROOT / "docs" / file[1]).read_text("utf-8")
     lines, inside = [], False
     for line in text.splitlines():
         inside = inside and line != "```"

@@ -36,7 +36,8 @@ def test_page_has_a_change_an_installation_and_a_program(name):
     packages = {re.split(r"[^\w.-]", p)[0] for p in FRAMEWORKS[name].packages}
     assert names - {"."} <= packages, "tests/frameworks/frameworks.py installs the rest"
     if name in RECIPES:
-        assert len(blocks_of(text)[0].splitlines()) <= 60
+        recipe = program.partition("\n\ndef main():")[0].strip()
+        assert sum(line != "" for line in recipe.splitlines()) <= 50
 
 
 def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
@@ -47,6 +48,9 @@ def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
     assert pages <= set(FRAMEWORKS)
     titles = re.findall("^## (.*)$", OTHERS.read_text("utf-8"), re.MULTILINE)
     assert {*titles} == {FRAMEWORKS[name].title for name in set(FRAMEWORKS) - pages}
+    folder = PAGE_FOLDER.parent / "examples" / "frameworks"
+    files = {path.name for path in folder.glob("*.py")}
+    assert files == {*re.findall(r"examples/frameworks/(\w+\.py)", OTHERS.read_text())}
 
 
 def test_pages_quote_the_file_alone():
