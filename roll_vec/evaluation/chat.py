@@ -381,7 +381,7 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
         Of the user; they stay as they are.
     """
     is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
-    keywords = {**(TEXTS if is_grid else TAGS), **keywords}
+    keywords = {**TAGS, **(TEXTS if is_grid else {}), **keywords}
     if "env_instruction" in keywords or keywords["action_pattern"] is None:
         return keywords
     with closing(split.make_vec(1, **keywords)) as envs:
