@@ -144,6 +144,8 @@ def _describe_function(function: Any, parts: list[str], ids: set[int]) -> None:
     if id(function) in ids:
         return
     ids.add(id(function))
+    # Machine code from the cache imports the module that it was compiled in.
+    parts.append(str(function.__module__))
     codes = list(_codes(function.__code__))
     names = dict.fromkeys(name for code in codes for name in code.co_names)
     for code in codes:

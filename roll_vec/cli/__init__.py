@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import roll_vec
 from roll_vec.cli._errors import (
@@ -120,24 +120,18 @@ def _warnings_for_users() -> Iterator[None]:
     """Show this package's warnings as one plain line, others as Python does."""
     original = warnings.formatwarning
 
-    def format_warning(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        line: str | None = None,
-    ) -> str:
+    def format_warning(message: Any, category: type[Warning], *place: Any) -> str:
         text = str(message).rstrip()
         # Kernels cannot import the package's warnings; they name the package instead.
         if issubclass(category, RollVecWarning) or text.startswith("roll_vec: "):
             return f"roll-vec: warning: {text.removeprefix('roll_vec: ')}\n"
-        return original(message, category, filename, lineno, line)
+        return original(message, category, *place)
 
     with warnings.catch_warnings():
         # Gymnasium's remarks to programmers.
         warnings.filterwarnings("ignore", message=r".*WARN: ")
         warnings.filterwarnings("ignore", module=r"gymnasium\b")
-        warnings.formatwarning = format_warning
+        warnings.formatwarning = format_warning  # type: ignore[assignment]
         try:
             yield
         finally:

@@ -57,7 +57,7 @@ class LevelGame(NamedTuple):
     generated : callable
         From the rows of a provider's arrays to boards.
     measure : callable
-        From levels, the keywords that play them, a bound of states and threads.
+        From a source of levels, a bound of states and threads.
     play_keywords : tuple of str
         Keywords that the play of a level depends on, but not the level.
     """
@@ -99,16 +99,12 @@ def _draw_maps(
 
 
 def _measure_rooms(
-    levels: LevelSet,
-    options: Mapping[str, Any],
-    max_states: int | None,
-    num_threads: int,
+    source: LevelSource, max_states: int | None, num_threads: int
 ) -> Columns:
     from roll_vec.envs.sokoban.solver import GAVE_UP, NO_SOLUTION, measure_rooms
     from roll_vec.kernels.sokoban import rules
 
-    del options
-    grids = levels.grids
+    grids = source.levels.grids
     bound = {} if max_states is None else {"max_states": max_states}
     steps, pushes = measure_rooms(grids, num_threads=num_threads, **bound)
     lowest = np.minimum(steps, pushes)
@@ -127,17 +123,15 @@ def _measure_rooms(
 
 
 def _measure_maps(
-    levels: LevelSet,
-    options: Mapping[str, Any],
-    max_states: int | None,
-    num_threads: int,
+    source: LevelSource, max_states: int | None, num_threads: int
 ) -> Columns:
     from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
     from roll_vec.envs.frozen_lake.solver import measure_maps
     from roll_vec.kernels.frozen_lake import rules
 
     del max_states
-    is_slippery = options.get("is_slippery", RandomFrozenLakeOptions.is_slippery)
+    levels, default = source.levels, RandomFrozenLakeOptions.is_slippery
+    is_slippery = source.options.get("is_slippery", default)
     maps, starts = levels.arrays
     chances = measure_maps(
         maps, starts, levels.shape, is_slippery=is_slippery, num_threads=num_threads
@@ -387,7 +381,7 @@ def measure(
         # First, because it refuses environments without a step limit.
         shares["random_success"] = random_success(source, episodes, seed, threads)
     num_threads = resolve_num_threads(threads)
-    own = source.game.measure(source.levels, source.options, max_states, num_threads)
+    own = source.game.measure(source, max_states, num_threads)
     return {"level": source.numbers, **own, **shares}
 
 
@@ -414,50 +408,42 @@ def random_success(
         source.game.env_id, group * episodes, options=source.options, threads=threads
     )
     with closing(env):
-        limit = env.unwrapped.engine.max_steps
+        limit, space = env.unwrapped.engine.max_steps, env.single_action_space
         if not limit:
             text = "random players need a step limit, such as 100"
             raise argument_error("-o max_episode_steps", text)
+        actions = np.empty((limit, group, episodes), space.dtype)
         for first in range(0, count, group):
             # The last group has levels of the group before it, too.
             start = min(first, count - group)
-            shares[start : start + group] = _play_group(
-                env, source, start, group, episodes, seed, limit
-            )
+            levels = np.arange(start, start + group)
+            for j, number in enumerate(source.numbers[levels].tolist()):
+                generator = np.random.default_rng([seed, number, _SEED_WORD])
+                actions[:, j] = generator.integers(
+                    space.start, space.start + space.n, (limit, episodes), space.dtype
+                )
+            # Seeds that differ by the count play the same level, and slip otherwise.
+            seeds = np.add.outer(levels, np.arange(episodes) * count)
+            success = _play_once(env, seeds.ravel(), actions.reshape(limit, -1))
+            shares[levels] = success.reshape(group, episodes).mean(axis=1)
             report("random episodes", (start + group) * episodes, count * episodes)
     return shares
 
 
-def _play_group(
-    env: Any,
-    source: LevelSource,
-    start: int,
-    group: int,
-    episodes: int,
-    seed: int,
-    limit: int,
-) -> NDArray[np.float64]:
-    """Return the share of success in some levels; `episodes` environments each."""
-    space, count = env.single_action_space, len(source.levels)
-    actions = np.empty((limit, group, episodes), space.dtype)
-    for j, number in enumerate(source.numbers[start : start + group].tolist()):
-        generator = np.random.default_rng([seed, number, _SEED_WORD])
-        actions[:, j] = generator.integers(
-            space.start, space.start + space.n, (limit, episodes), space.dtype
-        )
-    # Seeds that differ by the number of levels play the same level, and slip otherwise.
-    seeds = np.add.outer(np.arange(start, start + group), np.arange(episodes) * count)
-    env.reset(seed=seeds.ravel().tolist())
+def _play_once(
+    env: Any, seeds: NDArray[np.int64], actions: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Return which environments succeed in the episodes of seeds."""
+    env.reset(seed=seeds.tolist())
     is_playing = np.ones(env.num_envs, np.bool_)
     success = np.zeros(env.num_envs, np.bool_)
-    for batch in actions.reshape(limit, -1):
+    for batch in actions:
         _, _, terminations, truncations, _ = env.step(batch)
         success |= is_playing & env.unwrapped.successes
         is_playing &= ~(terminations | truncations)
         if not is_playing.any():
             break
-    shares: NDArray[np.float64] = success.reshape(group, episodes).mean(axis=1)
-    return shares
+    return success
 
 
 def write_csv(file: BinaryIO, columns: Columns) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Text
 from gymnasium.vector import VectorEnv
-from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.cli._errors import UsageError, argument_error, require
@@ -36,6 +35,7 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
+from roll_vec.vector.space_batches import batch_items
 
 if TYPE_CHECKING:
     from roll_vec.text.action_parser import ActionParser
@@ -155,9 +155,7 @@ def _constant(env: Vector, argument: str, _: int) -> Policy:
         if is_ours and isinstance(space, Discrete) and isinstance(action, str):
             message += "; names of actions are taken with -o action_mode=text"
         raise UsageError(message)
-    n = env.num_envs
-    empty: Any = create_empty_array(space, n)
-    actions = concatenate(space, [action] * n, empty)
+    actions = batch_items(space, [action] * env.num_envs)
     return lambda _: actions
 
 

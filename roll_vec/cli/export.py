@@ -35,6 +35,7 @@ from roll_vec.cli._tables import count, progress
 from roll_vec.cli.replay import open_run
 from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
 from roll_vec.evaluation import ChatError, play_chat
+from roll_vec.evaluation.chat import TEXTS
 from roll_vec.export import (
     FORMATS,
     NUM_ENVS,
@@ -60,12 +61,6 @@ from roll_vec.registration import ENVIRONMENTS
 
 # Rows, unless --num-rows says otherwise.
 _NUM_ROWS = 1000
-# Keywords of games on grids, for formats of texts.
-_TEXTS = {
-    "obs_mode": "text",
-    "action_mode": "text",
-    "action_pattern": "<answer>(.*?)</answer>",
-}
 # Names of arguments in errors of `roll_vec.export`.
 _ARGUMENTS = {
     "format": "--format",
@@ -265,7 +260,7 @@ def _make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
         raise argument_error("ID", text)
     needs_texts = FORMATS[arguments.format].needs_texts or is_endpoint(policy)
     if needs_texts and not is_pooled(spec):
-        keywords = {**_TEXTS, **keywords}
+        keywords = {**TEXTS, **keywords}
     make = _chat_source if is_endpoint(policy) else _policy_source
     source = make_or_refuse(id, lambda: make(id, policy, keywords, arguments))
     return source, arguments.num_rows or _NUM_ROWS

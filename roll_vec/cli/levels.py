@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -211,11 +212,9 @@ def _show(arguments: argparse.Namespace) -> int:
     env: Any = make_vector(
         source.game.env_id, count, options=options, render_mode="rgb_array"
     )
-    try:
+    with closing(env):
         env.reset(seed=list(range(count)))
         picture, _ = draw_boards(env, count, has_scale="render_scale" in options)
-    finally:
-        env.close()
     with file_errors("--out", out):
         save_picture(out, picture)
     _say(f"{count:,} levels of {source.title}: {out}")

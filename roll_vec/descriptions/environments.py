@@ -22,7 +22,7 @@ from roll_vec.descriptions.keywords import (
 from roll_vec.envs.game_description import GameDescription
 from roll_vec.evaluation import Split, splits_of
 from roll_vec.options import check_unknown
-from roll_vec.recordings.environments import action_names, load_class
+from roll_vec.recordings.environments import action_names, load_class, render_modes
 from roll_vec.registration import ENVIRONMENTS
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
@@ -164,9 +164,8 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         for mode, meaning in (modes or {"": ""}).items():
             more = {"obs_mode": mode} if mode else {}
             env = gymnasium.make(spec, disable_env_checker=True, **{**keywords, **more})
-            observations.append(
-                Observation(mode, _space_text(env.observation_space), meaning)
-            )
+            space = _space_text(env.observation_space)
+            observations.append(Observation(mode, space, meaning))
             action_space = _space_text(env.action_space)
             actions = action_names(partial(getattr, env.unwrapped))
             env.close()
@@ -194,9 +193,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         batch_keywords=()
         if registered is None
         else describe_batch_keywords(registered.pooled),
-        render_modes=tuple(
-            (getattr(entry, "metadata", None) or {}).get("render_modes", ())
-        ),
+        render_modes=tuple(render_modes(spec) or ()),
         game=game,
         truncated=_limits(limit, game, registered is not None and registered.pooled),
         splits=tuple(splits_of(spec.id).values()),

@@ -140,17 +140,11 @@ def _check_url(url: Any) -> None:
     it.
     """
     accepted = f"http(s)://HOST[:PORT]/PATH, with the key in {API_KEY} if there is one"
-    if not isinstance(url, str):
-        raise InvalidOptionError.expected("url", accepted, url)
-    try:
-        parts = urlsplit(url)
-        is_address = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
-    except ValueError:
-        raise InvalidOptionError.expected("url", accepted, url) from None
+    parts, is_address = urlsplit(""), False
+    with suppress(ValueError):
+        parts = urlsplit(url if isinstance(url, str) else "")
+        is_http = parts.scheme in ("http", "https")
+        is_address = is_http and bool(parts.hostname) and parts.port != 0
     if "@" in parts.netloc or parts.query or parts.fragment:
         message = (
             f"url: expected {accepted}; a user name, a password, ? and # are refused, "
@@ -269,7 +263,10 @@ OnError = Literal["fault", "raise"]
 _EPISODES_AHEAD = 4
 # A wait without a limit cannot be interrupted on Windows.
 _SECONDS_BETWEEN_SIGNALS = 0.2
-_PATTERN = "<answer>(.*?)</answer>"
+TAGS = {"action_pattern": "<answer>(.*?)</answer>"}
+"""Keywords of an answer between tags."""
+TEXTS = {"obs_mode": "text", "action_mode": "text", **TAGS}
+"""Keywords of a game on a grid whose observations and actions are texts."""
 
 
 def play_chat(
@@ -383,10 +380,8 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     keywords : dict
         Of the user; they stay as they are.
     """
-    defaults: dict[str, Any] = {"action_pattern": _PATTERN}
-    if "obs_mode" in ENVIRONMENTS[split.id].defaults():
-        defaults |= {"obs_mode": "text", "action_mode": "text"}
-    keywords = {**defaults, **keywords}
+    is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
+    keywords = {**TAGS, **(TEXTS if is_grid else {}), **keywords}
     if "env_instruction" in keywords or keywords["action_pattern"] is None:
         return keywords
     with closing(split.make_vec(1, **keywords)) as envs:

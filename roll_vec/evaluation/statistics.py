@@ -128,12 +128,8 @@ def _join(width1: float, width2: float, phi: float) -> float:
 
 def _correlation(both: int, only_first: int, only_second: int, neither: int) -> float:
     """Return the correlation of pairs, a positive one with a continuity correction."""
-    product = (
-        (both + only_first)
-        * (only_second + neither)
-        * (both + only_second)
-        * (only_first + neither)
-    )
+    sums = both + only_first, only_second + neither
+    product = math.prod((*sums, both + only_second, only_first + neither))
     if product == 0:
         return 0.0
     n = both + only_first + only_second + neither

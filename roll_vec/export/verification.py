@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -103,9 +104,8 @@ def _play(path: str, numbered: Sequence[tuple[int, Row]], num_envs: int) -> None
 
     def policy(turn: Turn) -> Any:
         actions = []
-        for number, step in zip(
-            turn.episodes.tolist(), turn.steps.tolist(), strict=True
-        ):
+        pairs = np.stack([turn.episodes, turn.steps], 1)
+        for number, step in pairs.tolist():
             planned = rows[number].actions
             if step > len(planned) or not planned:
                 refuse(number, f"the episode does not end after {len(planned)} steps")
@@ -113,13 +113,10 @@ def _play(path: str, numbered: Sequence[tuple[int, Row]], num_envs: int) -> None
             actions.append(planned[min(step, len(planned) - 1)])
         return actions if dtype is None else np.array(actions, dtype)
 
-    try:
-        episodes = play_seeds(envs, seeds, policy)
-        for number, episode in enumerate(episodes):
+    with closing(envs):
+        for number, episode in enumerate(play_seeds(envs, seeds, policy)):
             for difference in _differences(rows[number], episode):
                 refuse(number, difference)
-    finally:
-        envs.close()
 
 
 def _differences(row: Row, episode: Trajectory) -> Iterator[str]:

@@ -62,18 +62,18 @@ class RunRecorder:
         full = flatten(self._space, self._num_envs, event.results)
         frame = with_digests(full, fields, self._num_envs)
         for path, leaf in frame.items():
-            field = path[0]
-            if field in fields:
-                rows, kind, size = leaf, DIGESTS, 0
-            elif isinstance(leaf, list):
+            field, size = path[0], 0
+            kind = DIGESTS if field in fields else VALUES
+            if isinstance(leaf, list):
                 kind = TEXTS
-                rows, size = self._texts.number(leaf)
-            else:
-                rows, kind, size = leaf, VALUES, 0
-            assert isinstance(rows, np.ndarray)
-            self._append(number, path, kind, rows)
+                leaf, size = self._texts.number(leaf)
+            # A user's environment may change the dtype of a result.
+            key = path, kind, leaf.dtype.str, leaf.shape
+            if key not in self._columns:
+                self._columns[key] = Column(leaf.dtype, leaf.shape)
+            self._columns[key].append(number, leaf)
             if field in self._room:
-                self._room[field] -= size + rows.nbytes
+                self._room[field] -= size + leaf.nbytes
         self._digests.append(digest_frame(frame))
         self._is_reset.append(event.is_reset)
 
@@ -81,16 +81,6 @@ class RunRecorder:
         """Add the actions of the last step, which raised an exception."""
         self._actions.append(actions)
         self._exception = describe_exception(error)
-
-    def _append(
-        self, number: int, path: tuple[str, ...], kind: str, rows: NDArray[Any]
-    ) -> None:
-        # A user's environment may change the dtype of a result.
-        key = path, kind, rows.dtype.str, rows.shape
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = Column(rows.dtype, rows.shape)
-        column.append(number, rows)
 
     @property
     def num_steps(self) -> int:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -225,13 +226,11 @@ def _defaults(spec: EnvSpec) -> dict[str, bytes]:
     if spec.id in ENVIRONMENTS:
         defaults |= ENVIRONMENTS[spec.id].defaults()
     plain = {}
+    defaults.pop("render_mode", None)
     for name, value in defaults.items():
-        if name == "render_mode":
-            continue
-        try:
+        # Such as the marker of a keyword without a default.
+        with suppress(TypeError):
             plain[name] = encode(value)
-        except TypeError:
-            continue  # such as the marker of a keyword without a default
     return plain
 
 

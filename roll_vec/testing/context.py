@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -249,11 +249,9 @@ class Context:
             self.failed_closings.setdefault(describe_error(error), call)
         except TimeLimitExceeded:
             # AsyncVectorEnv takes the argument; its workers would outlive the check.
-            try:
-                with time_limit(_CLOSING_SECONDS):
-                    env.close(terminate=True)
-            except (Exception, TimeLimitExceeded):
-                pass
+            late = Exception, TimeLimitExceeded
+            with suppress(*late), time_limit(_CLOSING_SECONDS):
+                env.close(terminate=True)
             raise
 
     def require(self, slug: str) -> None:

@@ -197,6 +197,7 @@ class Call:
         return None
 
 
+@dataclass(eq=False)
 class Recorder:
     """Steps one vector environment by a plan and records every call.
 
@@ -224,23 +225,16 @@ class Recorder:
         The environments that the next step only resets (NEXT_STEP).
     """
 
-    def __init__(
-        self,
-        probe: Probe,
-        mode: AutoresetMode,
-        plan: ActionPlan,
-        sequences: Sequence[int],
-        *,
-        on_result: Callable[[tuple[Any, ...], Any], None] | None = None,
-        ignored_offset: int = 0,
-        texts_as_list: bool = False,
-    ) -> None:
-        self.probe, self.mode, self.plan = probe, mode, plan
-        self.sequences = list(sequences)
+    probe: Probe
+    mode: AutoresetMode
+    plan: ActionPlan
+    sequences: Sequence[int]
+    on_result: Callable[[tuple[Any, ...], Any], None] | None = None
+    ignored_offset: int = 0
+    texts_as_list: bool = False
+
+    def __post_init__(self) -> None:
         self.calls: list[Call] = []
-        self._on_result = on_result
-        self._ignored_offset = ignored_offset
-        self._texts_as_list = texts_as_list
         # Number of actions that each environment has taken from its sequence.
         self._positions = [0] * len(self.sequences)
         self.reset_pending = np.zeros(len(self.sequences), dtype=np.bool_)
@@ -258,11 +252,11 @@ class Recorder:
 
     def next_actions(self) -> Any:
         """Return the batch of actions that the next step will take."""
-        offsets = self._ignored_offset * self.reset_pending
+        offsets = self.ignored_offset * self.reset_pending
         sequences = np.add(self.sequences, offsets).tolist()
         pairs = zip(sequences, self._positions, strict=True)
         actions = batch(self.plan.space, [self.plan.action(*pair) for pair in pairs])
-        is_tuple = self._texts_as_list and type(actions) is tuple
+        is_tuple = self.texts_as_list and type(actions) is tuple
         return list(actions) if is_tuple else actions
 
     def step(self) -> Call:
@@ -281,8 +275,8 @@ class Recorder:
 
     def _record(self, call: Call, result: tuple[Any, ...], actions: Any) -> Call:
         self.calls.append(call)
-        if self._on_result is not None:
-            self._on_result(result, actions)
+        if self.on_result is not None:
+            self.on_result(result, actions)
         return call
 
     def run(self, steps: int, *, explicit: bool = False) -> Recorder:

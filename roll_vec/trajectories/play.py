@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from gymnasium.spaces import Dict, Text, Tuple
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import fold_seed
 from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
 from roll_vec.vector.infos import episode_success, split_infos
+from roll_vec.vector.space_batches import item_at
 
 # The fault of an episode in whose place a pool plays another one.
 SKIPPED = "the reset failed, and the pool played another episode"
@@ -133,19 +132,32 @@ def play_steps(
     """
     _check_mode(envs)
     total, num_envs = len(seeds), envs.num_envs
-    if not total:
-        return
     # With copy=False a step writes into the array of the observations before it.
     is_shared = not getattr(envs.unwrapped, "copy", True)
-    num_started = min(num_envs, total)
-    episodes = np.minimum(np.arange(num_envs), total - 1)
-    playing = np.arange(num_envs) < total
+    num_started = 0
+    episodes = np.full(num_envs, total - 1)
+    playing, skipped = np.zeros((2, num_envs), np.bool_)
     steps = np.zeros(num_envs, np.int64)
-    skipped = np.zeros(num_envs, np.bool_)
-    old_counts = fault_counts(envs)
-    observations, reset_infos = envs.reset(seed=[seeds[i] for i in episodes.tolist()])
-    skipped |= fault_counts(envs) > old_counts
-    while True:
+    observations: Any = None
+    while num_started < total or playing.any():
+        waiting, reset_infos = np.flatnonzero(~playing), {}
+        count = min(len(waiting), total - num_started)
+        if ahead is not None and playing.any():
+            count = min(count, int(episodes[playing].min()) + 1 + ahead - num_started)
+        if count > 0:
+            env_ids = waiting[:count]
+            episodes[env_ids] = num_started + np.arange(count)
+            steps[env_ids] = 0
+            beginning = np.zeros(num_envs, np.bool_)
+            beginning[env_ids] = True
+            playing |= beginning
+            old_counts = fault_counts(envs)
+            observations, reset_infos = envs.reset(
+                seed=[seeds[i] for i in episodes.tolist()],
+                options={"reset_mask": beginning} if num_started else None,
+            )
+            skipped[env_ids] = (fault_counts(envs) > old_counts)[env_ids]
+            num_started += count
         if is_shared:
             observations = deepcopy(observations)
         turn = Turn(observations, _read_only(episodes), _read_only(steps))
@@ -155,29 +167,8 @@ def play_steps(
         observations, _, terminations, truncations, _ = results
         now = playing.copy(), reset_infos, actions
         yield BatchStep(turn, *now, *results, skipped.copy())
-        reset_infos = {}
         steps += playing
         playing &= ~(terminations | truncations)
-        waiting = np.flatnonzero(~playing)
-        count = min(len(waiting), total - num_started)
-        if ahead is not None and playing.any():
-            count = min(count, int(episodes[playing].min()) + 1 + ahead - num_started)
-        if count > 0:
-            env_ids = waiting[:count]
-            episodes[env_ids] = num_started + np.arange(count)
-            steps[env_ids] = 0
-            num_started += count
-            beginning = np.zeros(num_envs, np.bool_)
-            beginning[env_ids] = True
-            playing |= beginning
-            old_counts = fault_counts(envs)
-            observations, reset_infos = envs.reset(
-                seed=[seeds[i] for i in episodes.tolist()],
-                options={"reset_mask": beginning},
-            )
-            skipped[env_ids] = (fault_counts(envs) > old_counts)[env_ids]
-        if not playing.any():
-            return
 
 
 def play_seeds(
@@ -221,7 +212,7 @@ def play_seeds(
     def act(turn: Turn) -> Any:
         # A policy may change its observations, such as by a normalisation in place.
         env_ids = np.flatnonzero(turn.steps == 0)
-        rows = _rows(envs.observation_space, turn.observations, env_ids)
+        rows = _rows(envs.single_observation_space, turn.observations, env_ids)
         first_observations.update(zip(env_ids.tolist(), rows, strict=True))
         return policy(turn)
 
@@ -233,8 +224,8 @@ def play_seeds(
             open_episodes[env_id] = OpenEpisode(first_observations.pop(env_id), info)
         columns = zip(
             env_ids.tolist(),
-            _rows(envs.action_space, step.actions, env_ids),
-            _rows(envs.observation_space, step.observations, env_ids),
+            _rows(envs.single_action_space, step.actions, env_ids),
+            _rows(envs.single_observation_space, step.observations, env_ids),
             step.rewards[env_ids].tolist(),
             _own(split_infos(step.infos, env_ids)),
             strict=True,
@@ -268,21 +259,10 @@ def _read_only(values: NDArray[np.int64]) -> NDArray[np.int64]:
 def _rows(space: Any, batch: Any, env_ids: NDArray[np.int64]) -> list[Any]:
     """Return the observations or actions of some environments, none of them a view."""
     if isinstance(batch, np.ndarray):
-        rows = batch[env_ids]
-        return rows.tolist() if rows.ndim == 1 else list(rows)
-    # A batch of texts or custom objects has an entry for each environment, that of a
-    # Dict or Tuple space one for each of its parts.
-    is_nested = isinstance(space, (Dict, Tuple)) and not _is_texts(space)
-    entries = list(iterate(space, batch) if is_nested else batch)
-    selected = [entries[env_id] for env_id in env_ids.tolist()]
-    return (
-        selected if all(type(each) is str for each in selected) else deepcopy(selected)
-    )
-
-
-def _is_texts(space: Any) -> bool:
-    """Return whether a space is that of a batch of texts, a Tuple of Text spaces."""
-    return isinstance(space, Tuple) and all(isinstance(each, Text) for each in space)
+        array = batch[env_ids]
+        return array.tolist() if array.ndim == 1 else list(array)
+    rows = [item_at(space, batch, env_id) for env_id in env_ids.tolist()]
+    return rows if all(type(each) is str for each in rows) else deepcopy(rows)
 
 
 def _own(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:

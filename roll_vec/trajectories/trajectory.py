@@ -105,18 +105,10 @@ class OpenEpisode:
         fault: str | None,
     ) -> Trajectory:
         """Return the whole episode; one that a fault has ended is no success."""
-        return Trajectory(
-            id=id,
-            seed=seed,
-            observations=self.observations,
-            actions=self.actions,
-            rewards=np.array(self.rewards, np.float64),
-            terminated=bool(terminated),
-            truncated=bool(truncated),
-            success=success if fault is None else False,
-            infos=self.infos,
-            fault=fault,
-        )
+        steps = self.observations, self.actions, np.array(self.rewards, np.float64)
+        flags = bool(terminated), bool(truncated)
+        success = success if fault is None else False
+        return Trajectory(id, seed, *steps, *flags, success, self.infos, fault)
 
 
 def instruction_of(info: Mapping[str, Any]) -> str | None:

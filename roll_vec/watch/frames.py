@@ -166,10 +166,8 @@ class Recording:
             Of the environment in ``env_ids``.
         tick : int
         """
-        for frame in reversed(self.frames[index][: tick + 1]):
-            if frame is not None:
-                return frame
-        return None
+        frames = reversed(self.frames[index][: tick + 1])
+        return next((frame for frame in frames if frame is not None), None)
 
     @property
     def title(self) -> str:

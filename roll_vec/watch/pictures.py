@@ -41,7 +41,7 @@ LINE_HEIGHT = 16
 _GAP = 10
 _BORDER = 2
 # Where there is neither a board nor a picture: the size of the panel of a text.
-_PANEL = (320, 14 * LINE_HEIGHT)
+_PANEL = (14 * LINE_HEIGHT, 320)
 # Without a scale, boards grow and pictures shrink to about this width of the whole.
 _USUAL_WIDTH = 900
 _LARGEST_SCALE = 3
@@ -70,15 +70,23 @@ class PictureMaker:
         _font()  # raises without Pillow
         self._recording = recording
         count = len(recording.env_ids)
-        height, width = self._view_size()
+        # The largest height and width of a view, before scaling.
+        sizes = [
+            self._view(frame).shape[:2]
+            for frames in recording.frames
+            for frame in frames
+            if frame is not None
+            and (frame.board is not None or frame.picture is not None)
+        ]
+        height, width = map(max, zip(*sizes or [_PANEL], strict=True))
         self._columns = _columns(count, height + 2 * LINE_HEIGHT, width)
         room = _USUAL_WIDTH / (self._columns * width)
         self._reduction = 1
         if scale is None:
             scale = min(max(int(room), 1), _LARGEST_SCALE)
-            if not self._has_boards:
+            if recording.tiles is None:
                 scale, self._reduction = 1, max(math.ceil(1 / room - 0.25), 1)
-        if not self._has_views:
+        if not sizes:
             scale = self._reduction = 1
         self._scale = scale
         self._height = height * scale // self._reduction
@@ -97,36 +105,6 @@ class PictureMaker:
             value = f"{self.width} x {self.height} pixels"
             hint = "; a smaller --num or --scale"
             raise InvalidOptionError.expected("recording", accepted, value, hint)
-
-    @property
-    def _has_boards(self) -> bool:
-        return self._recording.tiles is not None
-
-    @property
-    def _has_views(self) -> bool:
-        """Whether there is something to look at besides texts."""
-        return self._has_boards or self._has_pictures
-
-    @property
-    def _has_pictures(self) -> bool:
-        return any(
-            frame is not None and frame.picture is not None
-            for frames in self._recording.frames
-            for frame in frames[:1]
-        )
-
-    def _view_size(self) -> tuple[int, int]:
-        """Return the largest height and width of a view, before scaling."""
-        sizes = [
-            self._view(frame).shape[:2]
-            for frames in self._recording.frames
-            for frame in frames
-            if frame is not None
-            and (frame.board is not None or frame.picture is not None)
-        ]
-        if not sizes:
-            return _PANEL[1], _PANEL[0]
-        return max(size[0] for size in sizes), max(size[1] for size in sizes)
 
     def _view(self, frame: Frame) -> Any:
         """Return the pixels of a board or picture, before scaling: (H, W, 3) uint8."""

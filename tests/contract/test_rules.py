@@ -263,6 +263,21 @@ def test_a_digest_covers_all_that_a_rule_reads(tmp_path):
     }
     assert len(digests) == 4
     assert digest_of(load(path)) in digests
+    # As a script and as a module: the cache of one would import the other.
+    assert digest_of(load(path, "__main__")) not in digests
+
+
+def test_lengths_that_kernels_know_leave_the_checks_of_other_indices(tmp_path):
+    step = "env.p += 1; env.b[env.p // 30] = 1; return 0.0, False"
+    cls = load(tmp_path / "mine.py", step=step, observe="out[0] = len(env.b)")
+    roll_vec.register("tests_rules/Far-v0", cls)
+    envs = make("tests_rules/Far-v0")
+    envs.reset(seed=0)
+    # It begins at 1.
+    for _ in range(88):
+        assert envs.step(np.zeros(4, int))[0].tolist() == [[3]] * 4
+    with pytest.raises(IndexError, match="outside of an array"):
+        envs.step(np.zeros(4, int))
 
 
 # Rule, the code of its body, and what the error says beside it.

@@ -195,13 +195,8 @@ class GemCountdownEnv(GemEnv):
             reward += self.format_penalty
             info = self._invalid_info(parsed, success=False)
         else:
-            info = self._info(
-                parsed,
-                f"At turn {self._turn}, your answer earned {reward} points.",
-                is_effective=bool(outcome["action_is_effective"]),
-                success=bool(outcome["success"]),
-                penalty=0,
-            )
+            text = f"At turn {self._turn}, your answer earned {reward} points."
+            info = self._info(parsed, text, outcome, penalty=0)
         return observation, reward, terminated, truncated, info
 
     def sample_random_action(self) -> str:

@@ -197,17 +197,18 @@ class GemEnv(ABC):
         self,
         parsed: Mapping[str, Any],
         description: str | None,
-        *,
-        is_effective: bool,
-        success: bool,
+        result: Mapping[str, Any],
         penalty: float,
     ) -> dict[str, Any]:
-        """Return the info of a step; a description of None is left out."""
+        """Return the info of a step; a description of None is left out.
+
+        ``result`` has ``action_is_effective`` and ``success``, as the batch's infos.
+        """
         info: dict[str, Any] = {
             "metrics": {
-                "action_is_effective": is_effective,
+                "action_is_effective": bool(result["action_is_effective"]),
                 "action_is_valid": parsed["action"] is not None,
-                "success": success,
+                "success": bool(result["success"]),
                 "format_penalty": penalty,
             },
             "metrics_agg_mode": dict(_AGG_MODE),
@@ -219,13 +220,8 @@ class GemEnv(ABC):
     def _invalid_info(self, parsed: Mapping[str, Any], success: bool) -> dict[str, Any]:
         """Return the info of a step whose answer is no action."""
         description = f"At turn {self._turn}, You did not provide a valid action."
-        return self._info(
-            parsed,
-            description,
-            is_effective=False,
-            success=success,
-            penalty=self.format_penalty,
-        )
+        result = {"action_is_effective": False, "success": success}
+        return self._info(parsed, description, result, self.format_penalty)
 
     def _skip(
         self, parsed: Mapping[str, Any], success: bool, max_turns: float = float("inf")

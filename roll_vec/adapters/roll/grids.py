@@ -330,21 +330,14 @@ class GemGridEnv(GemEnv):
         self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float
     ) -> dict[str, Any]:
         """Return the info of a step with an action."""
-        is_effective = bool(result["action_is_effective"])
         name = parsed["action_content"]
         description = f"At turn {self._turn}, you moved {name}, which is effective."
-        if not is_effective:
+        if not result["action_is_effective"]:
             description = (
                 f"At turn {self._turn}, you tried to move {name}, "
                 "which is not effective yet."
             )
-        return self._info(
-            parsed,
-            description,
-            is_effective=is_effective,
-            success=bool(result["success"]),
-            penalty=penalty,
-        )
+        return self._info(parsed, description, result, penalty)
 
 
 class GemSokobanEnv(GemGridEnv):

@@ -283,13 +283,9 @@ class GemWebShopEnv(GemEnv):
             return self._skip(parsed, success=False, max_turns=self.max_steps)
         observation, reward, terminated, _, outcome = self._take(parsed["action"])
         clickables = tuple(outcome["available_actions"]["clickables"])
-        info = self._info(
-            parsed,
-            None,
-            is_effective=clickables == _EMPTY_RESULTS,
-            success=terminated,
-            penalty=0,
-        )
+        is_effective = clickables == _EMPTY_RESULTS
+        result = {"action_is_effective": is_effective, "success": terminated}
+        info = self._info(parsed, None, result, penalty=0)
         return observation, reward, terminated, False, info
 
     def get_available_actions(self) -> list[str]:
