@@ -109,22 +109,15 @@ def _search(
         results.statuses[:] = solver.GAVE_UP
         return results
 
+    rooms = flat, height, width, words, number, max_states
+
     def work(start: int, stop: int) -> None:
         first = height, width, _FIRST_STATES, _FIRST_DIRECTIONS
         key = first
         while start < stop:
             workspace = _scratch.get(solver.make_workspace, *key)
             row, reason = solver.solve_rows(
-                start,
-                stop,
-                flat,
-                height,
-                width,
-                words,
-                number,
-                max_states,
-                workspace,
-                tuple(results),
+                start, stop, *rooms, workspace, tuple(results)
             )
             add_paths(start, results.ends[start:row], workspace.paths)
             is_first, start = row == start, row
