@@ -124,7 +124,7 @@ def _make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         rewards,
         flags,
         infos,
-        observations,
+        out,
     ):
         """Begin the episodes of some rows, then take one step in the other ones.
 
@@ -143,7 +143,7 @@ def _make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         flags : (2 + num_flags + m, n) bool, written
             Terminations, truncations, the first infos, and m times the rows that are
             not to skip.
-        infos, observations : tuples of (n, ...) arrays, written
+        infos, out : tuples of (n, ...) arrays, written
             The other infos, and the observations of all rows.
         """
         rules, state = load(words)
@@ -152,17 +152,9 @@ def _make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
             for j in range(begins.shape[0]):
                 if start <= begins[j] < stop:
                     begin_next(np.uint64(begins[j]), episodes, state)
+        results, every = (rewards, flags[0], flags[1]), all_infos(flags, infos)
         step_rows(
-            start,
-            stop,
-            _0,
-            actions,
-            skip_mask,
-            rules,
-            state,
-            (rewards, flags[0], flags[1]),
-            all_infos(flags, infos),
-            observations,
+            start, stop, _0, actions, skip_mask, rules, state, results, every, out
         )
         for mask in range(2 + num_flags, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):

@@ -79,37 +79,27 @@ def _make_output(lengths):
     return output
 
 
-def make_family(
-    begin,
-    step,
-    observe,
-    legal,
-    variables_type,
-    options_type,
-    infos_type,
-    output_type,
-    is_discrete,
-    key,
-):
+def make_family(rules, types, is_discrete, key):
     """Return the `.unroll.GameKernels` of rules.
 
     Parameters
     ----------
-    begin, step, observe, legal : kernels
-        The rules; ``legal`` may be None, and ``observe``, if a variable is observed.
-    variables_type, options_type : named tuple classes
-        Their fields are the names that rules use.  The first may have ``lengths`` and
-        ``output_lengths``: see `._compiled_rows.RowType`.
-    infos_type : named tuple class
-        Its fields are the variables that are infos of each step.
-    output_type : named tuple class, or None
-        Its fields are the parts of an observation; None: it is one array.  Without
-        ``observe`` its field is the variable.
+    rules : tuple of four kernels
+        ``begin, step, observe, legal``: the last may be None, and ``observe``, if a
+        variable is observed.
+    types : tuple of four named tuple classes
+        The fields of those of variables and options are the names that rules use.  The
+        first may have ``lengths`` and ``output_lengths``: see
+        `._compiled_rows.RowType`.  The fields of the third are the variables that are
+        infos of each step, those of the last the parts of an observation; None: it is
+        one array.  Without ``observe`` its field is the variable.
     is_discrete : bool
         Whether an action is an integer; else it is a row of an array.
     key : str
         Digest of the rules.
     """
+    begin, step, observe, legal = rules
+    variables_type, options_type, infos_type, output_type = types
     compiled = functools.partial(kernel, key=key)
 
     @compiled

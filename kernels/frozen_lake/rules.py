@@ -219,9 +219,8 @@ def step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
         rows of it would only fill the cache.
     """
     first_action, max_steps = rules
-    (maps, _, positions), (neighbours, slip, schedule), rng_states, elapsed_steps = (
-        state
-    )
+    variables, options, rng_states, elapsed_steps = state
+    (maps, _, positions), (neighbours, slip, schedule) = variables, options
     rewards, terminations, truncations = results
     effective, valid, successes, probs = infos
     first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
@@ -268,9 +267,8 @@ def play_row(i, at, actions, skip_mask, rules, state, results, infos):
     rows, five passes over one row 170.
     """
     first_action, max_steps = rules
-    (maps, _, positions), (neighbours, slip, schedule), rng_states, elapsed_steps = (
-        state
-    )
+    variables, options, rng_states, elapsed_steps = state
+    (maps, _, positions), (neighbours, slip, schedule) = variables, options
     rewards, terminations, truncations = results
     effective, valid, successes, probs = infos
     k, before = at + i, positions[i]

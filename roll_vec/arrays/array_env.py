@@ -267,8 +267,8 @@ class ArrayEnv(ArrayOptions):
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
         is_discrete = not isinstance(self.actions, Box)
-        rules, types = self.rules(), self.types
-        family: GameKernels = _make_family(*rules, *types, is_discrete, self.digest)
+        rules, types = tuple(self.rules()), self.types
+        family: GameKernels = _make_family(rules, types, is_discrete, self.digest)
         return family
 
     def rules_of(self, max_steps: int) -> tuple[Any, ...]:

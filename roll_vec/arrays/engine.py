@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.bound_steps import BoundStep, OneStep
-from roll_vec.arrays.episodes import EpisodeEngine, take_infos
+from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.kernel_threads import KernelThreads
+from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.rollout_buffer import RolloutBuffer
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -216,7 +217,9 @@ class ArrayEngine(EpisodeEngine):
                 infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
             if options.level_info:
                 infos["level"] = self.level_numbers[env_ids]
-            infos.update(take_infos(self._level_infos, env_ids))
+            if options.has_measured_infos:
+                own = {name: each[env_ids] for name, each in self._measures.items()}
+                infos |= describe_measures(options, own)
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property

@@ -14,7 +14,6 @@ from roll_vec.arrays.level_providers import (
     LevelProvider,
     Levels,
     LevelTable,
-    describe_levels,
     make_provider,
 )
 from roll_vec.arrays.option_sets import OptionSets
@@ -156,8 +155,8 @@ class EpisodeEngine(Engine):
             )
             self.option_sets = OptionSets(options, n, make)
             self._note_level_options()
-        # Of the last reset of each environment: no state, as no later step reads it.
-        self._level_infos: dict[str, Any] = {}
+        # Of the level of each environment: no state, as no later step reads it.
+        self._measures: dict[str, NDArray[Any]] = {}
 
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
         """Run a kernel on a range of rows, on one thread or several."""
@@ -265,8 +264,10 @@ class EpisodeEngine(Engine):
                 numbers = provider.level_numbers(own_seeds, level_indices)
                 self.level_numbers[rows] = numbers
             if options.has_measured_infos:
-                infos = describe_levels(options, provider, levels, level_indices)
-                _write_infos(self._level_infos, rows, infos, self.num_envs)
+                names = provider.measures
+                for name, each in zip(names, levels[-len(names) :], strict=True):
+                    blank = np.zeros(self.num_envs, each.dtype)
+                    self._measures.setdefault(name, blank)[rows] = each[level_indices]
         self._observe_begun(env_ids)
 
     def _place(
@@ -477,22 +478,3 @@ class EpisodeEngine(Engine):
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
         self._order(env_ids)
-
-
-def _write_infos(
-    infos: dict[str, Any], rows: Ids, values: dict[str, Any], n: int
-) -> None:
-    """Write the infos of some rows into (n,) arrays, which are made if they are new."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            _write_infos(infos.setdefault(key, {}), rows, value, n)
-        else:
-            infos.setdefault(key, np.zeros(n, value.dtype))[rows] = value
-
-
-def take_infos(infos: dict[str, Any], rows: Ids) -> dict[str, Any]:
-    """Return the infos of some rows."""
-    return {
-        key: take_infos(value, rows) if isinstance(value, dict) else value[rows]
-        for key, value in infos.items()
-    }

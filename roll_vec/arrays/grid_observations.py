@@ -241,10 +241,6 @@ class GridObserver:
             strings = [text.replace("\0", "") for text in strings]
         return tuple(strings)
 
-    def observe_one(self, grid: Grids) -> Any:
-        """Return the observation of one (H, W) grid: a new array, or a str."""
-        return self.observe(grid[np.newaxis])[0]
-
     def frames(self, grids: Grids, mode: str, scale: int = 1) -> tuple[Any, ...]:
         """Return a frame of each grid.
 

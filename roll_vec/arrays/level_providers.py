@@ -295,34 +295,24 @@ def make_provider(
     return provider
 
 
-def describe_levels(
-    options: Any,
-    provider: LevelProvider,
-    levels: Levels,
-    level_indices: NDArray[np.int64],
+def describe_measures(
+    options: Any, measures: dict[str, NDArray[Any]]
 ) -> dict[str, Any]:
     """Return the measures of levels as infos of resets, (m,) each, also in a dict.
 
     Parameters
     ----------
     options : LevelOptions
-    provider : LevelProvider
-        Has returned the levels.
-    levels : tuple of arrays
-    level_indices : (m,) int64
-        The levels, and the indices of those that begin, as the provider returned them.
+    measures : dict from str to (m,) array
+        Those of the levels that have begun, by name.
     """
     infos: dict[str, Any] = {}
-    names = provider.measures
-    measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
     if options.difficulty_info:
         # Integers of Python are int64 in a batch.
         infos["difficulty"] = {
-            name: measures[name][level_indices].astype(
-                np.int64 if measures[name].dtype.kind == "i" else np.float64
-            )
+            name: measures[name].astype(f"{measures[name].dtype.kind}8")
             for name in options.DIFFICULTY
         }
     if options.oracle_return_info:
-        infos["oracle_return"] = measures["oracle_return"][level_indices]
+        infos["oracle_return"] = measures["oracle_return"]
     return infos

@@ -144,7 +144,7 @@ class SingleEnv(ClosableEnv):
         self._has_started, self._has_ended = True, False
         self._engine.successes[0] = False
         self._show()
-        return self._observe(), _first(self._engine.reset_infos(_ONE))
+        return self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
@@ -195,7 +195,7 @@ class SingleEnv(ClosableEnv):
         self._show()
         if self._has_mask:
             info["action_mask"] = engine.action_masks(_ONE)[0]
-        return self._observe(), reward, terminated, truncated, info
+        return engine.observe_one(), reward, terminated, truncated, info
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
@@ -208,9 +208,6 @@ class SingleEnv(ClosableEnv):
         reward, terminated, info = self._take_action(code)
         info["action_is_valid"] = code >= self.first_action
         return None, reward, terminated, False, info
-
-    def _observe(self) -> Any:
-        return self._engine.observe_one()
 
     def render(self) -> Any:
         """Return a frame in the form of ``render_mode``.
@@ -477,14 +474,8 @@ class LevelEnv(SingleEnv, SeededEnv):
         self.level_seed = episode_seed(self._stream, self._episode)
         self._generator = None
 
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        """The generator of `SeededEnv`: new in each episode."""
-        return SeededEnv._np_random.fget(self)  # type: ignore[attr-defined, no-any-return]
-
-    @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self._generator = generator
+    # New in each episode.
+    _np_random = SeededEnv._np_random
 
 
 def _first(value: Any) -> Any:

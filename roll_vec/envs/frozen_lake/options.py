@@ -34,12 +34,7 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.solver import (
-    MAX_LINKS,
-    LakeSolver,
-    measure_levels,
-    solve_positions,
-)
+from roll_vec.envs.frozen_lake.solver import MAX_LINKS, measure_levels, solve_positions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
@@ -91,14 +86,7 @@ class LakeFamily(GridOptions):
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the best play of some lakes from here; see `LakeEnv.solve`."""
-        (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
-        return solve_positions(
-            LakeSolver(self.grid_shape, slip, engine.num_threads),
-            maps[env_ids] if len(maps) == engine.num_envs else maps,
-            positions[env_ids],
-            objective,
-            self.first_action,
-        )
+        return solve_positions(engine, env_ids, objective)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

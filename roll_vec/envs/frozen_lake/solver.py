@@ -224,24 +224,18 @@ def measure_levels(
 
 
 def solve_positions(
-    lake_solver: LakeSolver,
-    maps: NDArray[np.uint8],
-    positions: NDArray[np.int64],
-    objective: str,
-    first_action: int,
+    engine: Any, env_ids: NDArray[np.int64], objective: str
 ) -> list[Any]:
     """Return the best play of each of some environments from its present cell.
 
+    Equal maps are solved once.
+
     Parameters
     ----------
-    lake_solver : LakeSolver
-    maps : (m, H * W) or (1, H * W) uint8
-        A map each, or one for all.  Equal maps are solved once.
-    positions : (m,) int64
+    engine : ArrayEngine
+    env_ids : (m,) int64
     objective : str
         ``moves``.
-    first_action : int
-        The action "left".
 
     Returns
     -------
@@ -257,9 +251,12 @@ def solve_positions(
         accepted = "'moves': nothing is pushed on a frozen lake"
         raise InvalidOptionError.expected("objective", accepted, objective)
     check_choice("objective", objective, OBJECTIVES)
+    (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
+    lake_solver = LakeSolver(engine.observer.shape, slip, engine.num_threads)
+    positions, first_action = positions[env_ids], engine.first_action
     indices = np.zeros(len(positions), np.int64)
-    if len(maps) > 1:
-        maps, indices = np.unique(maps, axis=0, return_inverse=True)
+    if len(maps) == engine.num_envs:
+        maps, indices = np.unique(maps[env_ids], axis=0, return_inverse=True)
     solutions = lake_solver.solve(np.ascontiguousarray(maps))
     indices, policies = indices.reshape(-1), solutions.policies + first_action
     if not lake_solver.is_slippery:

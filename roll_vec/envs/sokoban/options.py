@@ -21,7 +21,6 @@ from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import (
     mark_deadlocks,
     measure_levels,
-    refuse_unsolvable_levels,
     solve_positions,
 )
 from roll_vec.errors import InvalidOptionError, InvalidStateError
@@ -247,13 +246,4 @@ class SokobanOptions(LevelOptions):
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
-        solutions = solve_positions(
-            engine.grids(env_ids),
-            objective,
-            self.first_action,
-            engine.num_threads,
-            env_ids if engine.num_envs > 1 else None,
-        )
-        rows = env_ids[[actions is None for actions in solutions]]
-        refuse_unsolvable_levels(self.levels, engine.level_numbers[rows])
-        return solutions
+        return solve_positions(engine, env_ids, objective)

@@ -28,7 +28,6 @@ __all__ = [
     "NO_SOLUTION",
     "RoomSolution",
     "measure_rooms",
-    "refuse_unsolvable_levels",
     "solve_positions",
     "solve_rooms",
 ]
@@ -309,22 +308,16 @@ def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np
 
 
 def solve_positions(
-    grids: NDArray[np.uint8],
-    objective: str,
-    first_action: int,
-    num_threads: int = 1,
-    env_ids: NDArray[np.int64] | None = None,
+    engine: Any, env_ids: NDArray[np.int64], objective: str
 ) -> list[NDArray[np.int64] | None]:
-    """Return the actions that solve the rooms of some environments.
+    """Return the actions that solve the rooms of some environments from here.
 
     Parameters
     ----------
-    grids, objective, num_threads
+    engine : ArrayEngine
+    env_ids : (m,) int64
+    objective : str
         See `solve_rooms`.
-    first_action : int
-        The action "up".
-    env_ids : (m,) int64 or None
-        The environments, for the message; None: there is only one.
 
     Returns
     -------
@@ -334,48 +327,40 @@ def solve_positions(
     Raises
     ------
     InvalidOptionError, SolverLimitError
+    UnsolvableLevelError
+        A level that a user gave has no solution from its start.
     """
-    solutions = solve_rooms(
-        grids, objective, max_states=MAX_STATES, num_threads=num_threads
-    )
-    rows = [j for j, result in enumerate(solutions) if result.status == "gave up"]
-    if rows:
-        where = (
-            "" if env_ids is None else f" of environments {list_env_ids(env_ids[rows])}"
-        )
+    limits = {"max_states": MAX_STATES, "num_threads": engine.num_threads}
+    solutions = solve_rooms(engine.grids(env_ids), objective, **limits)
+    statuses = np.array([result.status for result in solutions], object)
+    gave_up = env_ids[statuses == "gave up"]
+    if len(gave_up):
+        is_batch = engine.num_envs > 1
+        where = f" of environments {list_env_ids(gave_up)}" if is_batch else ""
         message = (
             f"solve: the search for a solution{where} gave up after {MAX_STATES} "
             f"states or {_MAX_BYTES >> 30} GiB; solve_rooms of "
             "roll_vec.envs.sokoban.solver takes another number of states"
         )
         raise SolverLimitError(message)
+    unsolved = env_ids[statuses == "unsolvable"]
+    if engine.options.levels is not None and len(unsolved):
+        _refuse_unsolvable(engine.options.levels, engine.level_numbers[unsolved])
+    first_action = np.int64(engine.first_action)
     return [
-        None
-        if result.directions is None
-        else result.directions + np.int64(first_action)
+        None if result.directions is None else result.directions + first_action
         for result in solutions
     ]
 
 
-def refuse_unsolvable_levels(
-    levels: RoomSet | None, numbers: NDArray[np.int64]
-) -> None:
-    """Raise if a level that a user gave has no solution from its start.
-
-    Parameters
-    ----------
-    levels : RoomSet or None
-        None: the levels are generated, and have solutions.
-    numbers : (m,) int64
-        Those of the levels that are played.
+def _refuse_unsolvable(levels: RoomSet, numbers: NDArray[np.int64]) -> None:
+    """Raise if one of some levels of a user has no solution from its start.
 
     Raises
     ------
     UnsolvableLevelError
         It names the first such level.
     """
-    if levels is None or not len(numbers):
-        return
     numbers = np.unique(numbers)
     for number, result in zip(numbers, solve_rooms(levels.grids[numbers]), strict=True):
         if result.status == "unsolvable":
