@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._options import (
-    add_command,
-    add_commands,
-    integer_from,
-    refuse_arguments,
-)
+from roll_vec.cli._options import add_command, add_commands, refuse_arguments
 from roll_vec.cli._tables import print_table, progress
 from roll_vec.progress import Listener
 
@@ -71,22 +66,12 @@ def add_parser(commands: Any) -> None:
     parser.option("--out", "where the catalogue is stored", "DIR", str)
     parser.flag("--force", "replace the catalogue that is in the folder of --out")
     parser.flag("--check", "report what is in it, and which goals cannot earn 1.0")
-    parser.option(
-        "--num-products",
-        "read N items of the file, or make N products (default: all, or 1000)",
-        "N",
-        integer_from(1),
-    )
+    text = "read N items of the file, or make N products (default: all, or 1000)"
+    parser.number("--num-products", text, 1)
     parser.flag(
         "--human-goals", "the goals are people's instructions, not choices of options"
     )
-    parser.option(
-        "--catalog-seed",
-        "seed of drawn prices and limits",
-        "N",
-        integer_from(0),
-        default=0,
-    )
+    parser.number("--catalog-seed", "seed of drawn prices and limits", 0, default=0)
     parser.option(
         "--search-backend",
         "lucene, or tantivy for a million products, which ranks otherwise",
