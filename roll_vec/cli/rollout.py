@@ -69,8 +69,7 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    texts = _SUMMARY, _DESCRIPTION, _EPILOG
-    parser = add_command(commands, "rollout", _run, *texts)
+    parser = add_command(commands, "rollout", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("ID", "-o")
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)

@@ -100,8 +100,7 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    texts = _SUMMARY, _DESCRIPTION, _EPILOG
-    parser = add_command(commands, "watch", _run, *texts)
+    parser = add_command(commands, "watch", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
     place = parser.add_mutually_exclusive_group(required=True)
     parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
