@@ -80,7 +80,7 @@ class RowType(types.Type):
     lengths : dict
         The class of ``variables`` may know the lengths of axes: numbers, or names of
         options.  An index of a loop up to such a length needs no check, so that the
-        loop becomes vector instructions: 256 cells take 40 ns instead of 490.
+        loop becomes vector instructions: to observe 256 cells takes 14 ns, not 71.
     """
 
     def __init__(self, variables, options, is_writable=True):

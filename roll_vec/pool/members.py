@@ -314,16 +314,16 @@ class Members:
         if self.transmit is not None:
             faults = self._find_unsendable(outcomes)
         checked = [
-            (task, value)
-            for task, value, fault in outcomes
-            if fault is None and (checks_steps or task[1] == "reset")
+            outcome
+            for outcome in outcomes
+            if outcome[2] is None and (checks_steps or outcome[0][1] == "reset")
         ]
         if not checked:
             return faults
-        operations = [task[1] for task, _ in checked]
-        infos = [value[-1] for _, value in checked]
-        found = _find_unstackable(operations, infos)
-        for k in self.observations.find_misfits([value[0] for _, value in checked]):
+        operations = [task[1] for task, _, _ in checked]
+        values = [value for _, value, _ in checked]
+        found = _find_unstackable(operations, [value[-1] for value in values])
+        for k in self.observations.find_misfits([value[0] for value in values]):
             found[k] = misfit_fault(operations[k])
         return faults | {checked[k][0][0]: fault for k, fault in found.items()}
 

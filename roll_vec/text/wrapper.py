@@ -18,6 +18,9 @@ from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
 from roll_vec.text.validation import check_text
 
+# One empty dict for all environments: 64 bytes each.
+_NO_INFO: dict[str, Any] = {}
+
 
 class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose actions are the texts of a model.
@@ -61,7 +64,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
             no_action = None if 0 in lookup else 0
         self.action_parser = ActionParser(options, lookup, no_action)
         self._last_observation: Any = None
-        self._last_success: dict[str, Any] = {}
+        self._last_success = _NO_INFO
         if self._is_discrete or options.action_pattern is not None:
             names: Any = lookup.values() or getattr(env.action_space, "examples", ())
             examples = [self.action_parser.example(name) for name in names]
@@ -75,7 +78,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """Start a new episode; the info has ``env_instruction``."""
         self._check_open()
         observation, info = split_reset(self.env.reset(seed=seed, options=options))
-        self._last_success = {}
+        self._last_success = _NO_INFO
         self._save(observation)
         inner: Any = self.env.unwrapped
         get_instructions = getattr(inner, "get_instructions", str)
