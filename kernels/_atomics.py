@@ -24,10 +24,10 @@ _JOB = ir.FunctionType(_INT32, (_INT64, _INT64, _INT64))
 # The number of the system call `futex` on Linux.
 _FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221}
 _FUTEX_WAIT_PRIVATE, _FUTEX_WAKE_PRIVATE = 128, 129
+# 0 where there is no such call: `futex_wait` and `futex_wake` then do nothing.
 FUTEX_NUMBER = 0
 if sys.platform == "linux" and sys.maxsize > 1 << 32:
     FUTEX_NUMBER = _FUTEX_NUMBERS.get(platform.machine(), 0)
-"""0 where there is no such call: `futex_wait` and `futex_wake` then do nothing."""
 _HAS_YIELD = sys.platform != "win32"
 
 # Type checkers would see the arguments of the functions that generate code.

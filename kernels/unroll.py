@@ -297,19 +297,10 @@ def make_unroll(
 
         @functools.partial(kernel, key=key, inline=True)
         def step_rows(
-            start,
-            stop,
-            at,
-            actions,
-            skip_mask,
-            rules,
-            state,
-            results,
-            infos,
-            observations,
+            start, stop, at, actions, skip_mask, rules, state, results, infos, out
         ):
             play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
-            observe_rows(start, stop, at, state, observations)
+            observe_rows(start, stop, at, state, out)
 
     @compiled
     def advance_rows(start, stop, rows, episodes, state):
@@ -349,23 +340,7 @@ def make_unroll(
                 has_stopped[i], times[i], states[i] = True, t, NEEDS_RESET
 
     @compiled
-    def unroll(
-        start,
-        stop,
-        until,
-        num_envs,
-        mode,
-        actions,
-        rules,
-        state,
-        progress,
-        scratch,
-        results,
-        infos,
-        observations,
-        next_observations,
-        episodes,
-    ):
+    def unroll(start, stop, until, buffer, fixed, episodes):
         """Take the same steps in a range of rows; a row without a next episode stops.
 
         Parameters
@@ -374,16 +349,24 @@ def make_unroll(
             The rows to work on.
         until : int
             The step before which to stop, at most T.
-        num_envs : int
-        mode : int
-            `DISABLED`: a row stops where its episode ends.  `NEXT_STEP`: an episode
-            begins in a step of its own, whose results are zeros.  `SAME_STEP`: it
-            begins in the step in which the one before it ends.
-        actions : (T * n, ...) array, read
-            Of step 0, then of step 1, ...; ignored in a step that begins an episode.
-        rules : tuple, read
-            What ``play_rows`` asks for.
-        state : tuple, updated
+        buffer : tuple
+            ``plan, progress, scratch, results, infos, observations,
+            next_observations``, see below.
+        fixed : tuple
+            The rules, what ``play_rows`` asks for, read; and the state, updated.
+        episodes : tuple, updated
+            What ``begin_next`` asks for.
+
+        Notes
+        -----
+        The items of ``buffer``:
+
+        plan : (int, int, (T * n, ...) array), read
+            The number of rows of the batch, n; the mode; the actions of step 0, then of
+            step 1, ..., ignored in a step that begins an episode.  `DISABLED`: a row
+            stops where its episode ends.  `NEXT_STEP`: an episode begins in a step of
+            its own, whose results are zeros.  `SAME_STEP`: it begins in the step in
+            which the one before it ends.
         progress : tuple of (n,) int64, updated
             The step that each row takes next, T after the last, and its state, see
             `.outcomes`.  Before, the time of all rows is the same, and none has just
@@ -396,14 +379,14 @@ def make_unroll(
             began in that step.
         next_observations : tuple of (T * n, ...) arrays, written
             After each step, before an episode began in it.
-        episodes : tuple, updated
-            What ``begin_next`` asks for.
 
-        Notes
-        -----
         Results of a row after it has stopped are meaningless: `unroll_rows` writes them
         again.
         """
+        plan, progress, scratch, results, infos, observations, next_observations = (
+            buffer
+        )
+        (num_envs, mode, actions), (rules, state) = plan, fixed
         skip_mask, batch = scratch[1], (episodes, state, infos, progress, scratch)
         for begin in range(start, stop, BLOCK):
             end = min(begin + BLOCK, stop)
@@ -425,35 +408,22 @@ def make_unroll(
             leave_rows(until, progress, scratch, begin, end)
 
     @compiled
-    def unroll_rows(
-        start,
-        stop,
-        until,
-        num_envs,
-        mode,
-        actions,
-        rules,
-        state,
-        progress,
-        scratch,
-        results,
-        infos,
-        observations,
-        next_observations,
-        rows,
-    ):
+    def unroll_rows(start, stop, until, buffer, fixed, rows):
         """Take the steps of some rows, each from its own time on, until its end.
 
         Parameters
         ----------
         start, stop : int
             The range of ``rows`` to work on.
-        until, num_envs, mode, actions, rules, state, progress, scratch, results, \
-infos, observations, next_observations
+        until, buffer, fixed
             See `unroll`.
         rows : (m,) int64, read
             The rows, each at most once; they have just been reset.
         """
+        plan, progress, scratch, results, infos, observations, next_observations = (
+            buffer
+        )
+        (num_envs, mode, actions), (rules, state) = plan, fixed
         (times, states), skip_mask = progress, scratch[1]
         _, terminations, truncations = results
         first_step = until

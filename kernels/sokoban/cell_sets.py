@@ -24,8 +24,8 @@ def words_for(num_cells):
     return (None,) * (1 << max(0, (num_cells - 1).bit_length() - 6))
 
 
+# Makes a number what sets are shifted by.
 as_shift = int
-"""Makes a number what sets are shifted by."""
 
 
 def first_cell(words):

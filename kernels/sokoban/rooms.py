@@ -124,17 +124,16 @@ def make_workspaces(dim_room, num_boxes, search_depth):
 
 
 @kernel(inline=True)
-def generate_room(
-    lane, num_boxes, search_depth, num_gen_steps, grid, workspace, array_workspace
-):
+def generate_room(lane, settings, grid, workspace, array_workspace):
     """Draw one room from one lane, as ROLL's `SokobanEnv.reset(seed)` does.
 
     Parameters
     ----------
     lane : int
         Of the generators in ``workspace``, which `mt_seed` has seeded.
-    num_boxes, search_depth, num_gen_steps : int
-        At least 1; the room has more inner cells than ``num_boxes + 1``.
+    settings : (int, int, int)
+        ``num_boxes``, ``search_depth`` and ``num_gen_steps``, at least 1 each; the room
+        has more inner cells than ``num_boxes + 1``.
     grid : (H, W) uint8, written
         Codes 0 to 6; meaningless where the attempt failed.
     workspace : RoomWorkspace
@@ -149,6 +148,7 @@ def generate_room(
     searched : int64
         Number of states visited.
     """
+    num_boxes, search_depth, num_gen_steps = settings
     searched = np.int64(0)
     for _ in range(TRIES):
         carve_floor(grid, num_gen_steps, workspace.python_states, lane)
@@ -185,17 +185,7 @@ def generate_room(
 
 @kernel
 def generate_rooms(
-    start,
-    stop,
-    seeds,
-    num_boxes,
-    search_depth,
-    num_gen_steps,
-    max_attempts,
-    workspace,
-    array_workspace,
-    grids,
-    statuses,
+    start, stop, seeds, settings, max_attempts, workspace, array_workspace, results
 ):
     """Draw one room a row, with new seeds where an attempt fails.
 
@@ -212,7 +202,7 @@ def generate_rooms(
         The rows to work on.
     seeds : (n,) uint64, read
         Below 2**32.
-    num_boxes, search_depth, num_gen_steps : int
+    settings : (int, int, int)
         See `generate_room`.
     max_attempts : int
         Attempts a row; a row also fails for good once it has searched `MAX_SEARCHED`
@@ -221,12 +211,11 @@ def generate_rooms(
         ``queue`` has the rows that have no room yet.
     array_workspace : ArrayWorkspace or None
         See `generate_room`.
-    grids : (n, H, W) uint8, written
-    statuses : (n,) int8, written
-        `ROOM`, or why the last attempt failed.  Meaningless behind a row that failed
-        for good.
+    results : tuple of arrays, written
+        The rooms, (n, H, W) uint8; (n,) int8: `ROOM`, or why the last attempt failed,
+        meaningless behind a row that failed for good.
     """
-    queue = workspace.queue
+    (grids, statuses), queue = results, workspace.queue
     length, next_row = 0, start
     while True:
         while length < LANES and next_row < stop:
@@ -251,13 +240,7 @@ def generate_rooms(
             if i >= stop or (lane >= length and statuses[i] == ROOM):
                 continue
             status, searched = generate_room(
-                lane,
-                num_boxes,
-                search_depth,
-                num_gen_steps,
-                grids[i],
-                workspace,
-                array_workspace,
+                lane, settings, grids[i], workspace, array_workspace
             )
             statuses[i] = status
             queue[k, 1] += 1

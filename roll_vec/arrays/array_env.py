@@ -290,7 +290,9 @@ class ArrayEnv(ArrayOptions):
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of episodes that have begun; none is kept."""
-        draw = EpisodeGenerator(self, num_threads)
+        draw = functools.partial(
+            begin_episodes, self, num_threads, SliceSizer("episodes")
+        )
         return LevelProvider(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
 
     @functools.cached_property
@@ -354,34 +356,29 @@ def _make_types(
     return variables, constants, infos, output
 
 
-class EpisodeGenerator:
-    """Begins the episodes of level seeds in new arrays, for `LevelProvider`."""
+def begin_episodes(
+    options: ArrayEnv, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
+) -> Arrays:
+    """Begin the episodes of m level seeds in new arrays, for `LevelProvider`.
 
-    def __init__(self, options: ArrayEnv, num_threads: int) -> None:
-        self.options, self.num_threads = options, num_threads
-        self._slices = SliceSizer("episodes")
-
-    def __call__(self, seeds: NDArray[np.uint64]) -> Arrays:
-        """Return the variables and the generators' states of m seeds, (m, ...) each."""
-        options, m, zeros = self.options, len(seeds), np.zeros(len(seeds), np.uint64)
-        variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
-        constants = tuple(options.constants.values())
-        state = variables, constants, rng_states, np.zeros(m, np.int32)
-        # The kernel begins the episode after the last, which is number 0.
-        seeding = False, zeros, zeros, seeds, zeros - np.uint64(1)
-        begin_rows, num_threads = options.family().advance_rows, self.num_threads
-        try:
-            for_row_ranges(
-                begin_rows,
-                m,
-                num_threads if IS_COMPILED else 1,
-                _EPISODES_PER_THREAD,
-                self._slices,
-                (np.arange(m), seeding, state),
-            )
-        except RULE_ERRORS as error:
-            raise options.explain(error) from error
-        return (*variables, rng_states.T)
+    Returns
+    -------
+    tuple of (m, ...) arrays
+        The variables, and the states of the generators.
+    """
+    m, zeros = len(seeds), np.zeros(len(seeds), np.uint64)
+    variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
+    constants = tuple(options.constants.values())
+    state = variables, constants, rng_states, np.zeros(m, np.int32)
+    # The kernel begins the episode after the last, which is number 0.
+    seeding = False, zeros, zeros, seeds, zeros - np.uint64(1)
+    split = num_threads if IS_COMPILED else 1, _EPISODES_PER_THREAD, slices
+    arguments = np.arange(m), seeding, state
+    try:
+        for_row_ranges(options.family().advance_rows, m, *split, arguments)
+    except RULE_ERRORS as error:
+        raise options.explain(error) from error
+    return (*variables, rng_states.T)
 
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.

@@ -507,50 +507,34 @@ class ArrayEngine(EpisodeEngine):
         again.
         """
         num_steps, times, states = buffer.shape[0], buffer.times, buffer.states
-        kernels = self._kernels
+        kernels, items = self._kernels, buffer.items
         is_disabled = buffer.mode is AutoresetMode.DISABLED
         at_once = num_steps
         if not (is_disabled or self._has_next_levels()):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            kernel, steps = kernels.unroll, until - first_step
-            episodes = self._bind(self.max_steps, True).episodes
-            self._run_steps(kernel, self.num_envs, buffer, until, steps, episodes)
+            bound, steps = self._bind(self.max_steps, True), until - first_step
+            first = until, items, bound.fixed
+            self._run_steps(
+                kernels.unroll, self.num_envs, steps, *first, bound.episodes
+            )
             waits = times < until
             while waits.any() and not is_disabled:
                 rows = np.flatnonzero(waits)
                 self.advance(rows)
                 states[rows] = JUST_RESET
-                kernel, num_rows = kernels.unroll_rows, len(rows)
-                self._run_steps(kernel, num_rows, buffer, until, num_steps, rows)
+                self._run_steps(kernels.unroll_rows, len(rows), num_steps, *first, rows)
                 waits = times < until
 
     def _run_steps(
-        self,
-        kernel: Any,
-        num_rows: int,
-        buffer: RolloutBuffer,
-        until: int,
-        num_steps: int,
-        last: Any,
+        self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
     ) -> None:
         """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
+        num_threads = self.num_threads if IS_COMPILED else 1
+        split = num_threads, 1 + STEP_ROWS_PER_THREAD // num_steps, self.unroll_slices
         try:
-            for_row_ranges(
-                kernel,
-                num_rows,
-                self.num_threads if IS_COMPILED else 1,
-                1 + STEP_ROWS_PER_THREAD // num_steps,
-                self.unroll_slices,
-                (
-                    until,
-                    *buffer.first_arguments,
-                    *self._bind(self.max_steps, False).fixed,
-                    *buffer.last_arguments,
-                    last,
-                ),
-            )
+            for_row_ranges(kernel, num_rows, *split, arguments)
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
 

@@ -48,13 +48,14 @@ class EpisodeSeeds:
         Folded seeds, below 2**32.
     numbers : (n,) uint64
         Number of the current episode, from 0.
+    LIMITS : dict, of the class
+        The lowest and the highest value of `state_arrays`.
     """
 
     LIMITS: ClassVar[dict[str, tuple[int, int]]] = {
         "episodes_first_seeds": (0, (1 << 32) - 1),
         "episodes_numbers": (0, MAX_COUNT),
     }
-    """The lowest and the highest value of `state_arrays`."""
 
     def __init__(self, num_envs: int) -> None:
         self.first_seeds = np.zeros(num_envs, np.uint64)

@@ -17,16 +17,24 @@ from roll_vec.render.tiles import TILE_SIZE
 
 
 class Cell(NamedTuple):
-    """The looks of one cell code."""
+    """The looks of one cell code.
+
+    Attributes
+    ----------
+    glyph : str
+        Its characters in text, usually one.
+    meaning : str
+        What the glyph stands for, in the instructions.
+    pixel : (int, int, int)
+        Red, green and blue from 0 to 255: its pixel in ``tiny_rgb``.
+    colour : str
+        Parameter of an ANSI "select graphic rendition" sequence, see `render.ansi`.
+    """
 
     glyph: str
-    """Its characters in text, usually one."""
     meaning: str
-    """What the glyph stands for, in the instructions."""
     pixel: tuple[int, int, int]
-    """Red, green and blue from 0 to 255: its pixel in ``tiny_rgb``."""
     colour: str = ""
-    """Parameter of an ANSI "select graphic rendition" sequence, see `render.ansi`."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,21 +29,28 @@ _NEWLINE = np.uint32(ord("\n"))
 
 
 class ArrayMode(NamedTuple):
-    """An observation mode whose observations are arrays of uint8."""
+    """An observation mode whose observations are arrays of uint8.
+
+    Attributes
+    ----------
+    meaning : str
+        The contents of an observation.
+    shape : callable
+        From C codes, H rows and W columns to the shape of an observation.
+    highest : int or None
+        The highest value in an observation; None: the highest cell code.
+    write : callable or None
+        ``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.  None:
+        the codes are copied.
+    table : str or None
+        The attribute of `GridFamily` that the kernel looks codes up in, if any.
+    """
 
     meaning: str
-    """The contents of an observation."""
     shape: Callable[[int, int, int], tuple[int, ...]]
-    """From C codes, H rows and W columns to the shape of an observation."""
     highest: int | None
-    """The highest value in an observation; None: the highest cell code."""
     write: Callable[..., object] | None
-    """``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.
-
-    None: the codes are copied.
-    """
     table: str | None = None
-    """The attribute of `GridFamily` that the kernel looks codes up in, if any."""
 
 
 ARRAY_MODES = {
@@ -69,11 +76,11 @@ ARRAY_MODES = {
         "tiles",
     ),
 }
+# The contents of an observation by mode.
 OBS_MODES = {
     **{name: mode.meaning for name, mode in ARRAY_MODES.items()},
     "text": "the glyphs, a line for each row",
 }
-"""The contents of an observation by mode."""
 
 
 class GridObserver:

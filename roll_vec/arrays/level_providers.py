@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bands import Band, draw_measured, search_bands
+from roll_vec.arrays.bands import draw_measured, search_bands
 from roll_vec.arrays.prefetch import LevelSource, Prefetcher
 
 Seeds = NDArray[np.uint64]
@@ -196,31 +196,22 @@ class FixedLevels(LevelProvider):
 
     Parameters
     ----------
-    levels : LevelSet
-        Its ``arrays`` are all levels, not to be written.
-    num_levels, start_level : int
-        An episode of seed e plays the level ``start_level + e mod num_levels``.
-    measures : tuple of str
-        Names of measures of the levels, if there are any.
+    options : LevelOptions
+        The arrays of its ``levels`` are all levels, not to be written.  An episode of
+        seed e plays the level ``start_level + e mod level_count``.  One whose level is
+        outside the ``bands`` plays that of the first attempt t = 1, 2, ... whose level
+        ``start_level + band_seed(e, t) mod level_count`` is inside.
     measure : callable
-        Returns those of some levels; each is measured once, when it is first met.
-    bands : mapping from str to Band
-        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
-        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
+        Returns the options' ``measures`` of some levels, if there are any; each is
+        measured once, when it is first met.
     """
 
-    def __init__(
-        self,
-        levels: Any,
-        num_levels: int,
-        start_level: int,
-        measures: tuple[str, ...],
-        measure: Callable[[Levels], Levels],
-        bands: Mapping[str, Band],
-    ) -> None:
+    def __init__(self, options: Any, measure: Callable[[Levels], Levels]) -> None:
+        levels = self.levels = options.levels
         generate = partial(_measure_some, levels, measure)
-        super().__init__(generate, num_levels, start_level, 0, measures)
-        self.levels, self.bands, self.last_number = levels, bands, len(levels) - 1
+        numbers = options.level_count, options.start_level
+        super().__init__(generate, *numbers, 0, options.measures)
+        self.bands, self.last_number = options.bands, len(levels) - 1
 
     def _own_levels(self) -> Levels:
         rows = slice(self.start_level, self.start_level + self.num_levels)
@@ -281,16 +272,16 @@ def provide_levels(
     measure_levels : callable
         Returns the options' `measures` of levels, where these are needed.
     """
-    numbers, levels = (options.level_count, options.start_level), options.levels
+    if options.levels is not None:
+        return FixedLevels(options, measure_levels)
     names, bands = options.measures, options.bands
-    if levels is not None:
-        return FixedLevels(levels, *numbers, names, measure_levels, bands)
     if names:
         draw = partial(draw_measured, generate, measure_levels)
         generate = partial(search_bands, draw, names=names, bands=bands)
     variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
     sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in variables]
     level_bytes = sum(sizes) + 8 * len(names)
+    numbers = options.level_count, options.start_level
     return LevelProvider(generate, *numbers, level_bytes, names)
 
 

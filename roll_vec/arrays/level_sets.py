@@ -64,16 +64,20 @@ class LevelSet:
     ----------
     grids : (l, H, W) uint8
         A read-only view.
+    ACCEPTED : str, of the class
+        The forms of the keyword ``levels``, for messages.
+    ID : str, of the class
+        The id in ``.npz`` files of these levels.
+    HIGHEST_CODE : int, of the class
+        Codes of cells in arrays are from 0 to this one.
+    SUFFIXES : tuple of str, of the class
+        The files that are read of a folder.
     """
 
     ACCEPTED: ClassVar[str]
-    """The forms of the keyword ``levels``, for messages."""
     ID: ClassVar[str]
-    """The id in ``.npz`` files of these levels."""
     HIGHEST_CODE: ClassVar[int]
-    """Codes of cells in arrays are from 0 to this one."""
     SUFFIXES: ClassVar[tuple[str, ...]]
-    """The files that are read of a folder."""
 
     def __init__(self, cells: Grids, path: str | None = None) -> None:
         # Kernels are compiled anew for a read-only array: they read this writable one.

@@ -88,6 +88,57 @@ class ArrayOptions(TextOptions):
         Those of resets and steps have it, (A,) int8; column j stands for the action
         ``action_space.start + j``, as ``action_space.sample(mask)`` takes it.
 
+    Attributes
+    ----------
+    OBS_MODES : dict of str to str, of the class
+        The observation modes that ``obs_mode`` accepts, with what an observation has.
+    LEVEL_OPTIONS : tuple of str, of the class
+        The keywords that `set_level_options` takes, where levels can change.
+    action_start : int or None
+        The first action; None: 1, with a warning of the first action 0.
+    state : dict of str to dtype, or to (dtype, shape), of the class
+        The variables of one environment.
+    seeding : str, of the class
+        ``level``: each episode has a seed of its own; ``stream``: the generators go on.
+    SINGLE : class or None, of the class
+        The class of the single environment, if it has properties of its own.
+    FLAG_INFOS : tuple of str, of the class
+        The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none.
+    HAS_RESET_INFOS : bool, of the class
+        Whether kernels write the infos of resets beside those of steps.
+    start_marks : callable or None
+        A function, where texts of coordinates name the cells where players start.
+        ``start_marks(variables, env_ids)`` returns (m, H, W): `START_MARK` there, else
+        0.
+    HAS_NEW_GENERATORS : bool, of the class
+        Whether ``np_random`` is a generator of each episode that no kernel reads.
+    constants : dict
+        What kernels read beside variables, by name: numbers and arrays.
+    info_arrays : dict of str to (dtype, shape)
+        The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name.
+    hidden_infos : tuple of str
+        The infos of kernels that users do not get.
+    state_limits : dict of str to (int, int)
+        The lowest and the highest value of variables of a state, by name.
+    has_level_infos : bool
+        Whether the infos of resets say something of the level that is played.
+    has_measured_infos : bool
+        Whether they have a measure of it.
+    needs_level_numbers : bool
+        Whether the number of the level that is played is of use later.
+    writes_own_text : bool
+        Whether texts are those of a method ``text`` in every case.
+    DRAWS : bool, of the class
+        Whether kernels draw from generators.
+    CHECKS_CODES : bool, of the class
+        Whether kernels may write cell codes that have no looks.
+    NUM_LEVEL_ARRAYS : int, of the class
+        The first variables are a level, where levels are placed by a kernel.
+    finish_step : callable or None
+        A function that is called after each step:
+        ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
+        last two, (n,) arrays.
+
     Raises
     ------
     InvalidOptionError
@@ -95,59 +146,29 @@ class ArrayOptions(TextOptions):
 
     metadata: ClassVar[dict[str, Any]] = METADATA
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
-    """The observation modes that ``obs_mode`` accepts, with what an observation has."""
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
-    """The keywords that `set_level_options` takes, where levels can change."""
     # Not annotated: an annotation here would decide where the keyword stands.
     action_start = 0
-    """The first action; None: 1, with a warning of the first action 0."""
 
     state: ClassVar[Mapping[str, Any]] = {}
-    """The variables of one environment: a dtype, or (dtype, shape)."""
     seeding: ClassVar[str] = "level"
-    """``level``: each episode has a seed of its own; ``stream``: the generators go on.
-    """
     SINGLE: ClassVar[Any] = None
-    """The class of the single environment, if it has properties of its own."""
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
-    """The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none."""
     HAS_RESET_INFOS: ClassVar[bool] = False
-    """Whether kernels write the infos of resets beside those of steps."""
     start_marks: ClassVar[Any] = None
-    """A function, where texts of coordinates name the cells where players start.
-
-    ``start_marks(variables, env_ids)`` returns `START_MARK` there, else 0, (m, H, W).
-    """
     HAS_NEW_GENERATORS: ClassVar[bool] = False
-    """Whether ``np_random`` is a generator of each episode that no kernel reads."""
     constants: ClassVar[Any] = MappingProxyType({})
-    """What kernels read beside variables, by name: numbers and arrays."""
     info_arrays: ClassVar[Any] = MappingProxyType({})
-    """The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name."""
     hidden_infos: ClassVar[Any] = ()
-    """The infos of kernels that users do not get."""
     state_limits: ClassVar[Any] = MappingProxyType({})
-    """The lowest and the highest value of variables of a state, by name."""
     has_level_infos: ClassVar[Any] = False
-    """Whether the infos of resets say something of the level that is played."""
     has_measured_infos: ClassVar[Any] = False
-    """Whether they have a measure of it."""
     needs_level_numbers: ClassVar[Any] = False
-    """Whether the number of the level that is played is of use later."""
     writes_own_text: ClassVar[Any] = False
-    """Whether texts are those of a method ``text`` in every case."""
     DRAWS: ClassVar[bool] = True
-    """Whether kernels draw from generators."""
     CHECKS_CODES: ClassVar[bool] = False
-    """Whether kernels may write cell codes that have no looks."""
     NUM_LEVEL_ARRAYS: ClassVar[int] = 0
-    """The first variables are a level, where levels are placed by a kernel."""
     finish_step: ClassVar[Any] = None
-    """A function that is called after each step, or None.
-
-    ``finish_step(engine, skip_mask, terminations, infos)`` may write to the last two,
-    (n,) arrays.
-    """
 
     action_mode: str = "discrete"
     env_instruction: str | None = None
@@ -504,6 +525,16 @@ class LevelOptions(GridOptions):
         True: infos of resets have ``oracle_return``, the return of a best solution.  It
         is a float; NaN without a solution.
 
+    Attributes
+    ----------
+    LEVEL_SET : type, of the class
+        The levels of users.
+    DIFFICULTY : dict of str to int or float, of the class
+        The measures of a level's difficulty, each with the highest bound of its band.
+        A keyword of this name is the band.  An int: the measure is an integer.
+    SPACE_OPTIONS : tuple of str, of the class
+        Keywords of which the spaces are made.
+
     Raises
     ------
     InvalidOptionError
@@ -512,12 +543,7 @@ class LevelOptions(GridOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     HAS_NEW_GENERATORS: ClassVar[bool] = True
     LEVEL_SET: ClassVar[type[LevelSet]]
-    """The levels of users."""
     DIFFICULTY: ClassVar[Mapping[str, float]] = {}
-    """The measures of a level's difficulty, each with the highest bound of its band.
-
-    A keyword of this name is the band.  An int: the measure is an integer.
-    """
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "action_mode",
@@ -527,7 +553,6 @@ class LevelOptions(GridOptions):
         "obs_mode",
         "text_format",
     )
-    """Keywords of which the spaces are made."""
 
     max_steps: int | None = option(None, check_optional, check_int, 1)
     grid_lookup: Mapping[int, str] | None = None

@@ -73,15 +73,11 @@ class RolloutBuffer:
         self._scratch = np.empty(n, np.bool_), np.empty(n, np.bool_), self.times.copy()
 
     @property
-    def first_arguments(self) -> tuple[Any, ...]:
-        """The arguments of kernels from ``num_envs`` to ``actions``."""
-        return self.shape[1], _MODES[self.mode], self._actions
-
-    @property
-    def last_arguments(self) -> tuple[Any, ...]:
-        """The arguments of kernels from ``progress`` to ``next_observations``."""
+    def items(self) -> tuple[Any, ...]:
+        """The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`."""
         *results, infos = self.outcome
         return (
+            (self.shape[1], _MODES[self.mode], self._actions),
             (self.times, self.states),
             self._scratch,
             tuple(array.reshape(-1) for array in results),

@@ -100,11 +100,6 @@ class SingleEnv(ClosableEnv):
         has_noop: bool = options.lowest_action < options.first_action
         return has_noop and self.action_parser is None
 
-    @property
-    def symbol_meanings(self) -> list[tuple[str, str]]:
-        """Symbols of a grid as text, each with its meaning."""
-        return self.options.symbol_meanings  # type: ignore[no-any-return]
-
     def get_all_actions(self) -> list[int]:
         """Return all valid actions."""
         return list(self.options.action_lookup)
@@ -492,13 +487,9 @@ class LevelEnv(SingleEnv, SeededEnv):
         self._generator = generator
 
 
-def _first(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the infos of environment 0: numbers of Python, texts and arrays."""
-    return {key: _first_of(value) for key, value in infos.items()}
-
-
-def _first_of(value: Any) -> Any:
+def _first(value: Any) -> Any:
+    """Return infos of environment 0, also in dicts: Python's numbers, texts, arrays."""
     if isinstance(value, dict):
-        return _first(value)
+        return {key: _first(each) for key, each in value.items()}
     first: Any = value[0]
     return first.item() if isinstance(first, np.generic) else first

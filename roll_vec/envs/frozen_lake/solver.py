@@ -37,19 +37,24 @@ _DECIMALS = 12
 
 
 class LakeSolution(NamedTuple):
-    """The best play on slippery ice, from every cell."""
+    """The best play on slippery ice, from every cell.
+
+    Attributes
+    ----------
+    policy : (H * W,) int64
+        The action to take in each cell, in the environment's own numbering.
+        Of all policies with the highest chances it has the fewest expected steps, and
+        of those the lowest actions.  In holes, on goals and where no goal can be
+        reached it has the first action.
+    value : float
+        The highest chance ever to reach a goal from the present cell.
+    values : (H * W,) float64
+        The same from each cell.
+    """
 
     policy: NDArray[np.int64]
-    """(H * W,): the action to take in each cell, in the environment's own numbering.
-
-    Of all policies with the highest chances it has the fewest expected steps, and of
-    those the lowest actions.  In holes, on goals and where no goal can be reached it
-    has the first action.
-    """
     value: float
-    """The highest chance ever to reach a goal from the present cell."""
     values: NDArray[np.float64]
-    """(H * W,): the same from each cell."""
 
 
 class LakeSolver:

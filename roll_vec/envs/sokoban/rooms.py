@@ -60,19 +60,11 @@ def draw_rooms(
     grids = np.zeros((len(seeds), *options.dim_room), np.uint8)
     statuses = np.full(len(seeds), -1, np.int8)
 
+    settings = options.num_boxes, options.search_depth, options.num_gen_steps
+
     def work(start: int, stop: int) -> bool:
-        rooms.generate_rooms(
-            start,
-            stop,
-            seeds,
-            options.num_boxes,
-            options.search_depth,
-            options.num_gen_steps,
-            max_attempts,
-            *_workspaces_of(options),
-            grids,
-            statuses,
-        )
+        arguments = seeds, settings, max_attempts, *_workspaces_of(options)
+        rooms.generate_rooms(start, stop, *arguments, (grids, statuses))
         return not (statuses[start:stop] > rooms.ROOM).any()
 
     slices = slices or SliceSizer("rooms")

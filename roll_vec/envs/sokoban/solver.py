@@ -34,15 +34,15 @@ __all__ = [
 ]
 
 STATUSES = ("solved", "unsolvable", "gave up")
+# The length that `measure_rooms` returns for a room without a solution.
 NO_SOLUTION = -1
-"""The length that `measure_rooms` returns for a room without a solution."""
+# The same for a room whose search gave up.
 GAVE_UP = -2
-"""The same for a room whose search gave up."""
 
-# One takes 20 to 45 bytes in rooms whose inner cells are at most 64, all up to 10x10
-# among them; in larger ones as many, and 3 bits a cell.
+# A search that needs more states gives up.  One takes 20 to 45 bytes in rooms whose
+# inner cells are at most 64, all up to 10x10 among them; in larger ones as many, and 3
+# bits a cell.
 MAX_STATES = 10_000_000
-"""A search that needs more states gives up."""
 # A search that needs more memory than this gives up as well.
 _MAX_BYTES = 1 << 31
 # The states, and the directions of solutions, of a first workspace.  They grow by
@@ -58,14 +58,21 @@ _scratch = ThreadScratch()
 
 
 class RoomSolution(NamedTuple):
-    """The result of a search for the solution of one room."""
+    """The result of a search for the solution of one room.
+
+    Attributes
+    ----------
+    directions : (num_moves,) int8 or None
+        0 up, 1 down, 2 left, 3 right, one for each move; None without a solution.
+    num_pushes : int
+        The moves that push a box; 0 without a solution.
+    status : str
+        ``solved``, ``unsolvable`` or ``gave up``.
+    """
 
     directions: NDArray[np.int8] | None
-    """0 up, 1 down, 2 left, 3 right, one for each move; None without a solution."""
     num_pushes: int
-    """The moves that push a box; 0 without a solution."""
     status: str
-    """``solved``, ``unsolvable`` or ``gave up``."""
 
 
 class _Results(NamedTuple):
@@ -102,22 +109,15 @@ def _search(
         results.statuses[:] = solver.GAVE_UP
         return results
 
+    rooms = flat, height, width, words, number, max_states
+
     def work(start: int, stop: int) -> None:
         first = height, width, _FIRST_STATES, _FIRST_DIRECTIONS
         key = first
         while start < stop:
             workspace = _scratch.get(solver.make_workspace, *key)
             row, reason = solver.solve_rows(
-                start,
-                stop,
-                flat,
-                height,
-                width,
-                words,
-                number,
-                max_states,
-                workspace,
-                tuple(results),
+                start, stop, *rooms, workspace, tuple(results)
             )
             add_paths(start, results.ends[start:row], workspace.paths)
             is_first, start = row == start, row

@@ -244,8 +244,9 @@ def draw_rooms(
     if workspaces is None:
         workspaces = module.make_workspaces(dim_room, num_boxes, search_depth)
     for start, stop in ranges or [(i, i + 1) for i in range(len(seeds))]:
-        arguments = (seeds, num_boxes, search_depth, steps, max_attempts, *workspaces)
-        module.generate_rooms(start, stop, *arguments, grids, statuses)
+        settings = num_boxes, search_depth, steps
+        arguments = (seeds, settings, max_attempts, *workspaces)
+        module.generate_rooms(start, stop, *arguments, (grids, statuses))
     return grids, statuses
 
 
