@@ -185,26 +185,21 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
 
     def step_wait(self) -> tuple[Any, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Step the batch; return observations, rewards, dones and a dict of each."""
-        observations, rewards, terminated, truncated, infos = self.batch.step(
-            self._actions
-        )
+        results = self.batch.step(self._actions)
+        observations, rewards, terminated, truncated, infos = results
         self._set_masks(infos)
         dones = terminated | truncated
         going, ended = np.flatnonzero(~dones), np.flatnonzero(dones)
         final_obs, final_infos = infos.pop("final_obs", ()), infos.pop("final_info", {})
-        rows: list[dict[str, Any]]
+        rows: list[dict[str, Any]] = [{} for _ in going]
         if self.step_infos:
             key = "TimeLimit.truncated"
             infos[key], infos[f"_{key}"] = np.zeros_like(dones), ~dones
             rows = split_infos(infos, going)
-        else:
-            rows = [{} for _ in range(len(going))]
         limits = (truncated & ~terminated)[ended].tolist()
         seconds = round(time.time() - self._start_time, 6)
-        reset_rows, last_rows = (
-            split_infos(infos, ended),
-            split_infos(final_infos, ended),
-        )
+        reset_rows = split_infos(infos, ended)
+        last_rows = split_infos(final_infos, ended)
         for i, env_id in enumerate(ended.tolist()):
             info = last_rows[i]
             info["TimeLimit.truncated"] = limits[i]

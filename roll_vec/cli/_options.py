@@ -282,6 +282,14 @@ class Parser(argparse.ArgumentParser):
             keywords = {key: keywords[key] for key in ("action", "help")}
         (to or self).add_argument(*flags, **keywords)
 
+    def number(
+        self, name: str, help: str, low: int, high: int | None = None, **more: Any
+    ) -> None:
+        """Add an option whose value is an integer; see `integer_from` and `option`."""
+        self.option(
+            name, help, **{"metavar": "N", **more}, type=integer_from(low, high)
+        )
+
     def take_chat(self, **defaults: Any) -> None:
         """Add the options of a model behind an endpoint."""
         group = self.add_argument_group(

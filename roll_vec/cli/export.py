@@ -19,12 +19,7 @@ from roll_vec.cli._errors import (
     say_error,
 )
 from roll_vec.cli._files import ending_signals, file_errors
-from roll_vec.cli._options import (
-    POLICY_HELP,
-    add_command,
-    integer_from,
-    refuse_arguments,
-)
+from roll_vec.cli._options import POLICY_HELP, add_command, refuse_arguments
 from roll_vec.cli._policies import (
     is_endpoint,
     make_endpoint,
@@ -107,11 +102,8 @@ def add_parser(commands: Any) -> None:
     parser.flag(
         "--only-success", "leave out the other episodes, and say how many there were"
     )
-    parser.option(
-        "--max-episodes",
-        "give up after N episodes (default: 100 for each row)",
-        "N",
-        integer_from(1),
+    parser.number(
+        "--max-episodes", "give up after N episodes (default: 100 for each row)", 1
     )
     parser.take("--seed", "-o")
     parser.option("--num-envs", f"stepped at once, for speed (default: {NUM_ENVS})")

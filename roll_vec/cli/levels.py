@@ -30,7 +30,6 @@ from roll_vec.cli._levels import (
 from roll_vec.cli._options import (
     add_command,
     add_commands,
-    integer_from,
     number_ranges,
     refuse_arguments,
 )
@@ -98,16 +97,8 @@ def add_parser(commands: Any) -> None:
         "start_level=S plays: level n of the file is that of seed S + n.",
     )
     parser.take("ID", "-o")
-    parser.option(
-        "--num-levels",
-        "levels to generate",
-        "N",
-        integer_from(1, MAX_LEVELS),
-        default=1000,
-    )
-    parser.option(
-        "--start-level", "seed of the first level", "S", integer_from(0), default=0
-    )
+    parser.number("--num-levels", "levels to generate", 1, MAX_LEVELS, default=1000)
+    parser.number("--start-level", "seed of the first level", 0, metavar="S", default=0)
     parser.option("--out", out, required=True)
 
     parser = add(
@@ -136,28 +127,17 @@ def add_parser(commands: Any) -> None:
         "the environment (-o max_episode_steps=N).",
     )
     take_source(parser, some)
-    parser.option(
-        "--random-episodes",
-        "episodes of random actions in each level",
-        "N",
-        integer_from(0, MAX_PLAYERS),
-        default=100,
-    )
+    text = "episodes of random actions in each level"
+    parser.number("--random-episodes", text, 0, MAX_PLAYERS, default=100)
     parser.option("--seed", "seed of the random actions")
-    parser.option(
+    parser.number(
         "--max-states",
         "positions after which the search gives a Sokoban level up (default: the "
         "solver's own bound)",
-        "N",
-        integer_from(1),
+        1,
     )
     parser.option("--threads", "threads (default: one for each core)")
-    parser.option(
-        "--num-rows",
-        "levels in the table on the screen",
-        type=integer_from(0),
-        default=20,
-    )
+    parser.number("--num-rows", "levels in the table on the screen", 0, default=20)
     parser.option("--out", "write a row for each level", "FILE.csv")
 
     parser = add(

@@ -136,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> int:
             player.play(batches)
         else:
             silence.close()
-            player.play(sys.stdin)
+            player.play()
     return 0
 
 
@@ -406,8 +406,8 @@ class _KeyPlayer(_Player):
 class _LinePlayer(_Player):
     """Reads answers and commands, and shows their results."""
 
-    def play(self, keyboard: TextIO) -> None:
-        """Act on lines until one of them is ":quit" or there are no more."""
+    def play(self) -> None:
+        """Act on lines of stdin until one of them is ":quit" or there are no more."""
         self._end_commands = "Enter: new level · :restart · :quit"
         if has_oracle(self.env):
             self._end_commands += " · :hint"
@@ -415,7 +415,7 @@ class _LinePlayer(_Player):
         self._instruct()
         self._say(f"\n{self._view()}")
         with ending_signals():
-            for line in self._input_lines(keyboard):
+            for line in self._input_lines():
                 if line.startswith(":") and not line.startswith("::"):
                     if self._command(line[1:].strip().casefold()) == "quit":
                         return
@@ -424,24 +424,15 @@ class _LinePlayer(_Player):
                 elif self._score.is_over:
                     self._command("new")
 
-    def _input_lines(self, keyboard: TextIO) -> Iterator[str]:
+    def _input_lines(self) -> Iterator[str]:
         """Yield lines, which can be edited if input and output are terminals."""
-        is_terminal = keyboard.isatty()
-        can_edit = is_terminal and self._out.isatty()
-        if can_edit:
+        is_terminal = sys.stdin.isatty()
+        if is_terminal and self._out.isatty():
             with suppress(ImportError):
                 import readline  # noqa: F401 - input() uses it once it is there
         while True:
             try:
-                if can_edit:
-                    line = input(_PROMPT)
-                else:
-                    self._out.write(_PROMPT)
-                    self._out.flush()
-                    line = keyboard.readline()
-                    if not line:
-                        raise EOFError
-                    line = line.rstrip("\r\n")
+                line = input(_PROMPT).rstrip("\r")
             except (EOFError, KeyboardInterrupt) as end:
                 self._out.write("\n")
                 if isinstance(end, KeyboardInterrupt):

@@ -39,8 +39,7 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    texts = _SUMMARY, _DESCRIPTION, _EPILOG
-    parser = add_command(commands, "replay", _run, *texts)
+    parser = add_command(commands, "replay", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("FILE.npz", "a saved run", dest="file", type=Path)
     parser.option(
         "-o",

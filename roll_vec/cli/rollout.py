@@ -17,7 +17,7 @@ from roll_vec.cli._errors import (
     say_error,
 )
 from roll_vec.cli._files import check_target, file_errors
-from roll_vec.cli._options import add_command, integer_from, refuse_arguments
+from roll_vec.cli._options import add_command, refuse_arguments
 from roll_vec.cli._pictures import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
@@ -69,8 +69,7 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    texts = _SUMMARY, _DESCRIPTION, _EPILOG
-    parser = add_command(commands, "rollout", _run, *texts)
+    parser = add_command(commands, "rollout", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.take("ID", "-o")
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
@@ -83,19 +82,13 @@ def add_parser(commands: Any) -> None:
         action="append",
     )
     parser.flag("--no-image", "draw no picture")
-    parser.option(
-        "--boards",
-        "boards in the picture",
-        "N",
-        integer_from(1, MAX_BOARDS),
-        default=16,
-    )
-    parser.option(
+    parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
+    parser.number(
         "--save-values",
         "megabytes of observations, and of infos, of which the run has the "
         "values; of later steps it has digests",
-        "MB",
-        integer_from(0),
+        0,
+        metavar="MB",
         default=256,
     )
     parser.take("--quiet")

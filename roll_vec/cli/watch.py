@@ -19,7 +19,6 @@ from roll_vec.cli._files import check_target, new_file
 from roll_vec.cli._options import (
     POLICY_HELP,
     add_command,
-    integer_from,
     number_from,
     number_ranges,
     refuse_arguments,
@@ -101,17 +100,13 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    texts = _SUMMARY, _DESCRIPTION, _EPILOG
-    parser = add_command(commands, "watch", _run, *texts)
+    parser = add_command(commands, "watch", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
     place = parser.add_mutually_exclusive_group(required=True)
     parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
     parser.option("--text", "write all steps as plain text, here", to=place)
-    parser.option(
-        "--num-envs",
-        f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})",
-        type=integer_from(1, _MAX_ENVS),
-    )
+    text = f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})"
+    parser.number("--num-envs", text, 1, _MAX_ENVS)
     parser.option(
         "--envs",
         "of a run, the environments to show by their numbers: 0-15,40",
@@ -130,12 +125,11 @@ def add_parser(commands: Any) -> None:
         "N",
         number_from(0, is_open=True),
     )
-    parser.option(
+    parser.number(
         "--scale",
         "of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
         "number of boards)",
-        "N",
-        integer_from(1),
+        1,
     )
     parser.flag("--open", "open the file when it is written")
     parser.take("--quiet")

@@ -10,14 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._options import (
-    add_command,
-    add_commands,
-    integer_from,
-    refuse_arguments,
-)
+from roll_vec.cli._options import add_command, add_commands, refuse_arguments
 from roll_vec.cli._tables import print_table, progress
-from roll_vec.progress import Listener
+from roll_vec.progress import report
 
 if TYPE_CHECKING:
     from roll_vec.envs.webshop import Catalogue
@@ -71,22 +66,12 @@ def add_parser(commands: Any) -> None:
     parser.option("--out", "where the catalogue is stored", "DIR", str)
     parser.flag("--force", "replace the catalogue that is in the folder of --out")
     parser.flag("--check", "report what is in it, and which goals cannot earn 1.0")
-    parser.option(
-        "--num-products",
-        "read N items of the file, or make N products (default: all, or 1000)",
-        "N",
-        integer_from(1),
-    )
+    text = "read N items of the file, or make N products (default: all, or 1000)"
+    parser.number("--num-products", text, 1)
     parser.flag(
         "--human-goals", "the goals are people's instructions, not choices of options"
     )
-    parser.option(
-        "--catalog-seed",
-        "seed of drawn prices and limits",
-        "N",
-        integer_from(0),
-        default=0,
-    )
+    parser.number("--catalog-seed", "seed of drawn prices and limits", 0, default=0)
     parser.option(
         "--search-backend",
         "lucene, or tantivy for a million products, which ranks otherwise",
@@ -123,22 +108,21 @@ def _run(arguments: argparse.Namespace) -> int:
         options = {name: getattr(arguments, name) for name in FIXED_OPTIONS}
     options |= {**files, "num_products": arguments.num_products}
     start = time.perf_counter()
-    with progress() as show:
-        tell = show or (lambda *_: None)
-        catalogue = Catalogue.load(progress=tell, **options)
+    with progress():
+        catalogue = Catalogue.load(progress=report, **options)
         seconds = time.perf_counter() - start
         if arguments.out:
             catalogue.save(arguments.out)
-        report = []
+        rows = []
         if arguments.check:
-            report = [*_describe(catalogue), *_solve_goals(catalogue, tell)]
+            rows = [*_describe(catalogue), *_solve_goals(catalogue)]
     folder = arguments.out or (files["products"] if is_stored else None)
     if arguments.check:
         if folder:
             size = check_everything(Path(folder))
-            report.append(("on disk", f"{size / 1e6:,.1f} MB, all files as stored"))
-        report.append(("ready in", f"{seconds:.2f} s"))
-        print_table(folder or "catalogue", report, justify="left")
+            rows.append(("on disk", f"{size / 1e6:,.1f} MB, all files as stored"))
+        rows.append(("ready in", f"{seconds:.2f} s"))
+        print_table(folder or "catalogue", rows, justify="left")
     elif folder:
         sys.stdout.write(
             f"{len(catalogue.products):,} products and {len(catalogue.goals):,} goals "
@@ -199,7 +183,7 @@ def _join_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
-def _solve_goals(catalogue: Catalogue, progress: Listener) -> Iterator[tuple[str, str]]:
+def _solve_goals(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
     """Yield the rows about goals that no purchase fulfils."""
     n = len(catalogue.goals)
     numbers = range(0, n, max(1, -(-n // _MAX_SOLVED_GOALS)))
@@ -209,7 +193,7 @@ def _solve_goals(catalogue: Catalogue, progress: Listener) -> Iterator[tuple[str
         if obstacle is not None:
             notes.append(f"goal {number}: {obstacle}")
         if count % 100 == 0:
-            progress("goals solved", count, len(numbers))
+            report("goals solved", count, len(numbers))
     yield "goals that cannot earn 1.0", f"{len(notes):,} of {len(numbers):,}"
     for note in notes[:_MAX_OBSTACLES]:
         yield "", note

@@ -234,20 +234,17 @@ def _check_threads() -> Iterator[Finding]:
         yield Finding("threads", str(error), WARNING, advice)
         return
     cores = count_cores()
-    if count > cores:
-        advice = f"more threads than the {cores} usable cores slow each other"
-        yield Finding("threads", f"{count} ({origin})", WARNING, advice)
-    else:
-        yield Finding("threads", f"{count} ({origin})")
+    advice = f"more threads than the {cores} usable cores slow each other"
+    status = (WARNING, advice) if count > cores else (OK, "")
+    yield Finding("threads", f"{count} ({origin})", *status)
 
 
 def _check_variables() -> Iterator[Finding]:
     for name, effect in _SLOW_VARIABLES.items():
         value = os.environ.get(name, "")
         if value not in ("", "0"):
-            yield Finding(
-                name, value, WARNING, f"{effect}: unset it if that is not meant"
-            )
+            advice = f"{effect}: unset it if that is not meant"
+            yield Finding(name, value, WARNING, advice)
 
 
 def format_bytes(size: float) -> str:

@@ -515,9 +515,8 @@ class _Conversations:
                 fault = str(error)
                 break
             turns.append({"role": "assistant", "content": action})
-            observation, reward, terminated, truncated, info = await session.step_async(
-                action
-            )
+            results = await session.step_async(action)
+            observation, reward, terminated, truncated, info = results
             episode.add(action, observation, reward, info)
         fault = fault or info.get("error")
         success = episode_success(self._envs, env_id, info)

@@ -101,13 +101,17 @@ class TextTable:
         return pack_texts([*self._numbers])
 
 
-def pack_texts(texts: list[bytes]) -> dict[str, NDArray[Any]]:
-    """Return texts as arrays: ``texts`` uint8, end to end, and ``text_ends`` int64."""
+def pack_texts(texts: list[bytes], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Return texts as arrays: ``texts`` uint8, end to end, and ``text_ends`` int64.
+
+    Their names begin with the prefix.
+    """
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return {"texts": np.frombuffer(b"".join(texts), np.uint8), "text_ends": ends}
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    return {f"{prefix}texts": data, f"{prefix}text_ends": ends}
 
 
-def read_texts(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
+def read_texts(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> list[bytes]:
     """Return the texts of `pack_texts`.
 
     Raises
@@ -115,7 +119,8 @@ def read_texts(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
     ValueError
         If they overlap: a small file could have any number of long ones.
     """
-    data, ends = arrays["texts"].tobytes(), arrays["text_ends"].tolist()
+    data = arrays[f"{prefix}texts"].tobytes()
+    ends = arrays[f"{prefix}text_ends"].tolist()
     if ends != sorted(ends) or (ends and not 0 <= ends[0] <= ends[-1] <= len(data)):
         message = "texts that overlap"
         raise ValueError(message)

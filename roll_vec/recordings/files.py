@@ -167,11 +167,7 @@ class Run:
                 for actions in self._arrays["actions"]:
                     yield actions.astype(dtype)
             else:
-                texts = {
-                    name: self._arrays[f"action_{name}"]
-                    for name in ("texts", "text_ends")
-                }
-                for text in read_texts(texts):
+                for text in read_texts(self._arrays, "action_"):
                     yield decode(text)
 
     def successes(self) -> list[list[bool | None]]:
@@ -184,9 +180,8 @@ class Run:
         InvalidFileError
         """
         with refuse_damage(self.path):
-            successes: list[list[bool | None]] = [
-                [] for _ in range(self.setup.num_envs)
-            ]
+            envs = range(self.setup.num_envs)
+            successes: list[list[bool | None]] = [[] for _ in envs]
             ends = zip(self._arrays["env_index"], self._arrays["success"], strict=True)
             for env_id, success in ends:
                 successes[env_id].append(None if success < 0 else bool(success))

@@ -146,8 +146,7 @@ class _Actions:
         texts = [
             step if isinstance(step, bytes) else encode(step) for step in self._steps
         ]
-        packed = pack_texts(texts)
-        return {}, {f"action_{name}": array for name, array in packed.items()}
+        return {}, pack_texts(texts, "action_")
 
 
 def _narrow(actions: NDArray[Any]) -> NDArray[Any]:

@@ -10,7 +10,12 @@ import pytest
 
 from roll_vec.arrays.kernel_threads import ThreadTeam
 from roll_vec.kernels import thread_team as kernels
-from roll_vec.kernels._atomics import FUTEX_NUMBER, atomic_add, atomic_load, yield_core
+from roll_vec.kernels.thread_team import (
+    FUTEX_NUMBER,
+    atomic_add,
+    atomic_load,
+    yield_core,
+)
 from tests.conftest import JIT_OFF
 
 pytestmark = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")

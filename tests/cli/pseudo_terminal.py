@@ -85,14 +85,14 @@ class Terminal(PseudoTerminal):
     def interrupt(self):
         """Press Ctrl-C, and return the child's exit code.
 
-        One that comes between Python's prompt and its wait for keys shows only with
-        the next key.  A second Ctrl-C would kill a child that is just ending.
+        One that comes between Python's prompt and its wait for keys shows only at the
+        end of the line.  A second Ctrl-C would kill a child that is just ending.
         """
         self.press("\x03")
         for _ in range(HANG_SECONDS):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self.process.wait(timeout=1)
-            self.press(" ")
+            self.press("\r")
         raise TimeoutError
 
     def close(self):

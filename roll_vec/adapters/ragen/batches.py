@@ -121,9 +121,8 @@ class Batch:
         batch: list[Any] = [None] * len(mask)
         for row, action in actions.items():
             batch[row] = self.convert(action)
-        observations, rewards, terminations, truncations, infos = self.envs.step(
-            batch, mask=mask
-        )
+        outcome = self.envs.step(batch, mask=mask)
+        observations, rewards, terminations, truncations, infos = outcome
         ends = terminations | truncations
         results = {}
         for row, action in actions.items():

@@ -157,9 +157,8 @@ class VerlAgentEnvs:
         mask = ~self._ended
         mask[list(outcomes)] = False
         if mask.any():
-            self._observations, gains, terminations, truncations, infos = (
-                self.envs.step(list(actions), mask=mask)
-            )
+            results = self.envs.step(list(actions), mask=mask)
+            self._observations, gains, terminations, truncations, infos = results
             self._ended |= mask & (terminations | truncations)
             for i in np.flatnonzero(mask).tolist():
                 outcomes[i] = self._outcome(i, float(gains[i]), infos)
