@@ -154,6 +154,13 @@ def _size(context, builder, shape):
     return size
 
 
+def _row_at(context, builder, array, value, index):
+    """Return the pointer at a row of an array, and the shape of the row."""
+    data, (_, *shape) = _array_parts(context, builder, array, value)
+    offset = builder.mul(index, _size(context, builder, shape))
+    return builder.gep(data, [offset]), shape
+
+
 def _make_row(row):
     """Return the code that makes a row of stacked arrays."""
 
@@ -162,9 +169,7 @@ def _make_row(row):
         index = context.cast(builder, args[2], sig.args[2], types.intp)
         for k, (name, array) in enumerate(row.variables.items()):
             value = builder.extract_value(args[0], k)
-            data, (_, *shape) = _array_parts(context, builder, array, value)
-            offset = builder.mul(index, _size(context, builder, shape))
-            data = builder.gep(data, [offset])
+            data, shape = _row_at(context, builder, array, value, index)
             if shape:
                 data = _make_items(context, builder, row.type_of(name), data, shape)
             setattr(struct, name, data)
@@ -197,10 +202,8 @@ def _make_view(array, i, is_writable):
 
     def lower(context, builder, sig, args):
         index = context.cast(builder, args[1], sig.args[1], types.intp)
-        data, (_, *shape) = _array_parts(context, builder, array, args[0])
-        offset = builder.mul(index, _size(context, builder, shape))
-        data = builder.gep(data, [offset])
-        return _make_items(context, builder, items, data, shape)
+        row = _row_at(context, builder, array, args[0], index)
+        return _make_items(context, builder, items, *row)
 
     return items(array, i), lower
 
@@ -217,11 +220,10 @@ def action_at(typing_context, array, i):
 
 def _row_parts(context, builder, array, value, index):
     """Return the pointer at a row of an array, and the bytes of a row."""
-    data, (_, *shape) = _array_parts(context, builder, array, value)
-    size = _size(context, builder, shape)
+    data, shape = _row_at(context, builder, array, value, index)
     width = context.get_abi_sizeof(context.get_data_type(array.dtype))
-    num_bytes = builder.mul(size, context.get_constant(types.intp, width))
-    return builder.gep(data, [builder.mul(index, size)]), num_bytes
+    shape.append(context.get_constant(types.intp, width))
+    return data, _size(context, builder, shape)
 
 
 @intrinsic
@@ -541,20 +543,9 @@ class _SetItem(AbstractTemplate):
         return None
 
 
-@infer_global(len)
-class _Length(AbstractTemplate):
-    def generic(self, args, _keywords):
-        """Return the signature of ``len(items)``."""
-        (items,) = args
-        if isinstance(items, ItemsType):
-            return signature(types.int64, items)
-        return None
-
-
-@lower_builtin(len, ItemsType)
-def _length(context, builder, sig, args):
-    struct = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
-    return builder.extract_value(struct.shape, 0)
+@overload(len)
+def _length(items):
+    return (lambda items: items.shape[0]) if isinstance(items, ItemsType) else None
 
 
 def _point_at(context, builder, items, value, index, index_value):

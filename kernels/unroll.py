@@ -235,13 +235,18 @@ def leave_rows(until, progress, scratch, start, stop):
             states[i] = NEEDS_RESET if skip_mask[i] else PLAYING
 
 
+@kernel
+def _keep_infos(k, infos):
+    """Write no infos of a reset."""
+
+
 def make_unroll(
     play_rows,
     observe_rows,
     begin_next,
     key,
     write_masks,
-    write_reset_infos=None,
+    write_reset_infos=_keep_infos,
     step_rows=None,
     place_rows=None,
     play_row=None,
@@ -268,9 +273,9 @@ def make_unroll(
         ``write_masks(start, stop, rows, variables, options, masks)`` writes 1 for the
         actions of rows ``rows[j]`` that can change something, else 0, to ``masks[j]``,
         (m, A) int8.
-    write_reset_infos : kernel or None
+    write_reset_infos : kernel
         ``write_reset_infos(k, infos)`` writes the infos of a reset in the place of the
-        zeros of a step that begins an episode.
+        zeros of a step that begins an episode; without it these stay zeros.
     step_rows : kernel or None
         ``play_rows`` with one more argument, the observations that it writes as well.
         None: ``play_rows`` and ``observe_rows``.
@@ -308,19 +313,6 @@ def make_unroll(
         for j in range(np.uint64(start), np.uint64(stop)):
             begin_next(np.uint64(rows[j]), episodes, state)
 
-    if write_reset_infos is None:
-
-        @compiled
-        def begin_one(i, k, episodes, state, infos):
-            return begin_next(i, episodes, state)
-
-    else:
-
-        @compiled
-        def begin_one(i, k, episodes, state, infos):
-            write_reset_infos(k, infos)
-            return begin_next(i, episodes, state)
-
     @compiled
     def begin_ends(t, at, mode, first, last, batch):
         """Begin the next episodes of rows ``ends[first:last]``, or stop the rows."""
@@ -328,13 +320,9 @@ def make_unroll(
         has_stopped, skip_mask, ends = scratch
         for j in range(first, last):
             i = np.uint64(ends[j])
-            if mode == SAME_STEP:
-                begins = begin_next(i, episodes, state)
-            else:
-                begins = mode == NEXT_STEP and begin_one(
-                    i, at + i, episodes, state, infos
-                )
-            if begins:
+            if mode == NEXT_STEP:
+                write_reset_infos(at + i, infos)
+            if mode != DISABLED and begin_next(i, episodes, state):
                 skip_mask[i] = False
             else:
                 has_stopped[i], times[i], states[i] = True, t, NEEDS_RESET

@@ -20,14 +20,14 @@ from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
-from roll_vec.arrays.rollout_buffer import RolloutBuffer
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
 from roll_vec.errors import InvalidActionError, InvalidStateError
-from roll_vec.kernels.outcomes import JUST_RESET
+from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
+from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.turn import BatchStep, step_texts
@@ -47,6 +47,11 @@ STEPS_AT_ONCE = 1 << 16
 STEP_ROWS_PER_THREAD = 1 << 15
 _ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
+_MODES = {
+    AutoresetMode.DISABLED: DISABLED,
+    AutoresetMode.NEXT_STEP: NEXT_STEP,
+    AutoresetMode.SAME_STEP: SAME_STEP,
+}
 # Methods without a side effect that all environments share.
 _SHARED_METHODS = ("get_all_actions", "get_instructions")
 
@@ -289,11 +294,7 @@ class ArrayEngine(EpisodeEngine):
         return rewards, terminations, truncations, infos
 
     def _step_batch(
-        self,
-        actions: Any,
-        skip_mask: Mask,
-        max_steps: int,
-        begins: Ids = NO_IDS,
+        self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
     ) -> tuple[BatchStep, Mask]:
         """Take one action in every environment but those to skip, which give zeros.
 
@@ -428,11 +429,7 @@ class ArrayEngine(EpisodeEngine):
     # ---------------------------------------------------------------- many steps
 
     def unroll(
-        self,
-        actions: Any,
-        has_ended: Mask,
-        mode: AutoresetMode,
-        out: Rollout | None,
+        self, actions: Any, has_ended: Mask, mode: AutoresetMode, out: Rollout | None
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.Engine.unroll`.
 
@@ -442,40 +439,43 @@ class ArrayEngine(EpisodeEngine):
         codes = self.parse_steps(actions, self.num_envs)
         if codes is None:
             return None
-        same_step = mode is AutoresetMode.SAME_STEP
+        shape, n, same_step = codes.shape, len(has_ended), _MODES[mode] == SAME_STEP
         first = out and out.observations
         last = out.infos.get("final_obs") if out is not None else None
-        observations = self._make_observations(codes.shape, first)
+        observations = self._make_observations(shape, first)
         next_observations = observations
         if same_step:
-            next_observations = self._make_observations(codes.shape, last)
-        buffer = RolloutBuffer(
-            codes,
-            has_ended,
-            mode,
-            self._make_outcome(codes.shape),
-            out,
+            next_observations = self._make_observations(shape, last)
+        outcome = self._make_outcome(shape)
+        results, infos = outcome[:3], outcome[3]
+        if out is not None:
+            results = out.rewards, out.terminations, out.truncations
+        times, states = np.zeros(n, np.int64), np.where(has_ended, NEEDS_RESET, PLAYING)
+        # The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`.
+        buffer = (
+            (n, _MODES[mode], codes.reshape(-1)),
+            (times, states),
+            (np.empty(n, np.bool_), np.empty(n, np.bool_), times.copy()),
+            tuple(map(_flatten, results)),
+            tuple(map(_flatten, infos.values())),
             observations,
             next_observations,
         )
         self._observations, needs_numbers = None, self.options.needs_level_numbers
         numbers = self.episodes.numbers.copy() if needs_numbers else None
-        self._unroll(buffer)
+        self._unroll(len(codes), buffer)
         if needs_numbers:
             self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
-        rewards, terminations, truncations, infos = buffer.outcome
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
-            self._shape_observations(observations, buffer.shape, first),
-            self._shape_observations(next_observations, buffer.shape, last)
+            self._shape_observations(observations, shape, first),
+            self._shape_observations(next_observations, shape, last)
             if same_step
             else None,
-            rewards,
-            terminations,
-            truncations,
+            *results,
             {name: infos[name] for name in infos if name not in self._hidden_infos},
-            buffer.times,
+            times,
             self.options.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
         )
 
@@ -501,7 +501,7 @@ class ArrayEngine(EpisodeEngine):
         # The buffer of an unroll has codes alone, without the starts.
         return self.observes_text or self._marks_starts
 
-    def _unroll(self, buffer: RolloutBuffer) -> None:
+    def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
 
         All environments take the same steps in one call of a kernel.  Those whose next
@@ -509,16 +509,15 @@ class ArrayEngine(EpisodeEngine):
         begin together, and another kernel plays these environments until they stop
         again.
         """
-        num_steps, times, states = buffer.shape[0], buffer.times, buffer.states
-        kernels, items = self._kernels, buffer.items
-        is_disabled = buffer.mode is AutoresetMode.DISABLED
+        kernels, (_, mode, _), (times, states) = self._kernels, *buffer[:2]
+        is_disabled = mode == DISABLED
         at_once = num_steps
         if not (is_disabled or self._has_next_levels()):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
             bound, steps = self._bind(self.max_steps, True), until - first_step
-            first = until, items, bound.fixed
+            first = until, buffer, bound.fixed
             self._run_steps(
                 kernels.unroll, self.num_envs, steps, *first, bound.episodes
             )
@@ -834,6 +833,11 @@ class ArrayEngine(EpisodeEngine):
         """End threads that draw levels ahead of time; see `Engine.close`."""
         if self.prefetcher is not None:
             self.prefetcher.close()
+
+
+def _flatten(array: NDArray[Any]) -> NDArray[Any]:
+    """Return (T, n, ...) as (T * n, ...); an array of one step stays as it is."""
+    return array if array.ndim == 1 else array.reshape(-1, *array.shape[2:])
 
 
 def copy_array(value: Any) -> Any:

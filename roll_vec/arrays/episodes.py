@@ -271,11 +271,7 @@ class EpisodeEngine(Engine):
         self._observe_begun(env_ids)
 
     def _place(
-        self,
-        rows: Ids,
-        levels: Levels,
-        level_indices: Ids,
-        seeds: Seeds,
+        self, rows: Ids, levels: Levels, level_indices: Ids, seeds: Seeds
     ) -> None:
         """Set some environments to levels."""
         place_rows = self._kernels.place_rows

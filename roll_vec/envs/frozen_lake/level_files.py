@@ -12,13 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import (
-    Grids,
-    LevelSet,
-    format_grids,
-    refuse,
-    split_text,
-)
+from roll_vec.arrays.level_sets import Grids, LevelSet, format_grids, refuse, split_text
 from roll_vec.envs.frozen_lake.maps import can_reach_goal, parse_letters
 from roll_vec.kernels.frozen_lake import rules as kernels
 

@@ -104,21 +104,13 @@ class LakeSolver:
             )
             raise SolverLimitError(message)
         num_maps, num_cells = maps.shape
-        lakes = solver.Lakes(
-            maps,
-            self.neighbours,
-            self.slip,
-            np.empty(maps.shape, np.int32),
-            np.empty(maps.shape),
-            np.empty(maps.shape),
-            np.empty(maps.shape, np.int64),
-        )
+        neighbours, distances = self.neighbours, np.empty(maps.shape, np.int32)
+        results = distances, *np.empty((2, *maps.shape)), np.empty(maps.shape, np.int64)
+        lakes = solver.Lakes(maps, neighbours, self.slip, *results)
 
         def measure(start: int, stop: int) -> None:
             frontier = np.empty(num_cells, np.int64)
-            solver.measure_distances(
-                start, stop, maps, self.neighbours, frontier, lakes.distances
-            )
+            solver.measure_distances(start, stop, maps, neighbours, frontier, distances)
 
         def solve(start: int, stop: int) -> None:
             # The items of `SolverWorkspace`.
@@ -130,17 +122,11 @@ class LakeSolver:
             )
             solver.solve_maps(start, stop, saves_steps, tuple(lakes), workspace)
 
-        for_row_ranges(
-            solve if self.is_slippery else measure,
-            num_maps,
-            self.num_threads,
-            _MAPS_PER_THREAD,
-            SliceSizer("maps"),
-        )
+        split = self.num_threads, _MAPS_PER_THREAD, SliceSizer("maps")
+        for_row_ranges(solve if self.is_slippery else measure, num_maps, *split)
         if self.is_slippery:
             return lakes
-        distances = lakes.distances
-        ahead = distances[:, self.neighbours[:, :4]]
+        ahead = distances[:, neighbours[:, :4]]
         return lakes._replace(
             values=(distances >= 0).astype(np.float64),
             steps=np.maximum(distances, 0).astype(np.float64),

@@ -18,11 +18,7 @@ from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.envs.sokoban.rooms import generate_rooms
-from roll_vec.envs.sokoban.solver import (
-    mark_deadlocks,
-    measure_levels,
-    solve_positions,
-)
+from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_levels, solve_positions
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels

@@ -97,12 +97,9 @@ def _search(
     """
     num_rooms, height, width = grids.shape
     flat = np.ascontiguousarray(grids).reshape(num_rooms, height * width)
-    results = _Results(
-        np.zeros(num_rooms, np.int8),
-        np.zeros(num_rooms, np.int32),
-        np.zeros(num_rooms, np.int32),
-        np.zeros(num_rooms, np.int64),
-    )
+    num_moves, num_pushes = np.zeros((2, num_rooms), np.int32)
+    statuses, ends = np.zeros(num_rooms, np.int8), np.zeros(num_rooms, np.int64)
+    results = _Results(statuses, num_moves, num_pushes, ends)
     number, words = OBJECTIVES.index(objective), words_of(height, width)
     if words is None:
         results.statuses[:] = solver.GAVE_UP
