@@ -222,7 +222,7 @@ class ArrayEngine(EpisodeEngine):
                 infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
             if options.level_info:
                 infos["level"] = self.level_numbers[env_ids]
-            if options.has_measured_infos:
+            if self._measures:
                 own = {name: each[env_ids] for name, each in self._measures.items()}
                 infos |= describe_measures(options, own)
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
