@@ -241,7 +241,7 @@ def solve_positions(
     lake_solver = LakeSolver(engine.observer.shape, slip, engine.num_threads)
     positions, first_action = positions[env_ids], engine.first_action
     indices = np.zeros(len(positions), np.int64)
-    if len(maps) == engine.num_envs:
+    if len(maps) > 1:
         maps, indices = np.unique(maps[env_ids], axis=0, return_inverse=True)
     solutions = lake_solver.solve(np.ascontiguousarray(maps))
     indices, policies = indices.reshape(-1), solutions.policies + first_action
