@@ -329,20 +329,20 @@ def solve_positions(
     """
     limits = {"max_states": MAX_STATES, "num_threads": engine.num_threads}
     solutions = solve_rooms(engine.grids(env_ids), objective, **limits)
-    statuses = np.array([result.status for result in solutions], object)
-    gave_up = env_ids[statuses == "gave up"]
-    if len(gave_up):
+    rows = [j for j, result in enumerate(solutions) if result.status == "gave up"]
+    if rows:
         is_batch = engine.num_envs > 1
-        where = f" of environments {list_env_ids(gave_up)}" if is_batch else ""
+        where = f" of environments {list_env_ids(env_ids[rows])}" if is_batch else ""
         message = (
             f"solve: the search for a solution{where} gave up after {MAX_STATES} "
             f"states or {_MAX_BYTES >> 30} GiB; solve_rooms of "
             "roll_vec.envs.sokoban.solver takes another number of states"
         )
         raise SolverLimitError(message)
-    unsolved = env_ids[statuses == "unsolvable"]
-    if engine.options.levels is not None and len(unsolved):
-        _refuse_unsolvable(engine.options.levels, engine.level_numbers[unsolved])
+    rows = [j for j, result in enumerate(solutions) if result.directions is None]
+    if rows and engine.options.levels is not None:
+        numbers = engine.level_numbers[env_ids[rows]]
+        _refuse_unsolvable(engine.options.levels, numbers)
     first_action = np.int64(engine.first_action)
     return [
         None if result.directions is None else result.directions + first_action
