@@ -90,7 +90,6 @@ class ArrayEnv(ArrayOptions):
 
     actions: ClassVar[Any] = ()
     infos: ClassVar[tuple[str, ...]] = ()
-    reset_infos: ClassVar[tuple[str, ...]] = ()
     observation: ClassVar[str | None] = None
     invalid_reward: ClassVar[float] = 0.0
     takes_invalid_actions: ClassVar[bool] = False

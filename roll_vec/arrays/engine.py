@@ -496,10 +496,11 @@ class ArrayEngine(EpisodeEngine):
     def _needs_single_steps(self) -> bool:
         """Whether the options ask for more than a compiled unroll does."""
         options = self.options
-        if options.action_mask or options.has_level_infos or self._finish is not None:
+        # Infos of resets are read off the state, which an unroll leaves behind.
+        if options.action_mask or options.has_level_infos or options.reset_infos:
             return True
         # The buffer of an unroll has codes alone, without the starts.
-        return self.observes_text or self._marks_starts
+        return self._finish is not None or self.observes_text or self._marks_starts
 
     def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.

@@ -155,6 +155,7 @@ class ArrayOptions(TextOptions):
     SINGLE: ClassVar[Any] = None
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
     HAS_RESET_INFOS: ClassVar[bool] = False
+    reset_infos: ClassVar[tuple[str, ...]] = ()
     start_marks: ClassVar[Any] = None
     HAS_NEW_GENERATORS: ClassVar[bool] = False
     constants: ClassVar[Any] = MappingProxyType({})

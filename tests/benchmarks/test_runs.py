@@ -347,7 +347,8 @@ def test_a_step_has_no_loop_over_environments_in_python(id, keywords, most):
             actions = batches.draw_actions(env, 3)
             for batch in actions:
                 env.step(batch)
-            counts.append(count_bytecodes(env, actions[0]))
+            # Where an episode begins, its level may not be there yet.
+            counts.append(min(count_bytecodes(env, batch) for batch in actions))
     assert counts[0] > 0
     # A call of a function takes more than that.
     assert counts[1] - counts[0] <= most * (320 - 64)

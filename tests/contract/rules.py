@@ -147,6 +147,7 @@ class Short(Corridor):
 
     length = 3
     observation_space = Discrete(9)
+    reset_infos = ("door",)
 
     @roll_vec.rule
     def observe(env, out):
