@@ -382,9 +382,11 @@ def split_infos(
     """
     # Python's time for thousands of dicts is most of a step.  Values that all have in
     # common, as most have, are copied with the dict: 20 ns in place of 60 ns each.
+    # The keys keep their order: none after a key that some lack is in common.
     common: dict[str, Any] = {}
     columns: list[tuple[str, list[Any], list[int] | None]] = []
     mask_names = {f"_{key}" for key in infos}
+    all_have_keys = True
     for key in infos:
         # The masks of keys are no keys; one without a mask is no info of environments.
         if key in mask_names or not (exact or f"_{key}" in infos):
@@ -398,11 +400,12 @@ def split_infos(
         own_ids = env_ids if owners is None else env_ids[mask]
         values = _column(infos[key], own_ids, exact)
         first = values[0]
-        if owners is None:
-            common[key] = first  # the keys keep their order
+        all_have_keys = all_have_keys and owners is None
+        if all_have_keys:
+            common[key] = first
         # Only flags: other values can be equal and differ in type, or be changed.
         is_flag = type(first) is bool and infos[key].dtype == np.bool_
-        if not (is_flag and owners is None and values.count(first) == count):
+        if not (is_flag and all_have_keys and values.count(first) == count):
             columns.append((key, values, owners))
     rows: InfoList = [common.copy() for _ in range(len(env_ids))]
     for key, values, owners in columns:

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import roll_vec
@@ -110,6 +110,7 @@ def test_infos_of_resets_join_those_of_a_step_in_either_form(infos, resets, ids)
         assert_same(finish_infos(joined, NUM_ENVS), gymnasium_layout(both))
 
 
+@example([{"b": 1}, {7: "", "b": 1, "f": 0.5}, {"f": 0.5}, {"f": 0.5}], [False] * 3)
 @given(INFOS, st.lists(st.booleans(), min_size=3, max_size=3))
 def test_parts_of_a_batch_have_the_layout_of_the_whole(infos, are_lists):
     """From engines that return lists, and from others that return layouts."""
