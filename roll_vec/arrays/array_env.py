@@ -246,13 +246,13 @@ class ArrayEnv(ArrayOptions):
         shapes = [
             each[1] if isinstance(each, tuple) else () for each in self.state.values()
         ]
-        known = [
+        axes = [
             (each,) if isinstance(each, (int, str)) else tuple(each) for each in shapes
         ]
-        lengths = dict.fromkeys(length for each in known for length in each)
+        lengths = dict.fromkeys(length for each in axes for length in each)
         names = {getattr(self, str(each), each): each for each in lengths}
         output = self.allocate_observations(0)[0].shape[1:]
-        return tuple(known), tuple(names.get(length) for length in output)
+        return tuple(axes), tuple(names.get(length) for length in output)
 
     def rules(self) -> list[Any]:
         """Return the rules begin, step, observe and legal; None for one that is not."""

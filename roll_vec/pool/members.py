@@ -181,17 +181,17 @@ class Members:
         self.observations.batch_copies()
         self._wait(checks_steps=False)
         infos = [self.records[env_id].result[3] for env_id in env_ids]
-        stacked = stack_plain(infos, env_ids, len(self))
-        if stacked is None:
+        layout = stack_plain(infos, env_ids, len(self))
+        if layout is None:
             for k, fault in _find_unstackable(["step"] * len(infos), infos).items():
                 self._fail_step(env_ids[k], fault)
         # After these: it forgets the observations before the steps.
         for env_id in self.observations.build_batch():
             self._fail_step(env_id, misfit_fault("step"))
-            stacked = None
+            layout = None
         self._raise_faults()
-        if stacked is not None:
-            return stacked
+        if layout is not None:
+            return layout
         whole: InfoList = [{}] * len(self)
         for env_id in env_ids:
             whole[env_id] = self.records[env_id].result[3]
@@ -322,10 +322,10 @@ class Members:
             return faults
         operations = [task[1] for task, _, _ in checked]
         values = [value for _, value, _ in checked]
-        found = _find_unstackable(operations, [value[-1] for value in values])
+        misfits = _find_unstackable(operations, [value[-1] for value in values])
         for k in self.observations.find_misfits([value[0] for value in values]):
-            found[k] = misfit_fault(operations[k])
-        return faults | {checked[k][0][0]: fault for k, fault in found.items()}
+            misfits[k] = misfit_fault(operations[k])
+        return faults | {checked[k][0][0]: fault for k, fault in misfits.items()}
 
     def _find_unsendable(self, outcomes: Sequence[Outcome]) -> dict[int, Fault]:
         """Return the faults of results that `transmit` refuses, by environment."""

@@ -91,9 +91,9 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
     num_envs : int
     """
     owners: Any = range(num_envs) if env_ids is None else env_ids
-    stacked = stack_plain(infos, owners, num_envs)
-    if stacked is not None:
-        return stacked
+    layout = stack_plain(infos, owners, num_envs)
+    if layout is not None:
+        return layout
     columns: dict[str, tuple[list[Any], list[int]]] = {}
     for env_id, info in zip(owners, infos, strict=True):
         # The method of dict itself: a subclass can hide its own behind entries.
@@ -102,18 +102,18 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
             values.append(value)
             ids.append(env_id)
     mask_names = {f"_{key}" for key in columns}
-    stacked = {}
+    layout = {}
     for key, (values, ids) in columns.items():
         if key in mask_names:
             continue
-        stacked[key] = stack_values(values, ids, num_envs)
+        layout[key] = stack_values(values, ids, num_envs)
         name = f"_{key}"
         # Two keys can have one text, 1 and "1": their mask is one, as in Gymnasium.
-        mask = stacked.get(name)
+        mask = layout.get(name)
         if mask is None:
-            mask = stacked[name] = np.zeros(num_envs, np.bool_)
+            mask = layout[name] = np.zeros(num_envs, np.bool_)
         mask[ids] = True
-    return stacked
+    return layout
 
 
 def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos | None:
@@ -137,7 +137,7 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         return None
     mask = np.zeros(num_envs, np.bool_)
     mask[env_ids] = True
-    stacked: Infos = {}
+    layout: Infos = {}
     rows = zip(*map(dict.values, infos), strict=True)
     for key, values in zip(keys, rows, strict=True):
         kind, *others = set(map(type, values))
@@ -146,9 +146,9 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         dtype, shape = _common(values, {kind})
         if dtype is object and (kind in _DTYPES or issubclass(kind, _NUMPY)):
             return None
-        stacked[key] = _fill(values, dtype, shape, env_ids, num_envs)
-        stacked[f"_{key}"] = mask.copy()
-    return stacked
+        layout[key] = _fill(values, dtype, shape, env_ids, num_envs)
+        layout[f"_{key}"] = mask.copy()
+    return layout
 
 
 def find_unstackable(infos: InfoList) -> dict[int, str]:
@@ -290,11 +290,11 @@ def add_infos(
     if infos is None:
         infos = {} if isinstance(values, dict) else [{}] * num_envs
     elif type(infos) is not type(values):
-        if isinstance(values, list):
-            stacked = stack_infos(values, env_ids.tolist(), num_envs)
+        if isinstance(infos, dict) and isinstance(values, list):
+            layout = stack_infos(values, env_ids.tolist(), num_envs)
             # Of one key, all values together decide the dtype.
-            if infos.keys().isdisjoint(stacked):  # type: ignore[union-attr]
-                return infos | stacked  # type: ignore[operator]
+            if infos.keys().isdisjoint(layout):
+                return infos | layout
         infos, values = list_infos(infos, num_envs), list_infos(values, len(env_ids))
     if isinstance(infos, list):
         for env_id, value in zip(env_ids.tolist(), values, strict=True):
