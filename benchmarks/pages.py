@@ -12,6 +12,7 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
     machine FILE               machine, versions, date, command, what is skipped
     baseline, baselines        see `benchmarks.baselines.tables`
     cluster                    see `benchmarks.shards.tables`
+    games FOLDER               the ids of the package; FOLDER leads to their pages
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
 from benchmarks.result import RESULTS, read_result
 from benchmarks.shards import tables as shards
+from roll_vec.descriptions import describe_env
+from roll_vec.registration import ENVIRONMENTS
 
 # Titles of the rows that the README shows.
 SUMMARY = (
@@ -91,6 +94,21 @@ def _machine(words: str) -> str:
     return "  \n".join([*table.description(result), command, *reasons])
 
 
+def _games(folder: str) -> str:
+    lines = ["| id | the game | actions | step limit |", "|---|---|---|---|"]
+    for id in filter(lambda id: id.startswith("roll_vec/"), ENVIRONMENTS):
+        described = describe_env(id)
+        assert described.game is not None
+        page = described.game.page.removeprefix("docs/games/")
+        actions = ", ".join(
+            f"{code} {name.lower()}" for code, name in described.actions.items()
+        )
+        game = f"[{described.summary}]({folder}{page})"
+        limit = described.step_limit or "none"
+        lines.append(f"| `{id}` | {game} | {actions or 'text'} | {limit} |")
+    return "\n".join(lines)
+
+
 KINDS: dict[str, Callable[[str], str]] = {
     "figures": _figures,
     "columns": _columns,
@@ -100,6 +118,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "baseline": baselines.show_figure,
     "baselines": baselines.show_table,
     "cluster": shards.show_table,
+    "games": _games,
 }
 # Kinds that stand within a line.
 INLINE = ("figure", "baseline")

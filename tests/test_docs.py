@@ -234,14 +234,12 @@ def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     entries = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", text, re.MULTILINE)
     pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
-    assert sorted(entries) == sorted(pages)
+    # docs/website/hooks.py adds the games.
+    games = [page for page in pages if page.startswith("games/")]
+    assert sorted({*entries, *games}) == sorted(pages)
 
 
-def test_readme_is_short_and_lists_every_id_with_its_limit():
-    for environment in map(ENVIRONMENTS.get, IDS):
-        row = re.search(rf"^\| `{environment.id}` .*$", README, re.MULTILINE)
-        assert row is not None
-        assert row[0].endswith(f"| {environment.max_episode_steps} |")
+def test_readme_is_short():
     assert README.count("\n") <= 200
     blocks = blocks_of(ROOT / "README.md", "sh")
     assert [block.count("\n") for block in blocks] == [1, 1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -27,13 +28,15 @@ _FROM_ELSEWHERE = re.compile(
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of the modules into the navigation."""
+    """Put the pages of the games and of the modules into the navigation."""
     assert config.nav is not None
-    pages = [{module: f"api/{module}.md"} for module in public_modules()]
-    config.nav = [
-        {"API": [{"All modules": "api.md"}, *pages]} if x == {"API": "api.md"} else x
-        for x in config.nav
-    ]
+    games = sorted(Path(config.docs_dir, "games").glob("[a-z]*.md"))
+    modules = [{module: f"api/{module}.md"} for module in public_modules()]
+    for section in config.nav:
+        if "Games" in section:
+            section["Games"] += [f"games/{page.name}" for page in games]
+        elif "API" in section:
+            section["API"] = [{"All modules": "api.md"}, *modules]
     return config
 
 

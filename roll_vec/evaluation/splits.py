@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 WEBSHOP = "roll_vec/WebShop-v0"
 TEST_START = 1_000_000
+# Of each built-in split: ``python -m tests.evaluation.test_splits`` writes the file.
+DIGESTS_FILE = resources.files(__package__) / "digests.json"
+DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text("utf-8"))
 # Of the split of an environment that a user has registered.
 OWN_EPISODES = 500
 # Keywords that change how a task is shown, read or computed, and not the task.
@@ -252,7 +256,7 @@ def _shop_split(name: str, keywords: dict[str, Any]) -> Split:
             files[keyword] = {"name": Path(path).name, "sha256": sha256}
     goals = load_catalogue(CatalogueOptions(**keywords)).goals
     count = len(goals.select(None, None, name))
-    return _goals(name, count, "", files["products"]["name"], keywords, files)
+    return _goals(name, count, files["products"]["name"], keywords, files)
 
 
 def _goal_seeds(num_goals: int) -> list[int]:
@@ -271,7 +275,6 @@ def _goal_seeds(num_goals: int) -> list[int]:
 def _goals(
     name: str,
     num_goals: int,
-    digest: str,
     shop: str = "the demo shop",
     keywords: Mapping[str, Any] | None = None,
     files: Mapping[str, Mapping[str, str]] | None = None,
@@ -282,6 +285,7 @@ def _goals(
         "train": "WebShop's other goals, free for training",
     }[name]
     title, seeds = f"{title}; here those of {shop}", partial(_goal_seeds, num_goals)
+    digest = "" if keywords else DIGESTS[f"{WEBSHOP} {name}"]
     keywords = {**(keywords or {}), "split": name}
     return Split(WEBSHOP, name, title, seeds, digest, keywords, files or {})
 
@@ -289,109 +293,55 @@ def _goals(
 # ------------------------------------------------------------------------- the table
 
 
-def _add(
-    id: str,
-    count: int,
-    task: dict[str, Any],
-    name: str,
-    title: str,
-    digest: str,
-    **own: Any,
-) -> None:
-    """Add a split of the first test levels; ``own`` are keywords beside the task's."""
-    split = Split(id, name, title, _levels(count), digest, {**task, **own})
-    SPLITS.setdefault(id, {})[name] = split
-
-
-SPLITS: dict[str, dict[str, Split]] = {}
+SPLITS: dict[str, dict[str, Split]] = {
+    id: {} for id in ENVIRONMENTS if id.startswith("roll_vec/")
+}
 """By id and name."""
 
-_rooms = partial(
-    _add, "roll_vec/Sokoban-v0", 1000, {"dim_room": (6, 6), "num_boxes": 3}
-)
-_lakes = {
-    size: partial(_add, f"roll_vec/FrozenLake{size}-v1", 10_000, {})
-    for size in ("", "8x8")
-}
-_maps = partial(
-    _add,
-    "roll_vec/RandomFrozenLake-v0",
-    1000,
-    {"size": 4, "p": 0.8, "is_slippery": True},
-)
-_rooms(
-    "test",
-    "rooms of 6x6 with 3 boxes, the default",
-    "7a3f4fa81fcd2565e676ef97ee8e7bc1424ea5cdef95f44d93fcf438bccdad0b",
-)
-_rooms(
-    "test-1-box",
-    "rooms of 6x6 with 1 box",
-    "aabac1752e1a9e7aa46aa7318081e873ba76a0dc8e770b9197d127a0ef2b5ebf",
-    num_boxes=1,
-)
-_rooms(
-    "test-easy",
-    "3 boxes, solved in at most 8 moves",
-    "843d66470dac595d0a7de4a6569d1059be6fb1e14c9170b1b248776142d00acc",
-    solution_steps=(None, 8),
-)
-_rooms(
-    "test-medium",
-    "3 boxes, solved in 9 to 14 moves",
-    "32183b26faacd80746d184b649ce93d155c42e7b8369d2517355b3b84cb7f171",
-    solution_steps=(9, 14),
-)
-_rooms(
-    "test-hard",
-    "3 boxes, solved in 15 moves or more",
-    "0ec9ba2735983afa0d47751a373c89698c0ac32a7838627540f111e2dc594370",
-    solution_steps=(15, None),
-)
-_lakes[""](
-    "test",
-    "Gymnasium's map of 4x4, slippery",
-    "3501c4800dd069279968017297f37bec56e7046ff722a4d32857b55e13fe6432",
-)
-_lakes["8x8"](
-    "test",
-    "Gymnasium's map of 8x8, slippery",
-    "5287f270f8323040a562b4b242f6c8b1f22859bea7822bc5c1c525c93a8a337f",
-)
-_maps(
-    "test",
-    "random maps of 4x4, slippery, the default",
-    "89def820d12defe8898242b8dcff6914ea6cb14180cede75a520bb998f02bf6f",
-)
-_maps(
-    "test-no-slip",
-    "random maps of 4x4 without slips",
-    "43491f064dac48e436e549efa2f56c9fc57c026a07be7bebdc5f612095511e75",
-    is_slippery=False,
-)
+
+def _add(
+    id: str,
+    name: str = "test",
+    title: str = "the defaults",
+    count: int = 1000,
+    **keywords: Any,
+) -> None:
+    """Add a split of the first test levels."""
+    digest = DIGESTS.get(f"{id} {name}", "")
+    SPLITS[id][name] = Split(id, name, title, _levels(count), digest, keywords)
+
+
+_rooms = partial(_add, "roll_vec/Sokoban-v0", dim_room=(6, 6), num_boxes=3)
+_rooms("test", "rooms of 6x6 with 3 boxes, the default")
+_rooms("test-1-box", "rooms of 6x6 with 1 box", num_boxes=1)
+_rooms("test-easy", "3 boxes, solved in at most 8 moves", solution_steps=(None, 8))
+_rooms("test-medium", "3 boxes, solved in 9 to 14 moves", solution_steps=(9, 14))
+_rooms("test-hard", "3 boxes, solved in 15 moves or more", solution_steps=(15, None))
+for _size, _cells in (("", "4x4"), ("8x8", "8x8")):
+    _title = f"Gymnasium's map of {_cells}, slippery"
+    _add(f"roll_vec/FrozenLake{_size}-v1", "test", _title, 10_000)
+_maps = partial(_add, "roll_vec/RandomFrozenLake-v0", size=4, p=0.8, is_slippery=True)
+_maps("test", "random maps of 4x4, slippery, the default")
+_maps("test-no-slip", "random maps of 4x4 without slips", is_slippery=False)
 _maps(
     "test-easy",
     "slippery maps on which the best player never falls",
-    "e78bf557de7aeb33a8dfc4fa7529a6cad673190c7e93205231dab1374aab401e",
     success_probability=(1.0, None),
 )
 _maps(
     "test-hard",
     "slippery maps on which the best player reaches the goal with chance 0.75 or less",
-    "0743472e3da91339f3ffcf73f768b5e4632bbe5579e6f936919d749b899d5a99",
     success_probability=(None, 0.75),
 )
 _add(
     "roll_vec/Countdown-v0",
-    1000,
-    {},
     "test",
     "three or four numbers from 1 to 99, one answer",
-    "7ea15641e4ae2d37636645e395137cfd4a3a5c4929f7e7affd3ff5c7b00fa6c7",
 )
-_DEMO_GOALS = {
-    "test": (500, "207beeb99956636071280be705900cc64545c45689b78ac035be5979dffcad3b"),
-    "eval": (1000, "923ef4976164a96aee46249ebfb4ae139d18c6428411b4de439b60385169cbd6"),
-    "train": (3837, "35345d445d0b1f468f3da0d83d4dd9288b4b65ee9b34474e3cf24074dc3aed0e"),
+SPLITS[WEBSHOP] = {
+    name: _goals(name, count)
+    for name, count in {"test": 500, "eval": 1000, "train": 3837}.items()
 }
-SPLITS[WEBSHOP] = {name: _goals(name, *each) for name, each in _DEMO_GOALS.items()}
+for _id, _by_name in SPLITS.items():
+    if not _by_name:
+        _add(_id)

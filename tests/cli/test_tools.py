@@ -72,7 +72,7 @@ WORDS = {
     "rollout roll_vec/S": "roll_vec/Sokoban-v0",
     "rollout roll_vec/Sokoban-v0 --num-e": "--num-envs",
     "rollout roll_vec/Sokoban-v0 --policy o": "oracle",
-    "levels make roll_vec/R": "roll_vec/RandomFrozenLake-v0",
+    "levels make roll_vec/Ra": "roll_vec/RandomFrozenLake-v0",
     "replay ru": "run.npz",
     "watch roll_vec/S": "roll_vec/Sokoban-v0",
     "watch ru": "run.npz",

@@ -25,6 +25,7 @@ RANDOM_LAKE, LAKE_8X8 = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake8x8-
 COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
 
 # Small, with a frame to compare, and with all that a state can have in it.
+# Other environments are played with their defaults.
 PLAYED = {
     SOKOBAN: {
         "dim_room": (5, 5),
@@ -83,7 +84,7 @@ def is_text(env):
 
 
 def make(id):
-    return ENVIRONMENTS[id].load()(**PLAYED[id])
+    return ENVIRONMENTS[id].load()(**PLAYED.get(id, {}))
 
 
 def started(id):
@@ -108,7 +109,7 @@ def play_on(env, num_steps=40):
     results, rng = [getattr(env, "level_seed", None)], np.random.default_rng(1)
     for step in range(num_steps):
         if is_text(env):
-            action = env.oracle_action if step % 4 else "1/3"
+            action = getattr(env, "oracle_action", "1/3") if step % 4 else "1/3"
         else:
             actions = env.get_all_actions()
             action = actions[rng.integers(len(actions))]

@@ -1,8 +1,13 @@
-"""The evaluation splits: another set of episodes under an old name."""
+"""The evaluation splits: another set of episodes under an old name.
 
+Run as ``python -m tests.evaluation.test_splits`` to write the digests of new splits.
+"""
+
+import json
 import shutil
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -16,20 +21,20 @@ from roll_vec.evaluation import (
     find_split,
     play_episodes,
 )
-from roll_vec.evaluation.splits import FREE_KEYWORDS
+from roll_vec.evaluation.splits import DIGESTS, DIGESTS_FILE, FREE_KEYWORDS
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
 # Thousands of pages of a shop take seconds.
 SLOW = [pytest.mark.slow]
+BUILT_IN = [split for by_name in SPLITS.values() for split in by_name.values()]
 ALL = [
     pytest.param(
         split,
-        id=f"{id}-{name}",
-        marks=SLOW if id == SHOP and name != "test" else (),
+        id=f"{split.id}-{split.name}",
+        marks=SLOW if split.id == SHOP and split.name != "test" else (),
     )
-    for id, by_name in SPLITS.items()
-    for name, split in by_name.items()
+    for split in BUILT_IN
 ]
 
 
@@ -42,6 +47,7 @@ def test_a_split_has_the_episodes_of_its_digest(split):
 def test_every_id_of_the_package_has_a_test_split():
     built_in = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
     assert list(SPLITS) == built_in
+    assert [f"{split.id} {split.name}" for split in BUILT_IN] == list(DIGESTS)
     assert all("test" in by_name for by_name in SPLITS.values())
 
 
@@ -136,3 +142,8 @@ def test_bad_shops_are_errors(shop, tmp_path):
         find_split(SHOP, "eval", products=shop)
     with pytest.raises(InvalidOptionError, match=r"no keywords; those .*/WebShop"):
         find_split("roll_vec/Countdown-v0", "test", products=shop)
+
+
+if __name__ == "__main__":
+    digests = {f"{x.id} {x.name}": x.digest or x.compute_digest() for x in BUILT_IN}
+    Path(str(DIGESTS_FILE)).write_text(json.dumps(digests, indent=1) + "\n")
