@@ -69,6 +69,7 @@ class GameKernels(NamedTuple):
     unroll: Any
     unroll_rows: Any
     bind_step: Any  # with the fixed arguments, see `.bound`
+    bind_blind: Any  # the same, but nothing is observed
     bind_play: Any
     write_masks: Any
     place_rows: Any  # of games with levels, see `make_level_kernels`
@@ -240,6 +241,11 @@ def _keep_infos(k, infos):
     """Write no infos of a reset."""
 
 
+@kernel
+def see_nothing(start, stop, at, state, out):
+    """Observe nothing: users see arrays of the state."""
+
+
 def make_unroll(
     play_rows,
     observe_rows,
@@ -306,6 +312,12 @@ def make_unroll(
         ):
             play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
             observe_rows(start, stop, at, state, out)
+
+    @functools.partial(kernel, key=key, inline=True)
+    def play_blind(
+        start, stop, at, actions, skip_mask, rules, state, results, infos, out
+    ):
+        play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
     def advance_rows(start, stop, rows, episodes, state):
@@ -450,6 +462,9 @@ def make_unroll(
         unroll_rows,
         functools.partial(
             bind_step, step_rows, begin_next, observe_rows, num_flags, key
+        ),
+        functools.partial(
+            bind_step, play_blind, begin_next, see_nothing, num_flags, key
         ),
         functools.partial(bind_play, play_row, observe_rows, key),
         write_masks,

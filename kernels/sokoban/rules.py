@@ -255,11 +255,11 @@ def _write_masks(start, stop, rows, variables, options, masks):
             masks[j, action - UP] = IS_FREE[grids[i, far]]
 
 
-_begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
+begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
 ROOM = make_unroll(
     step_rows,
     _observe_rows,
-    _begin_next,
+    begin_next,
     "sokoban",
     _write_masks,
     place_rows=_place_rows,

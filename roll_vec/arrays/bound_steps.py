@@ -6,14 +6,33 @@ See `roll_vec.kernels.bound`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.bound import pack
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.text.turn import BatchStep
+
+
+class InPlace(NamedTuple):
+    """Observations that stay in one array, which steps update; for ``copy=False``."""
+
+    bind: Callable[..., Any]
+    """As ``bind_step`` of `roll_vec.kernels.unroll.GameKernels`."""
+    arrays: tuple[NDArray[Any], ...]
+    """What the bound kernels write."""
+    batch: NDArray[Any]
+    """What users get."""
+
+    @classmethod
+    def of_state(cls, kernels: GameKernels, array: NDArray[Any]) -> InPlace:
+        """Return observations that are an array of the state; users cannot write it."""
+        view = array.view()
+        view.flags.writeable = False
+        return cls(kernels.bind_blind, (), view)
 
 
 class BoundStep:
@@ -28,6 +47,9 @@ class BoundStep:
         them; the arrays must not be replaced.
     source : object
         What ``episodes`` come from.
+    in_place : InPlace or None
+        Where observations stay in place: the attribute ``in_place`` has the kernels
+        that step, begin and observe there.
     """
 
     def __init__(
@@ -36,8 +58,10 @@ class BoundStep:
         fixed: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
+        in_place: InPlace | None,
     ) -> None:
         self.step, self.begin, self.observe = bind_step(fixed, episodes)
+        self.in_place = in_place and in_place.bind(fixed, episodes)
         self.source = source
         # The words hold the addresses of these arrays.
         self.fixed, self.episodes = fixed, episodes

@@ -14,9 +14,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
-from roll_vec.arrays.bound_steps import BoundStep, OneStep
+from roll_vec.arrays.bound_steps import BoundStep, InPlace, OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
@@ -102,9 +101,10 @@ class ArrayEngine(EpisodeEngine):
     _num_masks: int = 0
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
-    # The batch that `observe` writes again, and its arrays.
-    _out: Any = None
+    # From the first call of `observe_in_place` on: what it returns, and its arrays.
+    _batch: Any = None
     _out_arrays: Arrays | None = None
+    _in_place: InPlace | None = None
 
     def __init__(
         self,
@@ -161,7 +161,8 @@ class ArrayEngine(EpisodeEngine):
     @cached_property
     def _observes_codes(self) -> bool:
         """Whether observations are made of cell codes, which kernels write."""
-        return self.observer is not None and self.options.obs_mode in OBS_MODES
+        observer = self.observer
+        return observer is not None and self.options.obs_mode == observer.obs_mode
 
     @cached_property
     def _writes_coordinates(self) -> bool:
@@ -175,7 +176,8 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names = ("_one", "_kernels", "_observations", "_out", "_out_arrays")
+        names = ("_one", "_kernels", "_observations")
+        names += ("_batch", "_out_arrays", "_in_place")
         return {**vars(self), **dict.fromkeys(names), "_bound": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -324,11 +326,17 @@ class ArrayEngine(EpisodeEngine):
         infos: dict[str, NDArray[Any]] = {}
         for name, shape, dtype in self._step_infos:
             infos[name] = np.empty(shape, dtype)
-        observations = self._out_arrays or self.options.allocate_observations(n)
+        kernel, observations = bound.step, self._out_arrays
+        if self._in_place is not None:
+            kernel = bound.in_place[0]
+            if self._observations is None:
+                self._observe_kept()
+        elif observations is None:
+            observations = self.options.allocate_observations(n)
         self._observations = None
         try:
             self.kernel_threads.run(
-                bound.step,
+                kernel,
                 n,
                 bound.words,
                 bound.episode_words,
@@ -344,7 +352,7 @@ class ArrayEngine(EpisodeEngine):
             raise self.options.explain(error) from error
         self._observations = observations
         if len(begins):
-            self._number_levels(begins)
+            self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
         if self._finish is not None:
@@ -360,7 +368,8 @@ class ArrayEngine(EpisodeEngine):
         if bound is None or (begins and bound.source is not self._level_table()):
             bind, rules = self._kernels.bind_step, self.options.rules_of(max_steps)
             episodes, source = self._next_episodes(), self._level_table()
-            bound = BoundStep(bind, (rules, self._state), episodes, source)
+            fixed = rules, self._state
+            bound = BoundStep(bind, fixed, episodes, source, self._in_place)
             self._bound[max_steps] = bound
         return bound
 
@@ -373,11 +382,14 @@ class ArrayEngine(EpisodeEngine):
         out, self._observations = self._observations, None
         is_new = out is None
         if out is None:
-            out = self._out_arrays or self.options.allocate_observations(n)
+            out = self._out_arrays
+        if out is None:
+            out = self.options.allocate_observations(n)
         words, episode_words = bound.words, bound.episode_words
-        self._run(bound.begin, n, words, episode_words, env_ids, out, is_new)
+        begin = bound.begin if self._in_place is None else bound.in_place[1]
+        self._run(begin, n, words, episode_words, env_ids, out, is_new)
         self._observations = out
-        self._number_levels(env_ids)
+        self._note_levels(env_ids)
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
@@ -465,7 +477,7 @@ class ArrayEngine(EpisodeEngine):
         numbers = self.episodes.numbers.copy() if needs_numbers else None
         self._unroll(len(codes), buffer)
         if needs_numbers:
-            self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
+            self._note_levels(np.flatnonzero(self.episodes.numbers != numbers))
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -543,20 +555,56 @@ class ArrayEngine(EpisodeEngine):
 
     # ---------------------------------------------------------------- observations
 
-    def observe(self, out: Any = None) -> Any:
+    def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        # A step has observed; nobody else has these arrays.
-        arrays, self._observations = self._observations, None
-        shape = self._plain_shape
-        if arrays is not None and out is None and shape is not None:
+        arrays, shape = None, self._plain_shape
+        if self._in_place is None:
+            # A step has observed; nobody else has these arrays.
+            arrays, self._observations = self._observations, None
+        if arrays is not None and shape is not None:
             array = arrays[0]
             return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
+        return self._observe_all(arrays)
+
+    def observe_in_place(self) -> Any:
+        """Return the observations of all environments in the arrays of the last call.
+
+        Arrays of the state itself cannot be written.
+        """
+        if self._batch is None:
+            self._keep_observations()
+        if self._in_place is None:
+            arrays, self._observations = self._observations, None
+            if arrays is None or arrays is not self._out_arrays:
+                self._batch = self._observe_all(arrays, self._batch)
+        elif self._observations is None:
+            self._observe_kept()
+        return self._batch
+
+    def _keep_observations(self) -> None:
+        """Make the arrays of `observe_in_place`."""
+        self._in_place = self.options.observe_in_place(self.variables)
+        if self._in_place is None:
+            self._batch = self.observe()
+            if not self.observes_text:
+                self._out_arrays = self._arrays_of(self._batch, self.num_envs)
+            return
+        # Steps are other kernels from now on.
+        self._bound.clear()
+        self._observations = None
+        _, self._out_arrays, self._batch = self._in_place
+
+    def _observe_kept(self, env_ids: Ids | None = None) -> None:
+        """Write the observations that stay in place, of some or all environments."""
+        rows = np.arange(self.num_envs) if env_ids is None else env_ids
+        bound, out = self._bind(self.max_steps, False), self._out_arrays
+        self._run(bound.in_place[2], len(rows), bound.words, rows, rows, out)
+        self._observations = out
+
+    def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
+        """Return the observations of all environments, from those of a step, if any."""
         if self.observes_text:
             return self._texts(np.arange(self.num_envs))
-        if out is not None and out is not self._out:
-            self._out, self._out_arrays = out, self._arrays_of(out, self.num_envs)
-        elif arrays is not None and arrays is self._out_arrays:
-            return out
         if arrays is None:
             arrays = self._observe(np.arange(self.num_envs))
         if self._marks_starts:
@@ -578,7 +626,10 @@ class ArrayEngine(EpisodeEngine):
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations is not None:
-            self._write_observations(env_ids, env_ids, self._observations)
+            if self._in_place is None:
+                self._write_observations(env_ids, env_ids, self._observations)
+            else:
+                self._observe_kept(env_ids)
 
     def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
         """Add `START_MARK` to the codes of start cells, if texts name them."""
@@ -657,6 +708,8 @@ class ArrayEngine(EpisodeEngine):
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
         arrays, shape = self._observations, self._plain_shape
+        if self._in_place is not None:
+            arrays = None
         if arrays is not None and shape is not None:
             # A step has observed all.
             array = arrays[0].take(env_ids, 0).reshape(-1, *shape)

@@ -82,9 +82,14 @@ class StackedShardsEngine(ShardsEngine):
                 parts[shard] = _blank(present, n)
         return join_batches(self.single_observation_space, parts)
 
-    def observe(self, out: Any = None) -> Any:
+    def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        return self._draw(self._codes(), out)
+        return self._draw(self._codes())
+
+    def observe_in_place(self) -> Any:
+        """Return them in the arrays of the last call."""
+        self._batch = self._draw(self._codes(), self._batch)
+        return self._batch
 
     def _draw(self, codes: Any, out: Any = None) -> Any:
         """Return the observations of codes, (n, ...)."""
