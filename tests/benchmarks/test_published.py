@@ -14,7 +14,8 @@ ROWS = {
     row["title"]: row["ours"]["facts"]
     for row in read_result(RESULTS / "baselines.json")["rows"]
 }
-RATES = r"\d ?(?:ns|[uµ]s|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
+# Rates, durations and sizes; limits of memory are in MiB.
+RATES = r"\d ?(?:[nuµm]?s|MB|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

@@ -324,3 +324,11 @@ def test_a_checkpoint_has_a_row(example, id, name, tmp_path):
     assert row["checkpoint"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert row["episodes"] == len(split)
     assert row["torch"]
+    if id != LAKE:  # a world of one map has no new levels
+        assert "new_success" not in row
+        return
+    policy = training.policy()
+    envs = split.make_vec(256, obs_mode="planes")
+    played = play_split(split, envs, lambda turn: policy(turn.observations))
+    assert row["success"][0] == played.successes.mean()
+    assert 0 < row["new_episodes"] < len(split)
