@@ -45,11 +45,10 @@ DISABLED, NEXT_STEP, SAME_STEP = range(3)
 class LevelTable(NamedTuple):
     """The levels that episodes can begin with at once.
 
-    An episode of seed e plays the level ``first_index + e mod num_levels``.
+    An episode of seed e plays the level ``e mod num_levels``.
     """
 
     num_levels: int  # 0: none
-    first_index: int
     is_present: np.ndarray  # (num_levels,) bool: which there are; (0,): all
 
 
@@ -92,14 +91,14 @@ def next_level(i, table, first_seeds, numbers):
 
     The parameters are items of `LevelEpisodes`, read.
     """
-    num_levels, first_index, is_present = table
+    num_levels, is_present = table
     seed = fold_in(first_seeds[i], numbers[i] + _1)
     if num_levels == 0:
         return seed, np.int64(-1)
     number = np.int64(seed % np.uint64(num_levels))
     if is_present.shape[0] > 0 and not is_present[number]:
         return seed, np.int64(-1)
-    return seed, first_index + number
+    return seed, number
 
 
 def make_level_kernels(place, key):

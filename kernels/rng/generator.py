@@ -14,6 +14,8 @@ have the sum 1.  With the JIT off numpy draws, and ``put_generator`` writes the 
 back into the array: the classes here.  Compiled code has `._compiled_generator`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..rows import Items
@@ -29,6 +31,40 @@ METHODS = (
 )
 
 
+def generator_at(words: Sequence[int]) -> np.random.Generator:
+    """Return a numpy generator at the position of a compiled PCG64 stream.
+
+    Parameters
+    ----------
+    words : sequence of 6 int
+        A column of `.pcg64`: state high and low, increment high and low, whether a
+        32-bit draw is left over, and that draw.
+    """
+    state_high, state_low, increment_high, increment_low, has_draw, draw = words
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": state_high << 64 | state_low,
+            "inc": increment_high << 64 | increment_low,
+        },
+        "has_uint32": has_draw,
+        "uinteger": draw,
+    }
+    return np.random.Generator(bits)
+
+
+def words_of(generator: np.random.Generator) -> list[int]:
+    """Return the position of a numpy generator of PCG64 as `generator_at` takes it."""
+    state = generator.bit_generator.state
+    words = [
+        number >> shift & (1 << 64) - 1
+        for number in (state["state"]["state"], state["state"]["inc"])
+        for shift in (64, 0)
+    ]
+    return [*words, state["has_uint32"], state["uinteger"]]
+
+
 class PlainGenerator:
     """One of stacked generators in Python, around numpy's own.
 
@@ -39,19 +75,7 @@ class PlainGenerator:
     """
 
     def __init__(self, rng_states, i):
-        words = rng_states[:, i].tolist()
-        high, low, increment_high, increment_low, has_half, half = words
-        bit_generator = np.random.PCG64(0)
-        bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {
-                "state": high << 64 | low,
-                "inc": increment_high << 64 | increment_low,
-            },
-            "has_uint32": has_half,
-            "uinteger": half,
-        }
-        self._generator = np.random.Generator(bit_generator)
+        self._generator = generator_at(rng_states[:, i].tolist())
 
     def __getattr__(self, name):
         if name not in METHODS:
@@ -69,16 +93,7 @@ class PlainGenerator:
 
     def put(self, rng_states, i):
         """Write the state back to generator i."""
-        values = self._generator.bit_generator.state
-        words, most = values["state"], (1 << 64) - 1
-        rng_states[:, i] = (
-            words["state"] >> 64,
-            words["state"] & most,
-            words["inc"] >> 64,
-            words["inc"] & most,
-            values["has_uint32"],
-            values["uinteger"],
-        )
+        rng_states[:, i] = words_of(self._generator)
 
 
 def _array_of(value):

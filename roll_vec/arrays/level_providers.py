@@ -17,9 +17,9 @@ Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
 # The items of `roll_vec.kernels.unroll.LevelTable`.
-LevelTable = tuple[int, int, NDArray[np.bool_]]
+LevelTable = tuple[int, NDArray[np.bool_]]
 _ALL_PRESENT = np.zeros(0, np.bool_)
-NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)
+NO_LEVELS: LevelTable = (0, _ALL_PRESENT)
 
 # A finite set of levels that takes more memory than this is not cached.
 CACHE_BYTES = 1 << 30
@@ -188,7 +188,7 @@ class LevelProvider:
             cache[numbers] = array[indices]
         self._is_cached[numbers] = True
         is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
-        self._table = self._cache, (self.num_levels, 0, is_present)
+        self._table = self._cache, (self.num_levels, is_present)
 
 
 class FixedLevels(LevelProvider):
@@ -245,7 +245,7 @@ class FixedLevels(LevelProvider):
         if self.measures:
             return None
         if self._table is None:
-            self._table = self._own_levels(), (self.num_levels, 0, _ALL_PRESENT)
+            self._table = self._own_levels(), (self.num_levels, _ALL_PRESENT)
         return self._table
 
 

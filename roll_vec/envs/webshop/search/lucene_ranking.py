@@ -8,7 +8,6 @@ analyser; documents with equal scores are in ascending order of their keys.
 from __future__ import annotations
 
 import itertools
-import threading
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.row_threads import ThreadScratch
 from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
@@ -40,6 +40,10 @@ _DTYPES = {
 }
 # Arrays of postings, and the arrays of their checksums.
 _CHECKS = {"documents": "document_checks", "saturations": "saturation_checks"}
+
+
+# The scores of all documents.
+_scratch = ThreadScratch()
 
 
 class LuceneIndex:
@@ -122,7 +126,7 @@ class LuceneIndex:
         terms = np.array(list(counts), np.int64)
         weights = np.array(list(counts.values()), np.float32) * arrays["idf"][terms]
         numbers = arrays["numbers"]
-        scores = _thread_scores(len(numbers))
+        scores = _scratch.get(np.empty, len(numbers))
         size = max(0, min(k, len(numbers)))
         best, best_scores = np.empty(size, np.int64), np.empty(size, np.float32)
         kernels.add_scores(
@@ -299,15 +303,3 @@ def _quantise(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     num_low_bits = np.maximum(np.frexp(surplus.astype(np.float64))[1] - 4, 0)
     rounded: NDArray[np.int64] = surplus >> num_low_bits << num_low_bits
     return np.minimum(lengths, 24) + rounded
-
-
-# Scores of all documents, one array for each thread that ever searched.
-_scratch = threading.local()
-
-
-def _thread_scores(size: int) -> NDArray[np.float64]:
-    """Return this thread's array of scores."""
-    scores: NDArray[np.float64] | None = getattr(_scratch, "scores", None)
-    if scores is None or len(scores) < size:
-        scores = _scratch.scores = np.empty(size, np.float64)
-    return scores[:size]
