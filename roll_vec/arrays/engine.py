@@ -97,8 +97,6 @@ class ArrayEngine(EpisodeEngine):
     action_codes: ActionCodes | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
-    # Of the infos of the last step.
-    _num_masks: int = 0
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
     # From the first call of `observe_in_place` on: what it returns, and its arrays.
@@ -139,9 +137,14 @@ class ArrayEngine(EpisodeEngine):
         items = options.info_arrays.items()
         self._step_infos = [(name, (num_envs, *s), d) for name, (d, s) in items]
         # The flags that a step looks at, and their rows beside its ends.
-        self._first_mask = 2 + len(options.FLAG_INFOS)
         rows = enumerate(options.FLAG_INFOS, 2)
         self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
+        # The infos of kernels that users get, and their masks: the last rows of flags.
+        names = [name for name in options.info_arrays if name not in hidden]
+        names += [name for _, name in self._flags if name not in hidden]
+        first_mask = 2 + len(options.FLAG_INFOS)
+        self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
+        self._flags_shape = first_mask + len(names), num_envs
         self._allocate()
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
@@ -250,27 +253,16 @@ class ArrayEngine(EpisodeEngine):
         begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
-        masks: Any = ()
-        if len(begins) and not (self.action_parser is None and self._begins_inside()):
+        is_text = self.action_parser is not None
+        if len(begins) and (is_text or not self._begins_inside()):
             self.advance(begins)
             begins = NO_IDS
-        if self.action_parser is None:
-            limit = self.max_steps
-            result, masks = self._step_batch(actions, skip_mask, limit, begins)
-            rewards, terminations, truncations, values = result
+        flags = None
+        if is_text:
+            result = self._step_texts(actions, skip_mask)
         else:
-            # A turn of several actions is one step for every limit.
-            elapsed_steps = self.elapsed_steps + ~skip_mask
-            rewards, terminations, _, values = step_texts(
-                self.action_parser,
-                actions,
-                skip_mask,
-                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0)[0],
-            )
-            self.elapsed_steps[:] = elapsed_steps
-            # As the kernel `reaches_limit`, which is compiled for numbers alone.
-            is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
-            truncations = ~skip_mask & is_over
+            result, flags = self._step_batch(actions, skip_mask, self.max_steps, begins)
+        rewards, terminations, truncations, values = result
         if self.options.action_mask:
             action_masks = self.action_masks(np.arange(self.num_envs))
             action_masks[skip_mask] = 0
@@ -284,16 +276,30 @@ class ArrayEngine(EpisodeEngine):
                 self.successes |= idle_mask
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
-        if not skip_mask[0] or not skip_mask.all():
-            hidden, num_masks, k = self._hidden_infos, len(masks), 0
-            for name, value in values.items():
-                if name not in hidden:
-                    infos[name] = value
-                    infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
-                    k += 1
-            # The next step has a mask for each.
-            self._num_masks = k
+        if skip_mask[0] and skip_mask.all():
+            return rewards, terminations, truncations, infos
+        for k, name, mask_name in self._shown:
+            infos[name] = values.pop(name)
+            infos[mask_name] = ~skip_mask if flags is None else flags[k]
+        for name in values:
+            if name not in self._hidden_infos:
+                infos[name], infos[f"_{name}"] = values[name], ~skip_mask
         return rewards, terminations, truncations, infos
+
+    def _step_texts(self, batch: Any, skip_mask: Mask) -> BatchStep:
+        """Take the actions of parsed texts, those of one text as one step."""
+        parser: Any = self.action_parser
+        # A turn of several actions is one step for every limit.
+        elapsed_steps = self.elapsed_steps + ~skip_mask
+
+        def step(codes: Any, skip_mask: Mask) -> BatchStep:
+            return self._step_batch(codes, skip_mask, 0)[0]
+
+        rewards, ends, _, values = step_texts(parser, batch, skip_mask, step)
+        self.elapsed_steps[:] = elapsed_steps
+        # As the kernel `reaches_limit`, which is compiled for numbers alone.
+        is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
+        return rewards, ends, ~skip_mask & is_over, values
 
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
@@ -314,18 +320,12 @@ class ArrayEngine(EpisodeEngine):
         Returns
         -------
         BatchStep
-        masks : (m, n) bool
-            m times the environments that are not to skip, for masks of infos.
+        flags : (k, n) bool
+            The last rows are the environments that are not to skip, once for each info.
         """
         bound, n = self._bound.get(max_steps), self.num_envs
         if bound is None or len(begins):
             bound = self._bind(max_steps, len(begins) > 0)
-        rewards = np.empty(n)
-        # One array: an array takes as long as a step of one environment.
-        flags = np.empty((self._first_mask + self._num_masks, n), np.bool_)
-        infos: dict[str, NDArray[Any]] = {}
-        for name, shape, dtype in self._step_infos:
-            infos[name] = np.empty(shape, dtype)
         kernel, observations = bound.step, self._out_arrays
         if self._in_place is not None:
             kernel = bound.in_place[0]
@@ -333,6 +333,12 @@ class ArrayEngine(EpisodeEngine):
                 self._observe_kept()
         elif observations is None:
             observations = self.options.allocate_observations(n)
+        rewards = np.empty(n)
+        # One array: an array takes as long as a step of one environment.
+        flags = np.empty(self._flags_shape, np.bool_)
+        infos: dict[str, NDArray[Any]] = {}
+        for name, shape, dtype in self._step_infos:
+            infos[name] = np.empty(shape, dtype)
         self._observations = None
         try:
             self.kernel_threads.run(
@@ -355,9 +361,10 @@ class ArrayEngine(EpisodeEngine):
             self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
+        terminations = flags[0]
         if self._finish is not None:
-            self._finish(self, skip_mask, flags[0], infos)
-        return (rewards, flags[0], flags[1], infos), flags[self._first_mask :]
+            self._finish(self, skip_mask, terminations, infos)
+        return (rewards, terminations, flags[1], infos), flags
 
     def _bind(self, max_steps: int, begins: bool) -> BoundStep:
         """Return the kernels of a batch, bound to its arrays.

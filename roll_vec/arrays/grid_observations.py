@@ -83,8 +83,8 @@ class GridObserver:
     def __init__(self, options: Any, num_threads: int = 1) -> None:
         self.options, self.kernel_threads = options, KernelThreads(num_threads)
         self.shape: tuple[int, int] = options.grid_shape
-        self.modes = {**ARRAY_MODES, **options.FAMILY.more_modes}
-        is_known = options.obs_mode in (*self.modes, "text")
+        modes = {**ARRAY_MODES, **options.FAMILY.more_modes}
+        is_known = options.obs_mode in (*modes, "text")
         self.obs_mode = options.obs_mode if is_known else "grid"
         self.text_format: str = options.text_format
         codes = range(self.family.num_codes)
@@ -95,7 +95,7 @@ class GridObserver:
         self._has_padding = shortest < self._glyph_length
         self._shapes = {
             name: mode.shape(len(codes), *self.shape)
-            for name, mode in self.modes.items()
+            for name, mode in modes.items()
         }
         self.space: Space[Any]
         if not is_known:
@@ -103,7 +103,7 @@ class GridObserver:
         elif self.obs_mode == "text":
             self.space = self._text_space(glyphs, shortest)
         else:
-            highest = self.modes[self.obs_mode].highest
+            highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
             self.space = Box(0, highest, self._shapes[self.obs_mode], np.uint8)
 
@@ -194,7 +194,9 @@ class GridObserver:
         return observations.reshape(*shape, *observations.shape[1:])
 
     def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
-        _, _, _, write, table = self.modes[mode]
+        # Functions are never pickled.
+        array_mode = self.family.more_modes.get(mode) or ARRAY_MODES[mode]
+        write, table = array_mode.write, array_mode.table
         if write is None:
             if out is None:
                 return grids.copy()

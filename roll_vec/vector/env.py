@@ -345,7 +345,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
                     actions = drop_idle_integers(actions, mask)
             rewards, terminations, truncations, infos = autoreset.step(actions, mask)
             observations = self._observe()
-            self._show_window()
+            if self.render_mode == "human":
+                self._show_window()
             autoreset.is_ready = True
             if engine.can_fail:
                 engine.warn()
