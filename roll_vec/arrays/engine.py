@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.bound_steps import BoundStep, InPlace, OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.kernel_threads import KernelThreads
+from roll_vec.arrays.kernel_threads import MIN_ROWS, KernelThreads
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -137,12 +138,12 @@ class ArrayEngine(EpisodeEngine):
         items = options.info_arrays.items()
         self._step_infos = [(name, (num_envs, *s), d) for name, (d, s) in items]
         # The flags that a step looks at, and their rows beside its ends.
-        rows = enumerate(options.FLAG_INFOS, 2)
+        rows = enumerate(options.FLAG_INFOS, 3)
         self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
         # The infos of kernels that users get, and their masks: the last rows of flags.
         names = [name for name in options.info_arrays if name not in hidden]
         names += [name for _, name in self._flags if name not in hidden]
-        first_mask = 2 + len(options.FLAG_INFOS)
+        first_mask = 3 + len(options.FLAG_INFOS)
         self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
         self._flags_shape = first_mask + len(names), num_envs
         self._allocate()
@@ -181,7 +182,9 @@ class ArrayEngine(EpisodeEngine):
         # A copy has its arrays elsewhere; kernels are found again.
         names = ("_one", "_kernels", "_observations")
         names += ("_batch", "_out_arrays", "_in_place")
-        return {**vars(self), **dict.fromkeys(names), "_bound": {}}
+        state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
+        state.pop("_make_arrays", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -296,6 +299,7 @@ class ArrayEngine(EpisodeEngine):
             return self._step_batch(codes, skip_mask, 0)[0]
 
         rewards, ends, _, values = step_texts(parser, batch, skip_mask, step)
+        self.ends = None
         self.elapsed_steps[:] = elapsed_steps
         # As the kernel `reaches_limit`, which is compiled for numbers alone.
         is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
@@ -332,7 +336,7 @@ class ArrayEngine(EpisodeEngine):
             if self._observations is None:
                 self._observe_kept()
         elif observations is None:
-            observations = self.options.allocate_observations(n)
+            observations = self._make_arrays()
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
         flags = np.empty(self._flags_shape, np.bool_)
@@ -341,9 +345,7 @@ class ArrayEngine(EpisodeEngine):
             infos[name] = np.empty(shape, dtype)
         self._observations = None
         try:
-            self.kernel_threads.run(
-                kernel,
-                n,
+            arguments = (
                 bound.words,
                 bound.episode_words,
                 begins,
@@ -354,6 +356,10 @@ class ArrayEngine(EpisodeEngine):
                 tuple(infos.values()),
                 observations,
             )
+            if n < MIN_ROWS and IS_COMPILED:
+                kernel(0, n, *arguments)
+            else:
+                self.kernel_threads.run(kernel, n, *arguments)
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
         self._observations = observations
@@ -361,10 +367,21 @@ class ArrayEngine(EpisodeEngine):
             self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
-        terminations = flags[0]
+        terminations, self.ends = flags[0], flags[2]
         if self._finish is not None:
             self._finish(self, skip_mask, terminations, infos)
+            self.ends |= terminations
         return (rewards, terminations, flags[1], infos), flags
+
+    @cached_property
+    def _make_arrays(self) -> Callable[[], Arrays]:
+        """A function that allocates the observations of all environments."""
+        n, arrays = self.num_envs, self.options.allocate_observations(1)
+        if len(arrays) > 1:
+            return partial(self.options.allocate_observations, n)
+        # The usual case takes a third of the time.
+        shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
+        return lambda: (empty(shape, dtype),)
 
     def _bind(self, max_steps: int, begins: bool) -> BoundStep:
         """Return the kernels of a batch, bound to its arrays.

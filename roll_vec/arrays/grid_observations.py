@@ -94,8 +94,7 @@ class GridObserver:
         self._glyph_length, shortest = self._code_points.shape[1], min(map(len, glyphs))
         self._has_padding = shortest < self._glyph_length
         self._shapes = {
-            name: mode.shape(len(codes), *self.shape)
-            for name, mode in modes.items()
+            name: mode.shape(len(codes), *self.shape) for name, mode in modes.items()
         }
         self.space: Space[Any]
         if not is_known:

@@ -105,6 +105,8 @@ class Engine:
     """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
 
+    ends: NDArray[np.bool_] | None = None
+    """(n,) bool, of the last step: terminations or truncations; None: not computed."""
     successes: NDArray[np.bool_]
     """(n,) bool: whether the last step of each environment was a success."""
 
