@@ -1,8 +1,8 @@
 """Observations of rooms that stay in one array: a step writes the changed cells.
 
 A step changes at most three cells: those of the player before and after it, and the one
-beyond, where a box may stand now.  All three are written in every step: a branch would
-be mispredicted half of the time.  A room that begins in the step is written whole.
+beyond, where a box may stand now.  They are written in every step, also without a move:
+a branch would be mispredicted half of the time.  A room that begins is written whole.
 
 The argument ``out`` of these kernels is ``before, table, values``:
 
@@ -36,14 +36,14 @@ from .rules import (
 )
 
 _U = np.uint64
-_FLOORS, _TARGETS = (FLOOR, BOX, PLAYER), (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
-CHANGES = np.array([(WALL,) * 3, *[_FLOORS] * 7], np.uint8)[:NUM_CODES]
-CHANGES[list(_TARGETS)] = _TARGETS
-"""(7, 3) uint8: the codes between which a cell of this code changes."""
 FEATURES = np.zeros((NUM_CODES, 4), np.uint8)
 """(7, 4) uint8: player, wall, box and target of each code."""
 FEATURES[[PLAYER, PLAYER_ON_TARGET], 0] = FEATURES[WALL, 1] = 1
 FEATURES[:, 2], FEATURES[:, 3] = IS_BOX, IS_TARGET
+NO_TABLE = np.zeros(0, np.uint8)
+# On a target: floor, box and player have the codes 2, 3, 6 in the place of 1, 4, 5.
+_FLOOR_TO_TARGET, _BOX_TO_TARGET = TARGET - FLOOR, BOX_ON_TARGET - BOX
+_PLAYER_TO_TARGET = PLAYER_ON_TARGET - PLAYER
 
 
 @kernel
@@ -80,17 +80,38 @@ def write_features(start, stop, grids, out):
 
 @kernel
 def _put_plane(i, cell, code, size, width, table, values):
-    """Write a cell of the planes of all codes; ``table`` is `CHANGES`."""
-    for k in range(3):
-        number = table[code, k]
-        at = (i * _U(NUM_CODES) + _U(number)) * size + cell
-        values[at] = number == code
+    """Write a cell of the planes of all codes, which are 0 there."""
+    values[(i * _U(NUM_CODES) + _U(code)) * size + cell] = 1
 
 
 @kernel
 def _clear_planes(i, size, values):
     for at in range(i * _U(NUM_CODES) * size, (i + _U(1)) * _U(NUM_CODES) * size):
         values[at] = 0
+
+
+@kernel
+def _move_planes(i, cells, codes, size, width, table, values):
+    """Write the planes that a step can change: of a cell two, of the middle one three.
+
+    Nothing else was on the first cell than the player, and on the last one a box.
+    """
+    (before, here, beyond), (left, stands, ahead) = cells, codes
+    at, on_target = i * _U(NUM_CODES) * size, IS_TARGET[left]
+    values[at + _U(FLOOR + _FLOOR_TO_TARGET * on_target) * size + before] = (
+        left <= TARGET
+    )
+    values[at + _U(PLAYER + _PLAYER_TO_TARGET * on_target) * size + before] = (
+        left >= PLAYER
+    )
+    on_target = IS_TARGET[stands]
+    values[at + _U(FLOOR + _FLOOR_TO_TARGET * on_target) * size + here] = 0
+    values[at + _U(BOX + _BOX_TO_TARGET * on_target) * size + here] = 0
+    values[at + _U(stands) * size + here] = 1
+    on_target = IS_TARGET[ahead]
+    floor, box = FLOOR + _FLOOR_TO_TARGET * on_target, BOX + _BOX_TO_TARGET * on_target
+    values[at + _U(floor) * size + beyond] = ahead == floor
+    values[at + _U(box) * size + beyond] = ahead == box
 
 
 @kernel
@@ -101,11 +122,14 @@ def _put_features(i, cell, code, size, width, table, values):
 
 
 @kernel
-def _move_features(i, cell, code, size, width, table, values):
-    """Write those that a step changes: walls and targets stay where they are."""
-    at = i * _U(4) * size + cell
-    values[at] = table[code, 0]
-    values[at + _U(2) * size] = table[code, 2]
+def _move_features(i, cells, codes, size, width, table, values):
+    """Write the planes that a step can change: walls and targets stay."""
+    players = i * _U(4) * size
+    boxes = players + _U(2) * size
+    values[players + cells[0]] = table[codes[0], 0]
+    values[players + cells[1]] = 1
+    values[boxes + cells[1]] = 0
+    values[boxes + cells[2]] = table[codes[2], 2]
 
 
 @kernel
@@ -133,7 +157,7 @@ def _clear_nothing(i, size, values):
     pass
 
 
-def _make(mode, put_cell, clear_row=_clear_nothing, move_cell=None):
+def _make(mode, put_cell, clear_row=_clear_nothing, move=None):
     """Return the function that binds the kernels of an observation mode.
 
     Parameters
@@ -143,11 +167,19 @@ def _make(mode, put_cell, clear_row=_clear_nothing, move_cell=None):
         ``put_cell(i, cell, code, size, width, table, values)`` writes a cell of row i.
     clear_row : kernel
         ``clear_row(i, size, values)`` prepares a row in which all cells will be put.
-    move_cell : kernel or None
-        As ``put_cell``, of a cell of the same room; None: ``put_cell``.
+    move : kernel or None
+        ``move(i, cells, codes, size, width, table, values)`` writes the three cells of
+        a step, of which the last two or all may be the same; None: ``put_cell`` does.
     """
-    change_cell = move_cell or put_cell
     compiled = functools.partial(kernel, key=f"sokoban-{mode}")
+
+    if move is None:
+
+        @compiled
+        def move(i, cells, codes, size, width, table, values):
+            for number in range(3):
+                cell, code = cells[number], codes[number]
+                put_cell(i, cell, code, size, width, table, values)
 
     @compiled
     def write_row(i, state, out):
@@ -174,10 +206,11 @@ def _make(mode, put_cell, clear_row=_clear_nothing, move_cell=None):
             before[i] = players[i]
         step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
         for i in range(_U(start), _U(stop)):
-            offset = np.int64(players[i]) - before[i]
-            for number in range(3):
-                cell = _U(before[i] + offset * number)
-                change_cell(i, cell, grids[i, cell], size, _U(width), table, values)
+            player = np.int64(players[i])
+            # One cell more in the direction of the move.
+            cells = _U(before[i]), _U(player), _U(2 * player - before[i])
+            codes = grids[i, cells[0]], grids[i, cells[1]], grids[i, cells[2]]
+            move(i, cells, codes, size, _U(width), table, values)
         for i in range(_U(start), _U(stop)):
             if elapsed_steps[i] == 0:
                 write_row(i, state, out)
@@ -188,8 +221,8 @@ def _make(mode, put_cell, clear_row=_clear_nothing, move_cell=None):
 
 
 BINDS = {
-    "planes": _make("planes", _put_plane, _clear_planes),
-    "planes4": _make("planes4", _put_features, move_cell=_move_features),
+    "planes": _make("planes", _put_plane, _clear_planes, _move_planes),
+    "planes4": _make("planes4", _put_features, move=_move_features),
     "tiny_rgb": _make("tiny_rgb", _put_pixel),
     "rgb": _make("rgb", _put_tile),
 }

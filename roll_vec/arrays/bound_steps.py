@@ -25,14 +25,21 @@ class InPlace(NamedTuple):
     arrays: tuple[NDArray[Any], ...]
     """What the bound kernels write."""
     batch: NDArray[Any]
-    """What users get."""
+    """What users get: they cannot write it, as steps write no more than they change."""
+
+    @classmethod
+    def of(
+        cls, bind: Callable[..., Any], arrays: tuple[NDArray[Any], ...], batch: Any
+    ) -> InPlace:
+        """Return those of a batch that kernels write."""
+        view = batch.view()
+        view.flags.writeable = False
+        return cls(bind, arrays, view)
 
     @classmethod
     def of_state(cls, kernels: GameKernels, array: NDArray[Any]) -> InPlace:
-        """Return observations that are an array of the state; users cannot write it."""
-        view = array.view()
-        view.flags.writeable = False
-        return cls(kernels.bind_blind, (), view)
+        """Return observations that are an array of the state."""
+        return cls.of(kernels.bind_blind, (), array)
 
 
 class BoundStep:
@@ -48,8 +55,8 @@ class BoundStep:
     source : object
         What ``episodes`` come from.
     in_place : InPlace or None
-        Where observations stay in place: the attribute ``in_place`` has the kernels
-        that step, begin and observe there.
+        Where observations stay in place: ``step_in_place``, ``begin_in_place`` and
+        ``observe_in_place`` are the kernels that write there.
     """
 
     def __init__(
@@ -61,7 +68,9 @@ class BoundStep:
         in_place: InPlace | None,
     ) -> None:
         self.step, self.begin, self.observe = bind_step(fixed, episodes)
-        self.in_place = in_place and in_place.bind(fixed, episodes)
+        if in_place is not None:
+            kernels = in_place.bind(fixed, episodes)
+            self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
         self.source = source
         # The words hold the addresses of these arrays.
         self.fixed, self.episodes = fixed, episodes

@@ -180,7 +180,7 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names = ("_one", "_kernels", "_observations")
+        names: tuple[str, ...] = ("_one", "_kernels", "_known_table", "_observations")
         names += ("_batch", "_out_arrays", "_in_place")
         state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
         state.pop("_make_arrays", None)
@@ -332,7 +332,7 @@ class ArrayEngine(EpisodeEngine):
             bound = self._bind(max_steps, len(begins) > 0)
         kernel, observations = bound.step, self._out_arrays
         if self._in_place is not None:
-            kernel = bound.in_place[0]
+            kernel = bound.step_in_place
             if self._observations is None:
                 self._observe_kept()
         elif observations is None:
@@ -410,7 +410,7 @@ class ArrayEngine(EpisodeEngine):
         if out is None:
             out = self.options.allocate_observations(n)
         words, episode_words = bound.words, bound.episode_words
-        begin = bound.begin if self._in_place is None else bound.in_place[1]
+        begin = bound.begin if self._in_place is None else bound.begin_in_place
         self._run(begin, n, words, episode_words, env_ids, out, is_new)
         self._observations = out
         self._note_levels(env_ids)
@@ -622,7 +622,7 @@ class ArrayEngine(EpisodeEngine):
         """Write the observations that stay in place, of some or all environments."""
         rows = np.arange(self.num_envs) if env_ids is None else env_ids
         bound, out = self._bind(self.max_steps, False), self._out_arrays
-        self._run(bound.in_place[2], len(rows), bound.words, rows, rows, out)
+        self._run(bound.observe_in_place, len(rows), bound.words, rows, rows, out)
         self._observations = out
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
@@ -733,7 +733,8 @@ class ArrayEngine(EpisodeEngine):
         """Return the observations of some environments, one by one."""
         arrays, shape = self._observations, self._plain_shape
         if self._in_place is not None:
-            arrays = None
+            rows = self.observe_in_place()[env_ids]
+            return rows.tolist() if rows.ndim == 1 else list(rows)
         if arrays is not None and shape is not None:
             # A step has observed all.
             array = arrays[0].take(env_ids, 0).reshape(-1, *shape)

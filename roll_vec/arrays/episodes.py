@@ -125,6 +125,9 @@ class EpisodeEngine(Engine):
     constants: tuple[Any, ...]
     rng_states: NDArray[np.uint64]
     prefetcher: Prefetcher | None = None
+    # Of the last call of `_begins_inside`, and what it has returned.
+    _known_table: Any = None
+    _is_complete: bool = False
     _kernels: Any
     _state: tuple[Any, ...]
 
@@ -247,7 +250,12 @@ class EpisodeEngine(Engine):
         if self._kernels.place_rows is None:
             # What has been drawn ahead of time is where no kernel looks for it.
             return self.prefetcher is None or not any(self._are_ahead())
-        return not self.options.has_measured_infos and self._has_next_levels()
+        table = self._level_table()
+        if table is not self._known_table:
+            measures = self.options.has_measured_infos
+            self._known_table, self._is_complete = table, not measures
+            self._is_complete &= self._has_next_levels()
+        return self._is_complete
 
     def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
         """Start episodes from levels of the providers."""
@@ -315,9 +323,10 @@ class EpisodeEngine(Engine):
 
     def _level_table(self) -> tuple[Levels, LevelTable] | None:
         """Return the levels that episodes can begin with at once, None if none."""
-        if self._kernels.place_rows is None or len(self.option_sets.providers) > 1:
+        if self._kernels.place_rows is None:
             return None
-        return self.level_provider.table()
+        providers = self.option_sets.providers
+        return None if len(providers) > 1 else providers[0].table()
 
     def _next_episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""

@@ -50,6 +50,8 @@ class StackedShardsEngine(ShardsEngine):
         self.action_parser = template.action_parser
         # By shard: the codes or the observations that it has sent last.
         self._parts_seen: list[Any] = [None] * len(sizes)
+        # Of `observe_in_place`.
+        self._batch: Any = None
         self.describe()
 
     # ------------------------------------------------------------- actions

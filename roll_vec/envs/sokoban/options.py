@@ -214,11 +214,12 @@ class SokobanOptions(LevelOptions):
             return InPlace.of_state(rules.ROOM, rooms)
         if mode == "text":
             return None
-        tables = {"planes": in_place.CHANGES, "planes4": in_place.FEATURES}
+        tables = {"planes": in_place.NO_TABLE, "planes4": in_place.FEATURES}
         tables |= {"tiny_rgb": SOKOBAN.pixels, "rgb": SOKOBAN.tiles}
-        batch = np.empty((n, *self.make_observer(1).space.shape), np.uint8)
+        shape: Any = self.make_observer(1).space.shape
+        batch = np.empty((n, *shape), np.uint8)
         arrays = np.empty(n, np.int32), tables[mode], batch.reshape(-1)
-        return InPlace(in_place.BINDS[mode], arrays, batch)
+        return InPlace.of(in_place.BINDS[mode], arrays, batch)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""
