@@ -6,7 +6,7 @@
     python -m benchmarks --out benchmarks/results/suite.json    # all, ten minutes
     python -m benchmarks --cases goals --out ...    # latency and threads
     python -m benchmarks --env module:id    # your environment's batch
-    python -m benchmarks.baselines    # success of simple policies
+    python -m benchmarks --cases baselines --out ...    # success of simple policies
     python -m benchmarks.shards    # shards on Ray
     python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
@@ -15,8 +15,9 @@ docs/performance.md says how to read the figures.
 A *contender* is one way to do a task, in a process of its own.  Its modules:
 
 - `tasks`: the work that is measured, as a rate, the time of a call, or a figure
-- `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`, `loops`, `solver`,
-  `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec
+- `baselines`, `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`, `loops`,
+  `solver`, `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec; `rules`: the
+  simple rules of `baselines`
 - `peers`: tasks of other packages, one adapter each
 - `levels`: the 10x10 levels that all contenders of Sokoban play
 - `worker`: the main program of a contender's process
@@ -31,5 +32,5 @@ A *case* compares contenders; a *run* of several cases makes one result:
 - `table`, `plot`: a result in the terminal, in Markdown, as a plot
 - `pages`, `quotations`: the figures of pages
 
-`baselines` and `shards` are commands of their own.
+`shards` is a command of its own.
 """

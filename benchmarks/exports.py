@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.baselines.policies import oracle
+from benchmarks.baselines import oracle
 from benchmarks.batches import SOKOBAN
 from benchmarks.tasks import Rate, Unavailable
 from roll_vec.errors import MissingExtraError

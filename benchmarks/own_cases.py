@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from benchmarks.baselines import measured_pairs
 from benchmarks.comparisons import ALONE, COST, EXTRA_NS, Case, Row
 from benchmarks.interleave import Contender
 
@@ -378,6 +379,16 @@ def unrolls(quick: bool) -> Case:
     return _case("Unrolls", pairs)
 
 
+def baselines(quick: bool) -> Case:
+    """Play the evaluation splits: at random, by a rule, by the solver, by PPO."""
+    pairs = []
+    for split, policy in measured_pairs():
+        options = {"id": split.id, "split": split.name, "policy": policy}
+        title = f"{split.id} {split.name}: {policy}"
+        pairs.append(_alone(title, None, "baselines.results", 1, **options))
+    return _case("Baselines", pairs)
+
+
 def custom(id: str, sizes: Sequence[int], keywords: dict[str, Any]) -> Case:
     """Return the case of any id beside SyncVectorEnv, at every size."""
     options = {"id": id, "keywords": keywords}
@@ -405,5 +416,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "goals": goals,
     "floors": floors,
     "unrolls": unrolls,
+    "baselines": baselines,
 }
-ON_REQUEST = ("goals", "floors", "unrolls", "startup")
+ON_REQUEST = ("goals", "floors", "unrolls", "startup", "baselines")

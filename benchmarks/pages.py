@@ -10,7 +10,8 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
     summary FILE               the rows of `SUMMARY`
     figure FILE TITLE          the median of a row alone, to two digits
     machine FILE               machine, versions, date, command, what is skipped
-    baseline, baselines        see `benchmarks.baselines.tables`
+    baseline TITLE [new]       a success rate; new: on levels unlike those of training
+    baselines FIGURE           the table of ``success``, ``return`` or ``length``
     cluster                    see `benchmarks.shards.tables`
     games FOLDER               the ids of the package; FOLDER leads to their pages
 """
@@ -19,11 +20,10 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks import plot, table
-from benchmarks.baselines import tables as baselines
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
 from benchmarks.result import RESULTS, read_result
@@ -57,17 +57,48 @@ def _figures(words: str) -> str:
 
 
 def _columns(words: str) -> str:
-    medians: dict[str, dict[str, str]] = {}
-    for row in _rows(words):
-        title, median, *_ = table.cells(row)
-        line, separator, column = title.partition(": ")
+    return _pivot(_rows(words), lambda row: table.cells(row)[1])
+
+
+def _pivot(rows: Sequence[dict[str, Any]], show: Callable[[Any], str]) -> str:
+    """Return a table of rows whose titles name a line and a column, "A: B"."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        line, separator, column = row["title"].partition(": ")
         if separator:
-            medians.setdefault(line, {})[column] = median
-    heads = list(dict.fromkeys(head for line in medians.values() for head in line))
+            cells.setdefault(line, {})[column] = show(row)
+    heads = list(dict.fromkeys(head for line in cells.values() for head in line))
     lines = [f"| | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
-    for title, line in medians.items():
+    for title, line in cells.items():
         lines.append(f"| {title} | {' | '.join(line.get(x, '') for x in heads)} |")
     return "\n".join(lines)
+
+
+def _baselines(words: str) -> str:
+    show = {"success": _percent, "return": _decimal, "length": "{:,.1f}".format}[words]
+    return _pivot(_rows("baselines"), lambda row: show(row["ours"]["facts"][words]))
+
+
+def _baseline(words: str) -> str:
+    title = words.removesuffix(" new")
+    (row,) = [row for row in _rows("baselines") if row["title"] == title]
+    return _percent(
+        row["ours"]["facts"]["success" if title == words else "new_success"]
+    )
+
+
+def _percent(values: Sequence[float]) -> str:
+    """Return an interval in percent; more digits where all is below one percent."""
+    digits = 2 if max(values) < 0.01 else 1
+    rate, low, high = (f"{100 * value:.{digits}f}" for value in values)
+    return f"{rate} % ({low} to {high})"
+
+
+def _decimal(values: Sequence[float]) -> str:
+    """Return an interval; more digits where all is near 0."""
+    digits = 4 if max(map(abs, values)) < 0.1 else 2
+    mean, low, high = (f"{v:.{digits}f}".replace("-", "−") for v in values)
+    return f"{mean} ({low} to {high})"
 
 
 def _summary(words: str) -> str:
@@ -115,8 +146,8 @@ KINDS: dict[str, Callable[[str], str]] = {
     "summary": _summary,
     "figure": _figure,
     "machine": _machine,
-    "baseline": baselines.show_figure,
-    "baselines": baselines.show_table,
+    "baseline": _baseline,
+    "baselines": _baselines,
     "cluster": shards.show_table,
     "games": _games,
 }
@@ -141,4 +172,3 @@ def fill(text: str) -> str:
 if __name__ == "__main__":
     rewrite(PAGES, fill)
     plot.draw(_read("suite"), ROOT / "docs" / "performance.png")
-    baselines.draw(ROOT / "docs" / "baselines.png")

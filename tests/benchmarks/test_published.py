@@ -1,21 +1,21 @@
 """The published figures: pages are what the files of results and the code give."""
 
-import json
 import re
 
 import pytest
 
 from benchmarks import pages
-from benchmarks.baselines import __main__ as baselines
-from benchmarks.baselines import policies, tables
+from benchmarks.baselines import PPO, measured_pairs, results
 from benchmarks.quotations import PAGES
 from benchmarks.result import RESULTS, read_result
-from roll_vec.evaluation import SPLITS, find_split
+from benchmarks.tasks import Unavailable
 
-BASELINES = tables.content()
-ROWS = {tables.key_of(row): row for row in BASELINES["rows"]}
-ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
-RATES = r"\d ?(?:ns|[uµ]s|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
+ROWS = {
+    row["title"]: row["ours"]["facts"]
+    for row in read_result(RESULTS / "baselines.json")["rows"]
+}
+# Rates, durations and sizes; limits of memory are in MiB.
+RATES = r"\d ?(?:[nuµm]?s|MB|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -29,9 +29,10 @@ def test_figures_of_pages_come_from_results(path):
 
 def test_a_figure_that_no_file_has_is_refused(tmp_path):
     for words, error in (
-        ("baseline a b c", ValueError),
+        ("baseline a b: c", ValueError),
         ("figure exports cats", ValueError),
         ("figures nowhere", ValueError),
+        ("baselines cats", KeyError),
         ("cluster cats", KeyError),
     ):
         with pytest.raises(error):
@@ -50,23 +51,17 @@ def test_all_results_are_quoted():
     assert {path.stem for path in RESULTS.iterdir()} <= quoted
 
 
-def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
-    reasons = {tables.key_of(entry) for entry in BASELINES["absent"]}
-    splits = {(split["id"], split["name"]): split for split in BASELINES["splits"]}
-    assert list(splits) == [(split.id, split.name) for split in ALL]
-    for split in ALL:
-        entry = splits[split.id, split.name]
-        assert (entry["digest"], entry["episodes"]) == (split.digest, len(split))
-        assert entry["keywords"] == json.loads(json.dumps(dict(split.keywords)))
-        for policy in policies.POLICIES:
-            key = split.id, split.name, policy
-            assert (policies.absence(split, policy) is None) == (key not in reasons)
-            # PPO's rows come when its training is done.
-            if policy != policies.PPO:
-                assert ROWS[key]["digest"] == split.digest
-                assert ROWS[key]["faults"] == 0
+def test_baselines_have_a_row_for_each_policy_and_split():
+    pairs = measured_pairs()
+    assert [*ROWS] == [f"{split.id} {split.name}: {policy}" for split, policy in pairs]
+    for split, policy in pairs:
+        row = ROWS[f"{split.id} {split.name}: {policy}"]
+        assert (row["digest"], row["episodes"]) == (split.digest, len(split))
+        assert row["faults"] == 0
+        assert policy != PPO or len(row["checkpoint"]) == 64
+    for split in {split.digest: split for split, _ in pairs}.values():
         random, rule, solver = (
-            ROWS[split.id, split.name, policy]["success"]
+            ROWS[f"{split.id} {split.name}: {policy}"]["success"]
             for policy in ("random", "rule", "solver")
         )
         assert random[2] < solver[1]
@@ -82,27 +77,10 @@ def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
     ],
 )
 def test_a_baseline_is_measured_again(id, name, policy):
-    split = find_split(id, name)
-    args = baselines.make_parser().parse_args(["--num-envs", "100"])
-    row = baselines.measure(split, policy, args, lambda *_: 0)
-    for figure in ("success", "return", "length", "episodes", "faults", "digest"):
-        assert row[figure] == ROWS[id, name, policy][figure], figure
+    row = results(id, name, policy, num_envs=100).settings
+    assert {**row, "batch": 256} == ROWS[f"{id} {name}: {policy}"]
 
 
-def test_a_run_of_baselines_keeps_other_rows(tmp_path):
-    out = tmp_path / "out.json"
-    # A row of a split that has changed is left out.
-    rows = [
-        {**row, "digest": row["digest"] * (n > 0)}
-        for n, row in enumerate(BASELINES["rows"])
-    ]
-    out.write_text(json.dumps({"rows": rows}))
-    only = ["--only", "roll_vec/Countdown-v0", "--only", "rule"]
-    baselines.main([*only, "--out", str(out)])
-    content = json.loads(out.read_text("utf-8"))
-    changed = {"revision": None, "versions": None}
-    assert [row | changed for row in content["rows"]] == [
-        row | changed for row in BASELINES["rows"][1:]
-    ]
-    assert content["splits"] == BASELINES["splits"]
-    assert content["absent"] == BASELINES["absent"]
+def test_a_network_that_is_missing_is_skipped(tmp_path):
+    with pytest.raises(Unavailable, match=r"no network .*: python docs/examples/ppo"):
+        results("roll_vec/Sokoban-v0", "test-1-box", PPO, networks=str(tmp_path))

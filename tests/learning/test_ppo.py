@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 import sys
 
 import gymnasium
@@ -11,8 +10,7 @@ import pytest
 import torch
 
 import roll_vec  # noqa: F401 - registers the ids
-from benchmarks.baselines import __main__ as command
-from benchmarks.baselines.policies import PPO, TRAINED_SPLITS, checkpoint_of
+from benchmarks.baselines import PPO, TRAINED_SPLITS, checkpoint_of, results
 from roll_vec.evaluation import find_split, play_split
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
@@ -318,22 +316,19 @@ def test_each_recipe_has_the_keywords_of_its_split(example):
 )
 def test_a_checkpoint_has_a_row(example, id, name, tmp_path):
     training = example("ppo").Training(id, example("recipes").RECIPES[id], 8, 0)
-    split, out = find_split(id, name), tmp_path / "out.json"
+    split = find_split(id, name)
     assert TRAINED_SPLITS[id] == name
     path = checkpoint_of(split, tmp_path)
     training.save(path)
-    only = ["--only", id, "--only", PPO]
-    command.main([*only, "--checkpoints", str(tmp_path), "--out", str(out)])
-    (row,) = json.loads(out.read_text("utf-8"))["rows"]
+    row = results(id, name, PPO, networks=str(tmp_path)).settings
     assert row["checkpoint"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert row["episodes"] == len(split)
-    assert row["versions"]["torch"]
+    assert row["torch"]
     if id != LAKE:  # a world of one map has no new levels
         assert "new_success" not in row
         return
     policy = training.policy()
     envs = split.make_vec(256, obs_mode="planes")
-    results = play_split(split, envs, lambda turn: policy(turn.observations))
-    assert row["success"][0] == results.successes.mean()
-    assert row["training_levels"] == 50_000
+    played = play_split(split, envs, lambda turn: policy(turn.observations))
+    assert row["success"][0] == played.successes.mean()
     assert 0 < row["new_episodes"] < len(split)

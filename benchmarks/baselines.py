@@ -1,0 +1,176 @@
+"""The baselines: random play, a rule, the solver and PPO on the evaluation splits.
+
+`results` is a task of the case ``baselines``; docs/baselines.md has the figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Set
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.examples import import_example
+from benchmarks.machine import revision, version_of
+from benchmarks.processes import ROOT
+from benchmarks.rules import RULES, SEED
+from benchmarks.tasks import Figure, Unavailable
+from roll_vec.cli._policies import make_oracle
+from roll_vec.evaluation import (
+    SPLITS,
+    EpisodeResults,
+    Split,
+    Turn,
+    UniformPolicy,
+    find_split,
+    play_split,
+    wilson_interval,
+)
+
+PPO = "PPO"
+POLICIES = ("random", "rule", "solver", PPO)
+# The networks of PPO, ID-SPLIT.pt.
+NETWORKS = ROOT / "build" / "networks"
+# The splits that docs/examples/ppo.py has a recipe for.
+TRAINED_SPLITS = {
+    "roll_vec/FrozenLake-v1": "test",
+    "roll_vec/FrozenLake8x8-v1": "test",
+    "roll_vec/RandomFrozenLake-v0": "test-no-slip",
+    "roll_vec/Sokoban-v0": "test-1-box",
+}
+
+Policy = Callable[[Turn], Any]
+
+
+def measured_pairs() -> list[tuple[Split, str]]:
+    """Return all splits, each with the policies that play it."""
+    splits = [split for by_name in SPLITS.values() for split in by_name.values()]
+    return [
+        (split, policy)
+        for split in splits
+        for policy in POLICIES
+        if policy != PPO or TRAINED_SPLITS.get(split.id) == split.name
+    ]
+
+
+def results(
+    id: str, split: str, policy: str, num_envs: int = 256, networks: str = str(NETWORKS)
+) -> Figure:
+    """Play each episode of a split once; the figure is the success rate.
+
+    Its settings have ``success`` and ``return``, each an estimate and the ends of its
+    95 % interval; ``length``, the mean; ``faults``; the ``digest`` of the split; and
+    the ``keywords`` that the policy asks for.  `network_facts` has those of PPO.
+    """
+    episodes = find_split(id, split)
+    network = checkpoint_of(episodes, Path(networks))
+    training = f"python docs/examples/ppo.py --id {id} --seed 0 --checkpoint FILE"
+    if policy == PPO and not network.is_file():
+        message = f"no network in build/networks: {training}"
+        raise Unavailable(message)
+    keywords = keywords_of(episodes, policy)
+    with closing(episodes.make_vec(num_envs, **keywords)) as envs:
+        function = make_policy(episodes, policy, envs, network)
+        played = play_split(episodes, envs, function)
+    settings = {
+        "batch": num_envs,
+        "episodes": len(episodes),
+        "success": _rounded(played.success_rate()),
+        "return": _rounded(played.mean_return()),
+        "length": _rounded([float(np.mean(played.lengths))])[0],
+        "faults": int(played.faults.sum()),
+        "digest": episodes.digest,
+        "keywords": keywords,
+    }
+    if policy == PPO:
+        settings |= {"training": training, **network_facts(episodes, network, played)}
+    return Figure(lambda _: 100 * played.success_rate().value, "%", settings)
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    # Far below the interval; sums of floats may differ in the last digits elsewhere.
+    return [round(value, 6) for value in values]
+
+
+def keywords_of(split: Split, policy: str) -> dict[str, Any]:
+    """Return the keywords of environments that a policy asks for."""
+    if policy == "rule":
+        return dict(RULES[split.id].KEYWORDS)
+    return {"obs_mode": "planes"} if policy == PPO else {}
+
+
+def make_policy(split: Split, policy: str, envs: Any, checkpoint: Path) -> Policy:
+    """Return a policy for environments of a split.
+
+    Parameters
+    ----------
+    split : Split
+    policy : str
+        A key of `POLICIES`.
+    envs : VectorEnv
+        Made with `keywords_of` it.
+    checkpoint : Path
+        Of PPO.
+    """
+    if policy == "random":
+        return UniformPolicy(envs, SEED)
+    if policy == "rule":
+        rule: Policy = RULES[split.id](envs)
+        return rule
+    if policy == "solver":
+        return oracle(envs)
+    function = import_example("policies").load_policy(checkpoint)
+    return lambda turn: function(turn.observations)
+
+
+def oracle(envs: Any) -> Policy:
+    """Return the policy that takes the solver's action in every environment."""
+    function = make_oracle(envs)
+    return lambda turn: function(turn.observations)
+
+
+def checkpoint_of(split: Split, folder: Path) -> Path:
+    """Return the file of a split's network in a folder."""
+    return folder / f"{split.id.rpartition('/')[2]}-{split.name}.pt"
+
+
+def network_facts(
+    split: Split, checkpoint: Path, played: EpisodeResults
+) -> dict[str, Any]:
+    """Return the digest of a network, the revision and torch that played it.
+
+    And its success on test levels that equal no training level, ``new_success``; not
+    where there is one map.
+    """
+    facts: dict[str, Any] = {
+        "checkpoint": hashlib.sha256(checkpoint.read_bytes()).hexdigest(),
+        "revision": revision(),
+        "torch": version_of("torch"),
+    }
+    recipe = import_example("recipes").RECIPES[split.id]
+    if recipe.num_levels is not None:
+        boards = import_example("policies").training_boards(split.id, recipe)
+        is_new = new_levels(split, boards)
+        num_successes = int(played.successes[is_new].sum())
+        rate = wilson_interval(num_successes, int(is_new.sum()))
+        facts |= {"new_episodes": int(is_new.sum()), "new_success": _rounded(rate)}
+    return facts
+
+
+def new_levels(split: Split, others: Set[bytes]) -> NDArray[np.bool_]:
+    """Return (n,) bool: the first grid of an episode is none of some others.
+
+    Parameters
+    ----------
+    split : Split
+    others : set of bytes
+        Codes of grids, uint8 in C order.
+    """
+    envs = split.make_vec(len(split), obs_mode="grid")
+    grids, _ = envs.reset(seed=list(split.seeds))
+    envs.close()
+    return np.array([grid.tobytes() not in others for grid in grids])
