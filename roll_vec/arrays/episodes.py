@@ -22,13 +22,13 @@ from roll_vec.arrays.options import Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.kernels.rng.generator import generator_at
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
     fold_seed,
+    generator_at,
     generator_words,
 )
 from roll_vec.vector.engine import Engine, EngineState

@@ -18,6 +18,7 @@ from roll_vec.options import check_choice
 __all__ = [
     "MAX_LINKS",
     "LakeSolution",
+    "LakeSolver",
     "measure_maps",
     "solve_positions",
 ]
@@ -56,76 +57,81 @@ class LakeSolution(NamedTuple):
     values: NDArray[np.float64]
 
 
-def _solve_maps(
-    maps: NDArray[np.uint8],
-    shape: tuple[int, int],
-    slip: NDArray[np.float64],
-    num_threads: int,
-    saves_steps: bool = True,
-) -> solver.Lakes:
-    """Solve some maps of one size with one table of slips.
+class LakeSolver:
+    """Solves maps of one size with one table of slips.
 
     Parameters
     ----------
-    maps : (n, H * W) uint8
-        Tile codes.
     shape : (int, int)
         Rows and columns.
     slip : (2, 3) float64
         See `roll_vec.kernels.frozen_lake.rules.make_slip`.
     num_threads : int
-    saves_steps : bool
-        False: the policies may take more steps than they need, for the same values in
-        less time.
 
-    Raises
-    ------
-    SolverLimitError
-        The solution would take too much time and memory.
+    Attributes
+    ----------
+    is_slippery : bool
+        Whether a move may end elsewhere than it was meant to.
     """
-    height, width = shape
-    is_slippery = _is_slippery(slip)
-    if is_slippery and height * width**2 > MAX_LINKS:
-        message = (
-            "solve: slippery lakes are solved up to rows * columns**2 = "
-            f"{MAX_LINKS}, such as 161 x 161, got {height} x {width}"
+
+    def __init__(
+        self, shape: tuple[int, int], slip: NDArray[np.float64], num_threads: int = 1
+    ) -> None:
+        self.shape, self.slip, self.num_threads = shape, slip, num_threads
+        self.neighbours = rules.make_neighbours(*shape)
+        self.is_slippery = bool(slip[0, 1] < 1.0)
+
+    def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> solver.Lakes:
+        """Solve some maps, each (H * W,) uint8 tile codes in a row of ``maps``.
+
+        Parameters
+        ----------
+        maps : (n, H * W) uint8
+        saves_steps : bool
+            False: the policies may take more steps than they need, for the same
+            values in less time.
+
+        Raises
+        ------
+        SolverLimitError
+            The solution would take too much time and memory.
+        """
+        height, width = self.shape
+        if self.is_slippery and height * width**2 > MAX_LINKS:
+            message = (
+                "solve: slippery lakes are solved up to rows * columns**2 = "
+                f"{MAX_LINKS}, such as 161 x 161, got {height} x {width}"
+            )
+            raise SolverLimitError(message)
+        num_maps, num_cells = maps.shape
+        neighbours, distances = self.neighbours, np.empty(maps.shape, np.int32)
+        results = distances, *np.empty((2, *maps.shape)), np.empty(maps.shape, np.int64)
+        lakes = solver.Lakes(maps, neighbours, self.slip, *results)
+
+        def measure(start: int, stop: int) -> None:
+            frontier = np.empty(num_cells, np.int64)
+            solver.measure_distances(start, stop, maps, neighbours, frontier, distances)
+
+        def solve(start: int, stop: int) -> None:
+            # The items of `SolverWorkspace`.
+            workspace = (
+                *np.empty((3, num_cells), np.int64),
+                np.empty((num_cells, 2 * width + 1)),
+                *np.empty((4, num_cells)),
+                np.empty(num_cells, np.int64),
+            )
+            solver.solve_maps(start, stop, saves_steps, tuple(lakes), workspace)
+
+        split = self.num_threads, _MAPS_PER_THREAD, SliceSizer("maps")
+        for_row_ranges(solve if self.is_slippery else measure, num_maps, *split)
+        if self.is_slippery:
+            return lakes
+        ahead = distances[:, neighbours[:, :4]]
+        return lakes._replace(
+            values=(distances >= 0).astype(np.float64),
+            steps=np.maximum(distances, 0).astype(np.float64),
+            policies=(ahead == distances[:, :, np.newaxis] - 1).argmax(axis=2),
         )
-        raise SolverLimitError(message)
-    num_maps, num_cells = maps.shape
-    neighbours = rules.make_neighbours(*shape)
-    distances = np.empty(maps.shape, np.int32)
-    results = distances, *np.empty((2, *maps.shape)), np.empty(maps.shape, np.int64)
-    lakes = solver.Lakes(maps, neighbours, slip, *results)
-
-    def measure(start: int, stop: int) -> None:
-        frontier = np.empty(num_cells, np.int64)
-        solver.measure_distances(start, stop, maps, neighbours, frontier, distances)
-
-    def solve(start: int, stop: int) -> None:
-        # The items of `SolverWorkspace`.
-        workspace = (
-            *np.empty((3, num_cells), np.int64),
-            np.empty((num_cells, 2 * width + 1)),
-            *np.empty((4, num_cells)),
-            np.empty(num_cells, np.int64),
-        )
-        solver.solve_maps(start, stop, saves_steps, tuple(lakes), workspace)
-
-    split = num_threads, _MAPS_PER_THREAD, SliceSizer("maps")
-    for_row_ranges(solve if is_slippery else measure, num_maps, *split)
-    if is_slippery:
-        return lakes
-    ahead = distances[:, neighbours[:, :4]]
-    return lakes._replace(
-        values=(distances >= 0).astype(np.float64),
-        steps=np.maximum(distances, 0).astype(np.float64),
-        policies=(ahead == distances[:, :, np.newaxis] - 1).argmax(axis=2),
-    )
-
-
-def _is_slippery(slip: NDArray[np.float64]) -> bool:
-    """Return whether a move may end elsewhere than it was meant to."""
-    return bool(slip[0, 1] < 1.0)
 
 
 def measure_maps(
@@ -163,7 +169,7 @@ def measure_maps(
         For slippery maps of more than rows * columns**2 = `MAX_LINKS`.
     """
     slip = rules.make_slip(is_slippery, success_rate)
-    solutions = _solve_maps(maps, shape, slip, num_threads, saves_steps=False)
+    solutions = LakeSolver(shape, slip, num_threads).solve(maps, saves_steps=False)
     values: NDArray[np.float64] = solutions.values[np.arange(len(maps)), starts]
     return values
 
@@ -232,15 +238,15 @@ def solve_positions(
         raise InvalidOptionError.expected("objective", accepted, objective)
     check_choice("objective", objective, OBJECTIVES)
     (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
+    lake_solver = LakeSolver(engine.observer.shape, slip, engine.num_threads)
     positions, first_action = positions[env_ids], engine.first_action
     indices = np.zeros(len(positions), np.int64)
     if len(maps) > 1:
         maps, indices = np.unique(maps[env_ids], axis=0, return_inverse=True)
-    maps, shape = np.ascontiguousarray(maps), engine.observer.shape
-    solutions = _solve_maps(maps, shape, slip, engine.num_threads)
+    solutions = lake_solver.solve(np.ascontiguousarray(maps))
     indices, policies = indices.reshape(-1), solutions.policies + first_action
-    if not _is_slippery(slip):
-        return _walk(solutions, indices, positions, first_action)
+    if not lake_solver.is_slippery:
+        return _walk(lake_solver, solutions, indices, positions, first_action)
     for array in (policies, solutions.values):
         # Environments with the same map share them.
         array.flags.writeable = False
@@ -252,6 +258,7 @@ def solve_positions(
 
 
 def _walk(
+    lake_solver: LakeSolver,
     solutions: solver.Lakes,
     indices: NDArray[np.int64],
     positions: NDArray[np.int64],
@@ -263,7 +270,7 @@ def _walk(
     for step in range(moves.shape[1]):
         directions = solutions.policies[indices, positions]
         moves[:, step] = directions + first_action
-        positions = solutions.neighbours[positions, directions]
+        positions = lake_solver.neighbours[positions, directions]
     return [
         None if count < 0 else row[:count].copy()
         for row, count in zip(moves, num_moves.tolist(), strict=True)
