@@ -18,7 +18,7 @@ import functools
 import numpy as np
 
 from .._jit import kernel
-from ..bound import bind_step
+from ..bound import make_step
 from ..views import flat
 from .rules import (
     BOX,
@@ -158,7 +158,7 @@ def _clear_nothing(i, size, values):
 
 
 def _make(mode, put_cell, clear_row=_clear_nothing, move=None):
-    """Return the function that binds the kernels of an observation mode.
+    """Return what makes the kernels of an observation mode.
 
     Parameters
     ----------
@@ -216,14 +216,14 @@ def _make(mode, put_cell, clear_row=_clear_nothing, move=None):
                 write_row(i, state, out)
 
     return functools.partial(
-        bind_step, step_in_place, begin_next, observe_rows, 3, f"sokoban-{mode}"
+        make_step, step_in_place, begin_next, observe_rows, 3, f"sokoban-{mode}"
     )
 
 
-BINDS = {
+STEPS_IN_PLACE = {
     "planes": _make("planes", _put_plane, _clear_planes, _move_planes),
     "planes4": _make("planes4", _put_features, move=_move_features),
     "tiny_rgb": _make("tiny_rgb", _put_pixel),
     "rgb": _make("rgb", _put_tile),
 }
-"""By observation mode: what binds kernels as `..unroll.GameKernels.bind_step` does."""
+"""By observation mode: as ``make_step`` of `..unroll.GameKernels`."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
-from roll_vec.kernels.bound import pack
+from roll_vec.kernels.bound import pack, type_of
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.text.turn import BatchStep
 
@@ -20,8 +20,8 @@ from roll_vec.text.turn import BatchStep
 class InPlace(NamedTuple):
     """Observations that stay in one array, which steps update; for ``copy=False``."""
 
-    bind: Callable[..., Any]
-    """As ``bind_step`` of `roll_vec.kernels.unroll.GameKernels`."""
+    make_step: Callable[..., Any]
+    """As ``make_step`` of `roll_vec.kernels.unroll.GameKernels`."""
     arrays: tuple[NDArray[Any], ...]
     """What the bound kernels write."""
     batch: NDArray[Any]
@@ -29,17 +29,17 @@ class InPlace(NamedTuple):
 
     @classmethod
     def of(
-        cls, bind: Callable[..., Any], arrays: tuple[NDArray[Any], ...], batch: Any
+        cls, make_step: Callable[..., Any], arrays: tuple[NDArray[Any], ...], batch: Any
     ) -> InPlace:
         """Return those of a batch that kernels write."""
         view = batch.view()
         view.flags.writeable = False
-        return cls(bind, arrays, view)
+        return cls(make_step, arrays, view)
 
     @classmethod
     def of_state(cls, kernels: GameKernels, array: NDArray[Any]) -> InPlace:
         """Return observations that are an array of the state."""
-        return cls.of(kernels.bind_blind, (), array)
+        return cls.of(kernels.make_blind_step, (), array)
 
 
 class BoundStep:
@@ -47,7 +47,7 @@ class BoundStep:
 
     Parameters
     ----------
-    bind_step : function
+    make_step : function
         Of `roll_vec.kernels.unroll.GameKernels`.
     fixed, episodes : tuples
         The rules and the state, and what next episodes begin with, as kernels take
@@ -61,15 +61,16 @@ class BoundStep:
 
     def __init__(
         self,
-        bind_step: Callable[..., Any],
+        make_step: Callable[..., Any],
         fixed: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
         in_place: InPlace | None,
     ) -> None:
-        self.step, self.begin, self.observe = bind_step(fixed, episodes)
+        types = type_of((fixed, episodes))
+        self.step, self.begin, self.observe = make_step(types)
         if in_place is not None:
-            kernels = in_place.bind(fixed, episodes)
+            kernels = in_place.make_step(types)
             self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
         self.source = source
         # The words hold the addresses of these arrays.
@@ -82,7 +83,7 @@ class OneStep:
 
     Parameters
     ----------
-    bind_play : function
+    make_play : function
         Of `roll_vec.kernels.unroll.GameKernels`.
     rules, state : tuples
         As kernels take them; the arrays must not be replaced.
@@ -95,7 +96,7 @@ class OneStep:
 
     def __init__(
         self,
-        bind_play: Callable[..., Any],
+        make_play: Callable[..., Any],
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         outcome: BatchStep,
@@ -108,7 +109,7 @@ class OneStep:
         values = tuple(infos.values())
         skip_mask = np.zeros(1, np.bool_)
         self._owners = skip_mask, rules, state, tuple(results), values, observations
-        self._play, self._words = bind_play(self._owners), pack(self._owners)
+        self._play, self._words = make_play(type_of(self._owners)), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item
         self._infos = [(name, _reader_of(infos[name])) for name in names]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from roll_vec.cli._files import ending_signals
+from roll_vec.cli._errors import ending_signals
 
 UNKNOWN_KEY = "unknown"
 

@@ -155,8 +155,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         dest="id",
     ),
     "-o": _option(
-        "keyword of the environment, as a Python literal or else as text; may be "
-        "repeated; roll-vec info ID lists them",
+        "keyword of the environment, a Python literal or text (roll-vec info ID lists "
+        "them); may be repeated",
         "KEY=VALUE",
         _keyword,
         flags=("-o", "--option"),
@@ -193,7 +193,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "--concurrency": _option("conversations at a time", "N", _POSITIVE, default=64),
     "--history": _option(
-        "turns before the present one in a request (default: all)", "N|all", _history
+        "earlier turns in a request (default: all)", "N|all", _history
     ),
     "--timeout": _option(
         "to wait for an answer", "SECONDS", number_from(0.001), default=120.0

@@ -18,11 +18,11 @@ from roll_vec.cli._errors import (
     INTERRUPTED,
     UsageError,
     argument_error,
+    check_target,
     require,
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._files import check_target
 from roll_vec.cli._options import add_command, add_commands, refuse_arguments
 from roll_vec.cli._policies import (
     is_endpoint,
@@ -277,6 +277,8 @@ def _play_batch(
         The last two are for the header of a file.
     """
     refuse_chat(arguments)
+    if arguments.policy != "random":
+        refuse_arguments(arguments, ["seed"], "without --policy random")
     num_envs = min(total, arguments.num_envs or _MAX_ENVS)
     envs = _make_envs(split, num_envs, keywords, arguments)
     facts: dict[str, Any] = {"name": arguments.policy}

@@ -15,10 +15,11 @@ from roll_vec.cli._errors import (
     INTERRUPTED,
     argument_error,
     as_argument,
+    ending_signals,
+    file_errors,
     require,
     say_error,
 )
-from roll_vec.cli._files import ending_signals, file_errors
 from roll_vec.cli._options import POLICY_HELP, add_command, refuse_arguments
 from roll_vec.cli._policies import (
     is_endpoint,
@@ -99,9 +100,7 @@ def add_parser(commands: Any) -> None:
     parser.option("--out", "what is written", "PATH")
     parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")
     parser.option("--policy", f"{POLICY_HELP} (default: oracle)", default=None)
-    parser.flag(
-        "--only-success", "leave out the other episodes, and say how many there were"
-    )
+    parser.flag("--only-success", "leave out other episodes, and count them")
     parser.number(
         "--max-episodes", "give up after N episodes (default: 100 for each row)", 1
     )

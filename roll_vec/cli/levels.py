@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from roll_vec.arrays.level_sets import SUFFIX, write_archive
-from roll_vec.cli._errors import argument_error, require
-from roll_vec.cli._files import check_target, file_errors, new_file
+from roll_vec.cli._errors import (
+    argument_error,
+    check_target,
+    file_errors,
+    new_file,
+    require,
+)
 from roll_vec.cli._levels import (
     LEVEL_SUFFIXES,
     MAX_LEVELS,
@@ -33,10 +38,10 @@ from roll_vec.cli._options import (
     number_ranges,
     refuse_arguments,
 )
-from roll_vec.cli._pictures import MAX_BOARDS, draw_boards
 from roll_vec.cli._tables import progress
 from roll_vec.errors import InvalidOptionError
 from roll_vec.recordings.environments import full_id, make_vector
+from roll_vec.render.boards import MAX_BOARDS, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, picture_format, save_picture
 
 # Boards of a sheet if the user does not say how many.

@@ -21,8 +21,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Text
 
-from roll_vec.cli._errors import UsageError
-from roll_vec.cli._files import ending_signals
+from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import has_oracle, hint

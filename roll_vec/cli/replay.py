@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE, UsageError, require
-from roll_vec.cli._files import file_errors
+from roll_vec.cli._errors import FAILURE, UsageError, file_errors, require
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line

@@ -12,13 +12,13 @@ import numpy as np
 from roll_vec.cli._errors import (
     INTERRUPTED,
     argument_error,
+    check_target,
+    file_errors,
     require,
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._files import check_target, file_errors
 from roll_vec.cli._options import add_command, refuse_arguments
-from roll_vec.cli._pictures import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
@@ -30,6 +30,7 @@ from roll_vec.recordings import (
     save_run,
 )
 from roll_vec.recordings.environments import full_id, make_vector
+from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.infos import UNKNOWN
 

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 
 from gymnasium.spaces import Text
 
-from roll_vec.cli._errors import FAILURE, argument_error, require, say_error
-from roll_vec.cli._files import check_target, new_file
+from roll_vec.cli._errors import (
+    FAILURE,
+    argument_error,
+    check_target,
+    new_file,
+    require,
+    say_error,
+)
 from roll_vec.cli._options import (
     POLICY_HELP,
     add_command,

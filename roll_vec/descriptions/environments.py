@@ -89,13 +89,7 @@ class EnvDescription:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the description as `json` can write it."""
-        game = self.game
-        content: dict[str, Any] = {**vars(self)}
-        del content["game"]
-        for name in ("observations", "keywords", "batch_keywords"):
-            content[name] = [one._asdict() for one in content[name]]
-        content["actions"] = {str(code): name for code, name in self.actions.items()}
-        content["splits"] = [
+        splits = [
             {
                 "name": split.name,
                 "title": split.title,
@@ -105,21 +99,24 @@ class EnvDescription:
             }
             for split in self.splits
         ]
+        content: dict[str, Any] = {**vars(self), "splits": splits}
+        game = content.pop("game")
         if game is not None:
-            content |= {
-                "action_note": game.actions,
-                "cells": [
-                    {"code": code, "glyph": glyph, "meaning": meaning}
-                    for code, (glyph, meaning) in enumerate(game.cells)
-                ],
-                "rewards": [one._asdict() for one in game.rewards],
-                "terminated": game.terminated,
-                "infos": [one._asdict() for one in game.infos],
-                "sources": [one._asdict() for one in game.sources],
-                "differences": game.differences,
-                "page": game.page,
-            }
-        return content
+            cells = [
+                {"code": code, "glyph": glyph, "meaning": meaning}
+                for code, (glyph, meaning) in enumerate(game.cells)
+            ]
+            facts = {"action_note": game.actions, **vars(game), "cells": cells}
+            # The names that both have are those of the id.
+            content = {**content, **facts, **content}
+        return {name: _plain(value) for name, value in content.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with dicts in the place of records."""
+    if isinstance(value, tuple):
+        return [one._asdict() if hasattr(one, "_asdict") else one for one in value]
+    return value
 
 
 def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescription:

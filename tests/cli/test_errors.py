@@ -103,6 +103,7 @@ ERRORS = [
     (f"{SPLIT} --policy http://h/v1", "--model: expected the name"),
     (f"{SPLIT} --policy http://u:p@h/v1 --model m", "--policy: url: expected"),
     (f"{SPLIT} --policy http://h --model m --num-envs 2", "--num-envs: use --concurre"),
+    (f"{SPLIT} --policy oracle --seed 1", "--seed: not allowed without --policy rand"),
     (f"{SPLIT} --timeout nan", "--timeout: expected a number from"),
     (f"{SPLIT} --history some", "--history: expected an integer"),
     ("eval run roll_vec/Countdown --split test --threads 2", "Countdown-v0 is a pool"),

@@ -219,7 +219,7 @@ class SokobanOptions(LevelOptions):
         shape: Any = self.make_observer(1).space.shape
         batch = np.empty((n, *shape), np.uint8)
         arrays = np.empty(n, np.int32), tables[mode], batch.reshape(-1)
-        return InPlace.of(in_place.BINDS[mode], arrays, batch)
+        return InPlace.of(in_place.STEPS_IN_PLACE[mode], arrays, batch)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""
