@@ -51,7 +51,15 @@ def _words(value):
         yield int(value)
 
 
-def bind_step(step_rows, begin_next, observe_rows, num_flags, key, fixed, episodes):
+def type_of(values):
+    """Return the type of values, None with the JIT off."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+        return None
+    return numba.typeof(values)
+
+
+@functools.cache
+def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
     """Return the kernels of a batch that read what is fixed from words.
 
     Parameters
@@ -67,48 +75,15 @@ def bind_step(step_rows, begin_next, observe_rows, num_flags, key, fixed, episod
         The first infos that are (n,) bool: 0 or 3.
     key : str
         The name of the game, for the cache on disk.
-    fixed : tuple
-        ``rules, state``.
-    episodes : tuple
+    fixed_type : type
+        `type_of` ``(rules, state), episodes``.
 
     Returns
     -------
     step, begin, observe : kernels
-        See `_make_step`: the same for all batches with the same types.
+        The same for all batches with the same types.
     """
-    types = _type_of((fixed, episodes))
-    return _make_step(step_rows, begin_next, observe_rows, num_flags, key, types)
-
-
-def bind_play(play_row, observe_rows, key, fixed):
-    """Return the kernel of one action in row 0 that reads what is fixed from words.
-
-    Parameters
-    ----------
-    play_row, observe_rows : kernels
-        See `.unroll.make_unroll`.
-    key : str
-    fixed : tuple
-        ``skip_mask, rules, state, results, infos, observations``.
-
-    Returns
-    -------
-    kernel
-        ``play(words, actions)``.
-    """
-    return _make_play(play_row, observe_rows, key, _type_of(fixed))
-
-
-def _type_of(values):
-    """Return the type of values, None with the JIT off."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
-        return None
-    return numba.typeof(values)
-
-
-@functools.cache
-def _make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
-    load, load_episodes = _make_loaders(fixed_type)
+    load, load_episodes = map(_make_loader, fixed_type or (None, None))
     all_infos = _join_flags if num_flags else _no_flags
     compiled = _kernel_for(key, fixed_type)
 
@@ -212,7 +187,22 @@ def _no_flags(flags, infos):
 
 
 @functools.cache
-def _make_play(play_row, observe_rows, key, fixed_type):
+def make_play(play_row, observe_rows, key, fixed_type):
+    """Return the kernel of one action in row 0 that reads what is fixed from words.
+
+    Parameters
+    ----------
+    play_row, observe_rows : kernels
+        See `.unroll.make_unroll`.
+    key : str
+    fixed_type : type
+        `type_of` ``skip_mask, rules, state, results, infos, observations``.
+
+    Returns
+    -------
+    kernel
+        ``play(words, actions)``.
+    """
     load, compiled = _make_loader(fixed_type), _kernel_for(key, fixed_type)
 
     @compiled
@@ -228,12 +218,6 @@ def _kernel_for(key, fixed_type):
     """Return the decorator of the kernels of a game for one type of fixed arguments."""
     digest = hashlib.sha256(str(fixed_type).encode()).hexdigest()[:16]
     return functools.partial(kernel, key=f"{key}-{digest}")
-
-
-def _make_loaders(tuple_type):
-    """Return a loader for each item of a tuple of two."""
-    item_types: Any = (None, None) if tuple_type is None else tuple_type
-    return [_make_loader(item_type) for item_type in item_types]
 
 
 def _make_loader(value_type):

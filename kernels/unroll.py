@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import kernel
-from .bound import bind_play, bind_step
+from .bound import make_play, make_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from .rng.pcg64 import fold_in
 
@@ -67,8 +67,8 @@ class GameKernels(NamedTuple):
     advance_rows: Any
     unroll: Any
     unroll_rows: Any
-    bind_step: Any  # with the fixed arguments, see `.bound`
-    bind_play: Any
+    make_step: Any  # of the type of the fixed arguments, see `.bound`
+    make_play: Any
     write_masks: Any
     place_rows: Any  # of games with levels, see `make_level_kernels`
 
@@ -284,7 +284,7 @@ def make_unroll(
         ``play_row(i, at, ...)`` does what ``play_rows(i, i + 1, at, ...)`` does, which
         is called where there is none, for a row that is not to skip.
     num_flags : int
-        The first infos that are bool, a number a row; see `.bound.bind_step`.
+        The first infos that are bool, a number a row; see `.bound.make_step`.
     """
     compiled = functools.partial(kernel, key=key)
 
@@ -448,9 +448,9 @@ def make_unroll(
         unroll,
         unroll_rows,
         functools.partial(
-            bind_step, step_rows, begin_next, observe_rows, num_flags, key
+            make_step, step_rows, begin_next, observe_rows, num_flags, key
         ),
-        functools.partial(bind_play, play_row, observe_rows, key),
+        functools.partial(make_play, play_row, observe_rows, key),
         write_masks,
         place_rows,
     )

@@ -43,6 +43,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gymnasium import error as gym_error
@@ -289,16 +290,13 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
 
     def __reduce__(self) -> tuple[object, ...]:
         # By default an exception is unpickled from positional arguments only.
-        return (_missing_extra, (self.feature, self.extra, self.package))
+        names = {"extra": self.extra, "package": self.package}
+        return partial(type(self), self.feature, **names), ()
 
 
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra of this package, in words."""
     return f'in your checkout of roll_vec, pip install ".[{extra}]"'
-
-
-def _missing_extra(feature: str, extra: str, package: str) -> MissingExtraError:
-    return MissingExtraError(feature, extra=extra, package=package)
 
 
 class EnvironmentFaultError(RollVecError, RuntimeError):

@@ -89,10 +89,7 @@ class RegisteredEnv:
 
 
 _LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
-_RANDOM_LAKE = "roll_vec.envs.frozen_lake:RandomFrozenLake"
 _LAKES = "roll_vec.envs.frozen_lake.description"
-_COUNTDOWN = "roll_vec.envs.countdown:Countdown"
-_WEBSHOP = "roll_vec.envs.webshop:WebShop"
 
 ENVIRONMENTS = {
     registered.id: registered
@@ -121,14 +118,14 @@ ENVIRONMENTS = {
         ),
         RegisteredEnv(
             "roll_vec/RandomFrozenLake-v0",
-            _RANDOM_LAKE,
+            "roll_vec.envs.frozen_lake:RandomFrozenLake",
             100,
             summary="ROLL's FrozenLake: a new map and start each episode",
             description=f"{_LAKES}:describe_random_lake",
         ),
         RegisteredEnv(
             "roll_vec/Countdown-v0",
-            _COUNTDOWN,
+            "roll_vec.envs.countdown:Countdown",
             None,
             pooled=True,
             summary="combine numbers into a target, by an expression in text",
@@ -136,7 +133,7 @@ ENVIRONMENTS = {
         ),
         RegisteredEnv(
             "roll_vec/WebShop-v0",
-            _WEBSHOP,
+            "roll_vec.envs.webshop:WebShop",
             50,
             pooled=True,
             summary="search, browse and buy in WebShop's simulated shop",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidSeedError, InvalidStateError
-from roll_vec.kernels.rng.generator import words_of
+from roll_vec.kernels.rng.generator import generator_at, words_of
 
 __all__ = [
     "MAX_BAND_ATTEMPTS",
@@ -28,6 +28,7 @@ __all__ = [
     "episode_seed",
     "expand_seeds",
     "fold_seed",
+    "generator_at",
     "generator_words",
     "level_for_seed",
     "make_generator",
@@ -182,9 +183,7 @@ def band_seed(level_seed: int, attempt: int) -> int:
 
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the position of a numpy generator of PCG64, (6,) uint64.
-
-    It is a column of `roll_vec.kernels.rng.pcg64`.
+    """Return the position of a numpy generator as `generator_at` takes it, (6,) uint64.
 
     Raises
     ------

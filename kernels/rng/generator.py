@@ -37,8 +37,8 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
     Parameters
     ----------
     words : sequence of 6 int
-        A column of `.pcg64`: state high and low, increment high and low, whether a
-        32-bit draw is left over, and that draw.
+        A column of `roll_vec.kernels.rng.pcg64`: state high and low, increment high and
+        low, whether a 32-bit draw is left over, and that draw.
     """
     state_high, state_low, increment_high, increment_low, has_draw, draw = words
     bits = np.random.PCG64(0)

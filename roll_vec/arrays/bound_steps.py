@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
-from roll_vec.kernels.bound import pack
+from roll_vec.kernels.bound import pack, type_of
 from roll_vec.text.turn import BatchStep
 
 
@@ -21,7 +21,7 @@ class BoundStep:
 
     Parameters
     ----------
-    bind_step : function
+    make_step : function
         Of `roll_vec.kernels.unroll.GameKernels`.
     fixed, episodes : tuples
         The rules and the state, and what next episodes begin with, as kernels take
@@ -32,12 +32,13 @@ class BoundStep:
 
     def __init__(
         self,
-        bind_step: Callable[..., Any],
+        make_step: Callable[..., Any],
         fixed: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
     ) -> None:
-        self.step, self.begin, self.observe = bind_step(fixed, episodes)
+        kernels = make_step(type_of((fixed, episodes)))
+        self.step, self.begin, self.observe = kernels
         self.source = source
         # The words hold the addresses of these arrays.
         self.fixed, self.episodes = fixed, episodes
@@ -49,7 +50,7 @@ class OneStep:
 
     Parameters
     ----------
-    bind_play : function
+    make_play : function
         Of `roll_vec.kernels.unroll.GameKernels`.
     rules, state : tuples
         As kernels take them; the arrays must not be replaced.
@@ -62,7 +63,7 @@ class OneStep:
 
     def __init__(
         self,
-        bind_play: Callable[..., Any],
+        make_play: Callable[..., Any],
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         outcome: BatchStep,
@@ -75,7 +76,7 @@ class OneStep:
         values = tuple(infos.values())
         skip_mask = np.zeros(1, np.bool_)
         self._owners = skip_mask, rules, state, tuple(results), values, observations
-        self._play, self._words = bind_play(self._owners), pack(self._owners)
+        self._play, self._words = make_play(type_of(self._owners)), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item
         self._infos = [(name, _reader_of(infos[name])) for name in names]

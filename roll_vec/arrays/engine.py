@@ -17,7 +17,6 @@ from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.bound_steps import BoundStep, OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -114,10 +113,7 @@ class ArrayEngine(EpisodeEngine):
         num_threads: int,
         prefetch: bool | None = None,
     ) -> None:
-        limits = max_episode_steps, getattr(options, "max_steps", None)
-        self.max_steps = min((limit for limit in limits if limit), default=0)
-        self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.prefetch = prefetch
+        super().__init__(options, num_envs, max_episode_steps, num_threads, prefetch)
         self.metadata, self.render_mode = options.metadata, options.render_mode
         self.observer = options.make_observer(num_threads)
         self.single_observation_space = self._observation_space()
@@ -131,8 +127,7 @@ class ArrayEngine(EpisodeEngine):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.unroll_slices = SliceSizer("environments")
-        self.kernel_threads = KernelThreads(num_threads)
-        self._kernels, self._finish = options.family(), options.finish_step
+        self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
         # Options look these up, which takes as long as a step of one environment.
         # The infos of kernels after `FLAG_INFOS`, in their order.
@@ -142,7 +137,6 @@ class ArrayEngine(EpisodeEngine):
         self._first_mask = 2 + len(options.FLAG_INFOS)
         rows = enumerate(options.FLAG_INFOS, 2)
         self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
-        self._allocate()
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
 
@@ -181,13 +175,6 @@ class ArrayEngine(EpisodeEngine):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._kernels = self.options.family()
-
-    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
-        """Run a kernel on a range of rows, on one thread or several."""
-        try:
-            self.kernel_threads.run(kernel, num_rows, *arguments)
-        except RULE_ERRORS as error:
-            raise self.options.explain(error) from error
 
     # ---------------------------------------------------------------- one step
 
@@ -326,6 +313,7 @@ class ArrayEngine(EpisodeEngine):
             infos[name] = np.empty(shape, dtype)
         observations = self._out_arrays or self.options.allocate_observations(n)
         self._observations = None
+        # Not by `_run`, whose call takes 3 % of a step of one environment.
         try:
             self.kernel_threads.run(
                 bound.step,
@@ -358,9 +346,9 @@ class ArrayEngine(EpisodeEngine):
         """
         bound = self._bound.get(max_steps)
         if bound is None or (begins and bound.source is not self._level_table()):
-            bind, rules = self._kernels.bind_step, self.options.rules_of(max_steps)
+            make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
             episodes, source = self._next_episodes(), self._level_table()
-            bound = BoundStep(bind, (rules, self._state), episodes, source)
+            bound = BoundStep(make, (rules, self._state), episodes, source)
             self._bound[max_steps] = bound
         return bound
 
@@ -400,8 +388,8 @@ class ArrayEngine(EpisodeEngine):
             names = [name for name in outcome[3] if name not in self._hidden_infos]
             fixed = self.options.rules_of(0), self._state
             observations = self.options.allocate_observations(1)
-            bind = self._kernels.bind_play
-            one = self._one = OneStep(bind, *fixed, outcome, observations, names)
+            make = self._kernels.make_play
+            one = self._one = OneStep(make, *fixed, outcome, observations, names)
         try:
             reward, terminated, infos = one.take(actions)
         except RULE_ERRORS as error:

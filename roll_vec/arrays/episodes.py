@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.arrays.level_providers import (
     NO_LEVELS,
     LevelProvider,
@@ -17,16 +18,17 @@ from roll_vec.arrays.level_providers import (
     make_provider,
 )
 from roll_vec.arrays.option_sets import OptionSets
-from roll_vec.arrays.options import Arrays, Ids
+from roll_vec.arrays.options import Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
+from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.kernels.rng.generator import generator_at
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
     fold_seed,
+    generator_at,
     generator_words,
 )
 from roll_vec.vector.engine import Engine, EngineState
@@ -119,22 +121,22 @@ class EpisodeEngine(Engine):
         The level options of each environment's next episode.
     """
 
-    options: Any
-    max_steps: int
-    num_threads: int
-    elapsed_steps: NDArray[np.int32]
-    prefetch: bool | None
-    variables: Arrays
-    constants: tuple[Any, ...]
-    rng_states: NDArray[np.uint64]
     prefetcher: Prefetcher | None = None
-    _kernels: Any
-    _state: tuple[Any, ...]
 
-    def _allocate(self) -> None:
-        """Allocate the arrays of the state."""
-        options, n = self.options, self.num_envs
-        self.variables = options.allocate(n)
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+        prefetch: bool | None,
+    ) -> None:
+        limits = max_episode_steps, getattr(options, "max_steps", None)
+        self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.options, self.num_threads, self.prefetch = options, num_threads, prefetch
+        self.kernel_threads = KernelThreads(num_threads)
+        self._kernels, n = options.family(), num_envs
+        self.num_envs, self.variables = n, options.allocate(n)
         self.constants = tuple(options.constants.values())
         self.rng_states = np.zeros((PCG_WORDS, n if options.DRAWS else 0), np.uint64)
         self.elapsed_steps = np.zeros(n, np.int32)
@@ -148,10 +150,9 @@ class EpisodeEngine(Engine):
         # The level options of each environment, for kernels that begin by a rule.
         self._num_levels, self._start_levels = np.zeros((2, n), np.uint64)
         if not self.is_stream:
-            threads = self.num_threads
-            self.prefetcher = make_prefetcher(self.prefetch, n, threads)
+            prefetcher = self.prefetcher = make_prefetcher(prefetch, n, num_threads)
             make = partial(
-                make_provider, num_threads=threads, prefetcher=self.prefetcher
+                make_provider, num_threads=num_threads, prefetcher=prefetcher
             )
             self.option_sets = OptionSets(options, n, make)
             self._note_level_options()
@@ -160,7 +161,10 @@ class EpisodeEngine(Engine):
 
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
         """Run a kernel on a range of rows, on one thread or several."""
-        raise NotImplementedError
+        try:
+            self.kernel_threads.run(kernel, num_rows, *arguments)
+        except RULE_ERRORS as error:
+            raise self.options.explain(error) from error
 
     def _begin_inside(self, env_ids: Ids) -> None:
         """Start the next episodes in compiled code alone."""

@@ -38,7 +38,6 @@ MAX_RATIO = 1032
 """zlib never makes more bytes of one."""
 
 _HEADER, _DIGEST = "header", "sha256"
-_CHUNK = 1 << 20
 
 
 def write_npz(
@@ -218,7 +217,7 @@ def read_array(
         if np.lib.format.read_magic(file) != (1, 0):
             message = f"{name} has another format version"
             raise ValueError(message)
-        own_shape, is_fortran, own_dtype = np.lib.format.read_array_header_1_0(file)
+        own_shape, _, own_dtype = np.lib.format.read_array_header_1_0(file)
         size = math.prod(own_shape) * own_dtype.itemsize
         if own_dtype.hasobject:
             message = f"{name} has Python objects"
@@ -233,13 +232,10 @@ def read_array(
                 f"{accepted}"
             )
             raise ValueError(message)
-        data = np.empty(size, np.uint8)
-        for start in range(0, size, _CHUNK):
-            part = data[start : start + _CHUNK]
-            part[...] = np.frombuffer(file.read(len(part)), np.uint8, len(part))
-    array = data.view(own_dtype)
-    check_elements(array)
-    return array.reshape(own_shape, order="F" if is_fortran else "C")
+        file.seek(0)
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    check_elements(array.ravel("K"))
+    return array
 
 
 def _digest(array: NDArray[Any]) -> str:

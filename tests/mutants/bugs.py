@@ -169,7 +169,7 @@ BUGS = [
     Bug(
         "in the step that resets an environment, the infos say that it stepped",
         "kernels.bound",
-        "_make_step.step",
+        "make_step.step",
         change("flags[mask, i] = not skip_mask[i]", "flags[mask, i] = True"),
         _LOCKSTEP,
     ),

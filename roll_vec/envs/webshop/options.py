@@ -18,6 +18,7 @@ from roll_vec.options import (
     check_fields,
     check_int,
     check_levels,
+    check_optional,
     check_optional_text,
     option,
 )
@@ -43,11 +44,6 @@ The manifest stands for a whole stored catalogue: it has digests of all other fi
 _FILES = tuple(DATA_FILES)
 # A thousand products take up to half a second: so many take minutes.
 _MAX_DEMO_PRODUCTS = 1 << 20
-
-
-def _check_count(name: str, value: Any) -> int | None:
-    """Return an option that is None or at least 1."""
-    return None if value is None else check_int(name, value, 1)
 
 
 def _check_filter(name: str, value: Any) -> Any:
@@ -100,7 +96,7 @@ class CatalogueOptions:
     attributes: str | os.PathLike[str] | None = option(None, check_path)
     human_instructions: str | os.PathLike[str] | None = option(None, check_path)
     title_nouns: str | os.PathLike[str] | None = option(None, check_path)
-    num_products: int | None = option(None, _check_count)
+    num_products: int | None = option(None, check_optional, check_int, 1)
     human_goals: bool = option(False, check_bool)
     catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
     search_backend: str = option("lucene", check_choice, BACKENDS)
@@ -238,7 +234,7 @@ human_goals, catalog_seed, search_backend, memory_map
     )
 
     filter_goals: GoalFilter | None = option(None, _check_filter)
-    limit_goals: int | None = option(None, _check_count)
+    limit_goals: int | None = option(None, check_optional, check_int, 1)
     split: str = option("all", check_choice, SPLITS)
     observation_mode: str = option("text", check_choice, ("text", "text_rich"))
     observation_format: str = option("page", check_choice, ("page", "roll"))

@@ -181,19 +181,15 @@ class SearchBar:
             is_word = kind == "<c>" and words
             value = words[0] if is_word else " ".join(words).strip()
             return self._numbers_by_value[kind].get(value, ())
-        return self.hits(query)
-
-    def hits(self, query: str) -> tuple[int, ...]:
-        """Return the numbers of the 50 best products for some words, best first."""
-        if len(query) > _MAX_CACHED_QUERY:
-            return self._rank(query)
-        return self._cached_hits(query)
+        rank = self._rank if len(query) > _MAX_CACHED_QUERY else self._cached_hits
+        return rank(query)
 
     def clear_cache(self) -> None:
         """Forget the hits of earlier queries, for benchmarks."""
         self._cached_hits.cache_clear()
 
     def _rank(self, query: str) -> tuple[int, ...]:
+        """Return the numbers of the 50 best products for some words, best first."""
         return tuple(self._index.search(query, NUM_HITS)[0].tolist())
 
     @functools.cached_property
