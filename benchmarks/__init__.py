@@ -7,7 +7,7 @@
     python -m benchmarks --cases goals --out ...    # latency and threads
     python -m benchmarks --env module:id    # your environment's batch
     python -m benchmarks --cases baselines --out ...    # success of simple policies
-    python -m benchmarks.shards    # shards on Ray
+    python -m benchmarks --cases shard_costs shards --out ...    # shards on Ray
     python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
 docs/performance.md says how to read the figures.
@@ -16,8 +16,8 @@ A *contender* is one way to do a task, in a process of its own.  Its modules:
 
 - `tasks`: the work that is measured, as a rate, the time of a call, or a figure
 - `baselines`, `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`, `loops`,
-  `solver`, `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec; `rules`: the
-  simple rules of `baselines`
+  `shards`, `solver`, `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec
+- `rules`: the simple rules of `baselines`
 - `peers`: tasks of other packages, one adapter each
 - `levels`: the 10x10 levels that all contenders of Sokoban play
 - `worker`: the main program of a contender's process
@@ -31,6 +31,4 @@ A *case* compares contenders; a *run* of several cases makes one result:
 - `result`: the JSON file of a run
 - `table`, `plot`: a result in the terminal, in Markdown, as a plot
 - `pages`, `quotations`: the figures of pages
-
-`shards` is a command of its own.
 """

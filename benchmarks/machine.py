@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("roll-vec", "numpy", "numba", "llvmlite")
+PACKAGES = ("roll-vec", "numpy", "numba", "llvmlite", "ray")
 
 
 def _cpu_model() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.baselines import measured_pairs
 from benchmarks.comparisons import ALONE, COST, EXTRA_NS, Case, Row
 from benchmarks.interleave import Contender
+from benchmarks.shards import WORKLOADS
 
 LAKE_ID, SOKOBAN_ID = "roll_vec/FrozenLake-v1", "roll_vec/Sokoban-v0"
 RANDOM_ID = "roll_vec/RandomFrozenLake-v0"
@@ -389,6 +390,39 @@ def baselines(quick: bool) -> Case:
     return _case("Baselines", pairs)
 
 
+def shard_costs(quick: bool) -> Case:
+    """Processor time and bytes of the parts of a step over shards."""
+    pairs = [_alone(x, None, "shards.costs", 1, workload=x) for x in WORKLOADS]
+    return _case("Costs of shards", pairs)
+
+
+def shards(quick: bool) -> Case:
+    """Step batches in shards on Ray, as times the steps of one local batch."""
+    pairs = []
+    for name, workload in WORKLOADS.items():
+        for n in workload.sizes:
+            options = {"workload": name, "num_envs": n}
+            title = f"{name}, {n:,}"
+            pairs.append(
+                _alone(f"{title}: local", None, "shards.local_steps", **options)
+            )
+            for count in (1, 4):
+                pairs.append(
+                    _alone(
+                        f"{title}: {count} shard{'s' * (count > 1)}",
+                        None,
+                        "shards.ratio",
+                        num_shards=count,
+                        patience=5.0,
+                        **options,
+                    )
+                )
+    for title, is_head in (("there and back", False), ("of the caller", True)):
+        title = f"a call of an actor, {title}"
+        pairs.append(_alone(title, None, "shards.message", is_head=is_head))
+    return _case("Shards", pairs)
+
+
 def custom(id: str, sizes: Sequence[int], keywords: dict[str, Any]) -> Case:
     """Return the case of any id beside SyncVectorEnv, at every size."""
     options = {"id": id, "keywords": keywords}
@@ -417,5 +451,8 @@ CASES: dict[str, Callable[..., Case]] = {
     "floors": floors,
     "unrolls": unrolls,
     "baselines": baselines,
+    "shard_costs": shard_costs,
+    "shards": shards,
 }
-ON_REQUEST = ("goals", "floors", "unrolls", "startup", "baselines")
+ON_REQUEST = ("goals", "floors", "unrolls", "startup", "baselines", "shard_costs")
+ON_REQUEST += ("shards",)

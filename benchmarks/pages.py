@@ -12,7 +12,8 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
     machine FILE               machine, versions, date, command, what is skipped
     baseline TITLE [new]       a success rate; new: on levels unlike those of training
     baselines FIGURE           the table of ``success``, ``return`` or ``length``
-    cluster                    see `benchmarks.shards.tables`
+    facts FILE CASE            the settings of the rows, to two digits
+    cluster simulated          the tables of docs/examples/cluster_simulation.py
     games FOLDER               the ids of the package; FOLDER leads to their pages
 """
 
@@ -24,10 +25,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks import plot, table
+from benchmarks.examples import import_example
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
 from benchmarks.result import RESULTS, read_result
-from benchmarks.shards import tables as shards
 from roll_vec.descriptions import describe_env
 from roll_vec.registration import ENVIRONMENTS
 
@@ -40,6 +41,8 @@ SUMMARY = (
     "Countdown, tasks, beside reasoning-gym",
     "a pool without workers beside SyncVectorEnv",
 )
+# The batches whose simulation docs/cluster.md shows.
+SIMULATED = ("Sokoban, grids", "WebShop")
 
 
 @functools.cache
@@ -113,9 +116,34 @@ def _summary(words: str) -> str:
 def _figure(words: str) -> str:
     name, _, title = words.partition(" ")
     (row,) = [row for row in _read(name)["rows"] if row["title"] == title]
-    # Two digits: another run differs in the third.
-    digits = f"{statistics.median(row['values']):.2g}"
-    return f"{float(digits):,.10g}"
+    return _two_digits(statistics.median(row["values"]))
+
+
+def _two_digits(value: float) -> str:
+    # Another run differs in the third.
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
+def _facts(words: str) -> str:
+    rows = _rows(words)
+    heads = list(rows[0]["ours"]["facts"])
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for row in rows:
+        cells = map(_two_digits, row["ours"]["facts"].values())
+        lines.append(f"| {row['title']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cluster(words: str) -> str:
+    simulation = import_example("cluster_simulation")
+    options = simulation.make_parser([]).parse_args([])
+    measured = simulation.read_costs()
+    lines: list[str] = []
+    for name in {"simulated": (*SIMULATED, simulation.SLOW)}[words]:
+        costs = simulation.costs_of(measured, name, options)
+        lines += [f"{name[0].upper()}{name[1:]}:", ""]
+        lines += [*simulation.table(costs, options.num_envs, options.cores), ""]
+    return "\n".join(lines[:-1])
 
 
 def _machine(words: str) -> str:
@@ -148,7 +176,8 @@ KINDS: dict[str, Callable[[str], str]] = {
     "machine": _machine,
     "baseline": _baseline,
     "baselines": _baselines,
-    "cluster": shards.show_table,
+    "facts": _facts,
+    "cluster": _cluster,
     "games": _games,
 }
 # Kinds that stand within a line.

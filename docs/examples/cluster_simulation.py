@@ -30,6 +30,7 @@ import numpy as np
 FIGURES = Path(__file__).resolve().parents[2] / "benchmarks/results/cluster.json"
 NODES = (1, 10, 100, 1000)
 SLOW = "one of your own, 1 ms a step"
+CALL = "a call of Ray"
 
 
 @dataclass(frozen=True)
@@ -151,30 +152,48 @@ def bottleneck(costs: Costs, num_envs: int, num_shards: int) -> str:
     return max(parts, key=parts.__getitem__)
 
 
-def costs_of(content: dict, name: str, options: argparse.Namespace) -> Costs:
+def read_costs() -> dict[str, dict[str, float]]:
+    """Return the measured costs of each batch and of a call of Ray, in µs and bytes."""
+    rows = json.loads(FIGURES.read_text("utf-8"))["rows"]
+    costs = {
+        row["title"]: row["ours"]["facts"]
+        for row in rows
+        if row["case"] == "shard_costs"
+    }
+    calls = [row["values"] for row in rows if row["title"].startswith("a call of")]
+    way, head = (float(np.median(values)) for values in calls)
+    return {**costs, CALL: {"way": way, "head": head}}
+
+
+def costs_of(
+    measured: dict[str, dict[str, float]], name: str, options: argparse.Namespace
+) -> Costs:
     """Return the measured costs of an environment, changed by the options."""
-    figures = content["workloads"]["Countdown" if name == SLOW else name]
-    level = figures["level"] * figures["ends"]
-    message = figures["head_message"] + content["message"]["head"]
-    delay = figures["head_fixed"] + content["message"]["round_trip"]
+    figures, call = measured["Countdown" if name == SLOW else name], measured[CALL]
+    micro = 1e-6
+    level, local_step = micro * figures["level"], micro * figures["local step"]
+    levels = level * figures["ends"]
+    shard_step = micro * figures["shard's step"]
+    message = micro * (figures["a message"] + call["head"])
+    delay = micro * (figures["any step"] + call["way"])
     costs = Costs(
-        local_step=figures["step"],
-        step=max(figures["shard_step"] - level, figures["step"] - level, 0.0),
-        level=figures["level"],
+        local_step=local_step,
+        step=max(shard_step - levels, local_step - levels, 0.0),
+        level=level,
         ends=figures["ends"],
-        snapshot=figures["snapshot"] / options.snapshot_interval,
-        head_step=figures["head_step"],
+        snapshot=micro * figures["snapshot"] / options.snapshot_interval,
+        head_step=micro * figures["head's part"],
         send=message / 2,
         receive=message / 2,
-        delay=delay + options.network_us * 1e-6,
-        request_bytes=figures["request_bytes"],
-        reply_bytes=figures["reply_bytes"],
-        message_bytes=figures["message_bytes"],
+        delay=delay + micro * options.network_us,
+        request_bytes=figures["bytes there"],
+        reply_bytes=figures["bytes back"],
+        message_bytes=figures["bytes of a message"],
         bytes_per_second=options.gigabits * 1e9 / 8,
     )
     step = 1e-3 if name == SLOW else None
     if options.step_us is not None:
-        step = options.step_us * 1e-6
+        step = micro * options.step_us
     if step is not None:
         extra = step - costs.local_step
         costs = dataclasses.replace(
@@ -237,13 +256,13 @@ def make_parser(names: list[str]) -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print a table for each environment."""
-    content = json.loads(FIGURES.read_text("utf-8"))
-    names = [*content["workloads"], SLOW]
+    measured = read_costs()
+    names = [name for name in measured if name != CALL] + [SLOW]
     options = make_parser(names).parse_args(arguments)
     if options.step_us is not None and options.environment is None:
         options.environment = SLOW
     for name in names if options.environment is None else [options.environment]:
-        costs = costs_of(content, name, options)
+        costs = costs_of(measured, name, options)
         title = name
         if options.step_us is not None:
             title = f"{name.partition(', 1 ms')[0]}, {options.step_us:g} µs a step"

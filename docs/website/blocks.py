@@ -53,9 +53,10 @@ def _sections(one: EnvDescription) -> Iterable[Section]:
     actions = filter(None, (names, game.actions))
     rows = [(f"`{one.action_space}`", " ".join(actions))]
     yield "actions", ("space", "meaning"), rows
-    for each in describe_sections(one):
-        if each.name in ("observations", "cells", "rewards", "ends", "infos", "splits"):
-            yield each.name, each.columns, each.rows
+    sections = {each.name: each for each in describe_sections(one)}
+    for name in ("observations", "cells", "rewards", "ends", "infos", "splits"):
+        if name in sections:
+            yield name, sections[name].columns, sections[name].rows
     groups: dict[str, list[Sequence[str]]] = {}
     for keyword in one.keywords:
         # Those of text have a page of their own.
@@ -66,9 +67,8 @@ def _sections(one: EnvDescription) -> Iterable[Section]:
     for title, keywords in groups.items():
         head = f"keywords: {title}"
         yield head, ("keyword", "meaning"), keywords
-    sources = [(f"[{x.name}]({x.url})", x.version, x.parts) for x in game.sources]
-    yield "sources", ("source", "version", "equal to the bit"), sources
-    yield "differences", ("difference",), [(text,) for text in game.differences]
+    for name in ("sources", "differences"):
+        yield name, sections[name].columns, sections[name].rows
 
 
 def show_reasons(_: str) -> str:

@@ -193,7 +193,11 @@ def _mark(value, den, low, high, marks):
 
 @kernel
 def _mark_split(left_mask, right_mask, operators, signed, table, low, high, marks):
-    """Mark the integers of a range that one split reaches; return how many are new."""
+    """Mark the integers of a range that one split reaches; return how many are new.
+
+    The values are those of `combine`, all at once: the numerators over the common
+    denominator give the sum, the differences and the quotients.
+    """
     num_new = 0
     for i in range(table[left_mask], table[_ENDS + left_mask], _WIDTH):
         x, x_den = table[i], table[i + 1]
@@ -201,10 +205,24 @@ def _mark_split(left_mask, right_mask, operators, signed, table, low, high, mark
         for j in range(table[right_mask], table[_ENDS + right_mask], _WIDTH):
             y, y_den = table[j], table[j + 1]
             useful = _drop_useless_right(left_useful, table[j + 2])
-            for operator in range(NUM_BINARY_OPERATORS):
-                if useful >> operator & 1:
-                    value, den = combine(operator, signed, x, x_den, y, y_den)
-                    num_new += _mark(value, den, low, high, marks)
+            den = x_den * y_den
+            first, second = x * y_den, y * x_den
+            if useful & 1 << ADD:
+                num_new += _mark(first + second, den, low, high, marks)
+            if useful & 1 << SUBTRACT:
+                value = first - second
+                num_new += _mark(abs(value), den, low, high, marks)
+                if signed:
+                    num_new += _mark(-abs(value), den, low, high, marks)
+            if useful & 1 << MULTIPLY:
+                num_new += _mark(x * y, den, low, high, marks)
+            if useful & 1 << DIVIDE:
+                if second < 0:
+                    first, second = -first, -second
+                num_new += _mark(first, second, low, high, marks)
+                if first < 0:
+                    first, second = -first, -second
+                num_new += _mark(second, first, low, high, marks)
     return num_new
 
 

@@ -23,7 +23,7 @@ from ..rng.pcg64 import RETRY, fold_in
 from .bitboard_search import bitboard_search
 from .carving import carve_floor, index_floor_cells, place_targets, random_player_moves
 from .rules import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
-from .search import LAST_BITS, MAX_VISITED, ArrayWorkspace, search
+from .search import LAST_BITS, MAX_VISITED, search
 
 # Outcomes of an attempt, the codes of the golden tables.
 ROOM, TOO_FEW_CELLS, NO_SCORE = range(3)
@@ -68,7 +68,7 @@ class RoomWorkspace(NamedTuple):
     records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
     hash_table: np.ndarray  # (2**20,) uint32: the records, by hash; 0: none
     branch_stack: np.ndarray  # (min(D, V + 2), 4) uint64
-    undo_log: np.ndarray  # (min(D, V + 2), 9) uint64
+    undo_log: np.ndarray  # (min(D, V + 2), 8) uint64
 
 
 def make_workspaces(dim_room, num_boxes, search_depth):
@@ -86,9 +86,9 @@ def make_workspaces(dim_room, num_boxes, search_depth):
     Returns
     -------
     workspace : RoomWorkspace
-    array_workspace : ArrayWorkspace or None
-        None if all rooms are small enough for the bitboard search.  `search`, which
-        takes 2 s to compile, is then no part of `generate_rooms`.
+    cells_behind : (F, 4) uint64, or None
+        That of `search`; None if all rooms are small enough for the bitboard search.
+        `search`, which takes 2 s to compile, is then no part of `generate_rooms`.
     """
     height, width = dim_room
     inner = (height - 2) * (width - 2)
@@ -112,19 +112,14 @@ def make_workspaces(dim_room, num_boxes, search_depth):
         records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
         hash_table=np.zeros(1 << LAST_BITS, np.uint32),
         branch_stack=np.zeros((longest, 4), np.uint64),
-        undo_log=np.zeros((longest, 9), np.uint64),
+        undo_log=np.zeros((longest, 8), np.uint64),
     )
-    array_workspace = None
-    if inner + num_boxes >= BITBOARD_BITS:
-        array_workspace = ArrayWorkspace(
-            cells_behind=np.zeros((inner, 4), np.uint64),
-            is_pulled=np.zeros(num_boxes, np.uint64),
-        )
-    return workspace, array_workspace
+    needs_search = inner + num_boxes >= BITBOARD_BITS
+    return workspace, np.zeros((inner, 4), np.uint64) if needs_search else None
 
 
 @kernel(inline=True)
-def generate_room(lane, settings, grid, workspace, array_workspace):
+def generate_room(lane, settings, grid, workspace, cells_behind):
     """Draw one room from one lane, as ROLL's `SokobanEnv.reset(seed)` does.
 
     Parameters
@@ -137,7 +132,7 @@ def generate_room(lane, settings, grid, workspace, array_workspace):
     grid : (H, W) uint8, written
         Codes 0 to 6; meaningless where the attempt failed.
     workspace : RoomWorkspace
-    array_workspace : ArrayWorkspace or None
+    cells_behind : (F, 4) uint64, written, or None
         None: all rooms take the bitboard search.
 
     Returns
@@ -156,11 +151,11 @@ def generate_room(lane, settings, grid, workspace, array_workspace):
         if num_cells <= num_boxes + 1:
             return TOO_FEW_CELLS, searched
         start = place_targets(num_cells, num_boxes, workspace, lane)
-        if array_workspace is None or num_cells + num_boxes < BITBOARD_BITS:
+        if cells_behind is None or num_cells + num_boxes < BITBOARD_BITS:
             best = bitboard_search(num_cells, num_boxes, search_depth, start, workspace)
         else:
             best = search(
-                num_cells, num_boxes, search_depth, start, workspace, array_workspace
+                num_cells, num_boxes, search_depth, start, workspace, cells_behind
             )
         searched += np.int64(best.num_visited)
         if best.score > 0:
@@ -185,7 +180,7 @@ def generate_room(lane, settings, grid, workspace, array_workspace):
 
 @kernel
 def generate_rooms(
-    start, stop, seeds, settings, max_attempts, workspace, array_workspace, results
+    start, stop, seeds, settings, max_attempts, workspace, cells_behind, results
 ):
     """Draw one room a row, with new seeds where an attempt fails.
 
@@ -209,7 +204,7 @@ def generate_rooms(
         states.
     workspace : RoomWorkspace
         ``queue`` has the rows that have no room yet.
-    array_workspace : ArrayWorkspace or None
+    cells_behind
         See `generate_room`.
     results : tuple of arrays, written
         The rooms, (n, H, W) uint8; (n,) int8: `ROOM`, or why the last attempt failed,
@@ -240,7 +235,7 @@ def generate_rooms(
             if i >= stop or (lane >= length and statuses[i] == ROOM):
                 continue
             status, searched = generate_room(
-                lane, settings, grids[i], workspace, array_workspace
+                lane, settings, grids[i], workspace, cells_behind
             )
             statuses[i] = status
             queue[k, 1] += 1

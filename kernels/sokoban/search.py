@@ -53,13 +53,6 @@ class SearchResult(NamedTuple):
     num_visited: np.uint64  # states of the whole search
 
 
-class ArrayWorkspace(NamedTuple):
-    """Scratch memory that `search` needs beside a `RoomWorkspace`."""
-
-    cells_behind: np.ndarray  # (F, 4) uint64: as ``cells_ahead``; a wall is F + 1
-    is_pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
-
-
 @kernel
 def hash_combine(hashed, word):
     """Return the hash of a key with one word more; it starts from 0."""
@@ -144,7 +137,7 @@ def _find_board(records, hash_table, board, unused, bit, other_bit, key_words, b
 
 
 @kernel
-def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace):
+def search(num_cells, num_boxes, search_depth, start, workspace, cells_behind):
     """Pull boxes from their targets, depth first; return the best state.
 
     A move goes to a free cell and drags the box that stands behind the player.  A
@@ -159,10 +152,11 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
     workspace : RoomWorkspace
         Columns of ``branch_stack``: the player's cell, the depth, the directions left
         to try, the length of the undo log then.  Columns of ``undo_log``: the cell that
-        a pull led to, the cell it led from, 1 + the box; and from before the pull
-        whether the box had been pulled, the board, the sum of distances, the changes,
-        1 + the box pulled last, the number of covered targets.
-    array_workspace : ArrayWorkspace
+        a pull led to, the cell it led from, 1 + the box; and from before the pull the
+        board, the sum of distances, the changes, 1 + the box pulled last, the number of
+        covered targets.
+    cells_behind : (F, 4) uint64, written
+        As ``cells_ahead``; a wall is F + 1.
 
     Returns
     -------
@@ -171,7 +165,6 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
     records, hash_table = workspace.records, workspace.hash_table
     branch_stack, undo_log = workspace.branch_stack, workspace.undo_log
     cells_ahead, distance = workspace.cells_ahead, workspace.distance
-    cells_behind, is_pulled = array_workspace.cells_behind, array_workspace.is_pulled
     target_at, box_at = workspace.target_at, workspace.box_at
     cells, player = _U(num_cells), _U(start)
     best = SearchResult(_0, player, _0, _0, _0)
@@ -185,7 +178,6 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
             cells_behind[number, d] = behind + (_1 if behind == cells else _0)
     # A wall ahead stops the player as a box does; a wall behind is no box.
     box_at[cells + _1] = _0
-    is_pulled[:] = _0
     key_words = (cells + _U(num_boxes) + _63) >> _6
     # One bit more than cells: the wall ahead.
     record_words = key_words + ((cells >> _6) + _1)
@@ -223,10 +215,9 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
                 behind, box = undo_log[num_pulls, 1], undo_log[num_pulls, 2]
                 box_at[undo_log[num_pulls, 0]] = _0
                 box_at[behind] = box
-                is_pulled[box - _1] = undo_log[num_pulls, 3]
-                board, displacement = undo_log[num_pulls, 4], undo_log[num_pulls, 5]
-                box_changes, last_box = undo_log[num_pulls, 6], undo_log[num_pulls, 7]
-                covered_targets = undo_log[num_pulls, 8]
+                board, displacement = undo_log[num_pulls, 3], undo_log[num_pulls, 4]
+                box_changes, last_box = undo_log[num_pulls, 5], undo_log[num_pulls, 6]
+                covered_targets = undo_log[num_pulls, 7]
                 score = box_changes * displacement if covered_targets == 0 else _0
             continue
         # The lowest of the bits, and its number.
@@ -238,8 +229,9 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
         box = box_at[behind]
         next_board = board
         if box != 0:
-            k = box - _1
-            home = behind if is_pulled[k] != 0 else cells + k
+            untouched = cells + box - _1
+            word = records[board + (untouched >> _6)]
+            home = untouched if (word >> (untouched & _63)) & _1 else behind
             next_board, bucket = _find_board(
                 records, hash_table, board, unused, home, player, key_words, bits
             )
@@ -267,10 +259,9 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
         if box != 0:
             k = box - _1
             undo_log[num_pulls, 0], undo_log[num_pulls, 1] = player, behind
-            undo_log[num_pulls, 2], undo_log[num_pulls, 3] = box, is_pulled[k]
-            undo_log[num_pulls, 4], undo_log[num_pulls, 5] = board, displacement
-            undo_log[num_pulls, 6], undo_log[num_pulls, 7] = box_changes, last_box
-            undo_log[num_pulls, 8] = covered_targets
+            undo_log[num_pulls, 2], undo_log[num_pulls, 3] = box, board
+            undo_log[num_pulls, 4], undo_log[num_pulls, 5] = displacement, box_changes
+            undo_log[num_pulls, 6], undo_log[num_pulls, 7] = last_box, covered_targets
             num_pulls += _1
             board = next_board
             displacement += distance[k, player] - distance[k, behind]
@@ -279,7 +270,6 @@ def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace
             covered_targets += _1 if target_at[player] != 0 else _0
             covered_targets -= _1 if target_at[behind] != 0 else _0
             score = box_changes * displacement if covered_targets == 0 else _0
-            is_pulled[k] = _1
             box_at[behind] = _0
             box_at[player] = box
         depth += _1

@@ -122,6 +122,15 @@ def _find_board(boards, hash_table, unused, words, bits):
 
 
 @kernel
+def _add_entry(entry, slot, cells, board, parent, words, workspace):
+    """Write an entry of a board, reached from its parent, and put it on a stack."""
+    store(workspace.entry_cells, entry, words, cells)
+    workspace.entry_boards[entry], workspace.parents[entry] = board, parent
+    workspace.followers[entry] = workspace.stacks[slot]
+    workspace.stacks[slot] = entry
+
+
+@kernel
 def _search(board, objective, most_entries, words, workspace):
     """Search for a solution of one room.
 
@@ -144,9 +153,8 @@ def _search(board, objective, most_entries, words, workspace):
     """
     boards, visited, is_dead = workspace.boards, workspace.visited, workspace.is_dead
     hash_table, entry_boards = workspace.hash_table, workspace.entry_boards
-    entry_cells, parents = workspace.entry_cells, workspace.parents
-    followers, stacks = workspace.followers, workspace.stacks
-    distances, none = workspace.distances, board.none
+    entry_cells, followers = workspace.entry_cells, workspace.followers
+    stacks, distances, none = workspace.stacks, workspace.distances, board.none
     num_words, last_stack = np.int64(len(words)), len(stacks) - 1
     # Floor and boxes that the player can never come to stay as they are.
     floor = flood(board.player, board.floor, board)
@@ -168,9 +176,8 @@ def _search(board, objective, most_entries, words, workspace):
     store(visited, 1, words, none)
     num_boards, num_entries, num_waiting, step = 2, 2, 1, _U(num_words)
     rehash(boards, hash_table, step, step, step, bits)
-    is_dead[1], entry_boards[1], parents[1], followers[1] = 0, 1, 0, 0
-    store(entry_cells, 1, words, board.player)
-    stacks[estimate & last_stack] = 1
+    is_dead[1] = 0
+    _add_entry(1, estimate & last_stack, board.player, 1, 0, words, workspace)
     while num_waiting > 0:
         entry = stacks[estimate & last_stack]
         if entry == 0:
@@ -199,10 +206,7 @@ def _search(board, objective, most_entries, words, workspace):
                 if num_entries >= most_entries:
                     return GAVE_UP, 0
                 slot = (estimate + 1) & last_stack
-                store(entry_cells, num_entries, words, walk)
-                entry_boards[num_entries] = number
-                parents[num_entries], followers[num_entries] = entry, stacks[slot]
-                stacks[slot] = num_entries
+                _add_entry(num_entries, slot, walk, number, entry, words, workspace)
                 num_entries += 1
                 num_waiting += 1
         for d in range(4):
@@ -233,10 +237,7 @@ def _search(board, objective, most_entries, words, workspace):
                 if is_dead[successor] or load(visited, successor, words) & box != none:
                     continue
                 slot = (estimate + 1 + change) & last_stack
-                store(entry_cells, num_entries, words, box)
-                entry_boards[num_entries] = successor
-                parents[num_entries], followers[num_entries] = entry, stacks[slot]
-                stacks[slot] = num_entries
+                _add_entry(num_entries, slot, box, successor, entry, words, workspace)
                 num_entries += 1
                 num_waiting += 1
     return UNSOLVABLE, 0

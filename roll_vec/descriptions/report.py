@@ -128,12 +128,11 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
             meaning = f"{each.meaning}{condition}"
             infos.append((f"``{each.key}``", each.dtype, each.calls, meaning))
         yield Section("infos", "infos", ("key", "type", "call", "meaning"), infos)
-        equal = [
-            (f"{' '.join(filter(None, (each.name, each.version)))}: {each.parts}",)
-            for each in game.sources
-        ]
-        equal += [(f"Differs: {text}",) for text in game.differences]
-        yield Section("sources", "equal to", (), equal)
+        sources = [(f"[{x.name}]({x.url})", x.version, x.parts) for x in game.sources]
+        titles = ("source", "version", "equal to the bit")
+        yield Section("sources", "equal to", titles, sources)
+        differences = [(text,) for text in game.differences]
+        yield Section("differences", "differs", ("difference",), differences)
     elif one.truncated:
         limits = [(text,) for text in one.truncated]
         yield Section("ends", "truncated", (), limits)
@@ -184,5 +183,6 @@ def _wrap(text: str, indent: int, head: str = "") -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the docstrings' mark-up of code."""
+    """Return a text without the docstrings' mark-up of code, and without links."""
+    text = re.sub(r"\[(.+?)\]\(http.+?\)", r"\1", text)
     return re.sub(r"``(.+?)``|`(.+?)`", lambda match: match[1] or match[2], text)

@@ -113,13 +113,7 @@ class CountdownEnv(GuideEnv, Countdown):
     InvalidOptionError, UnknownOptionError
     """
 
-    @takes_keywords_of(CountdownEnvConfig)
-    def __init__(
-        self,
-        config: CountdownEnvConfig | Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(CountdownEnvConfig, config, keywords)
+    CONFIG = CountdownEnvConfig
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
         if self._file is None:
