@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import ThreadScratch
 from roll_vec.envs.countdown.grading import AnswerGrader, operator_flags
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import count_operations, needs_signs
@@ -19,15 +19,24 @@ from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
-_scratch = ThreadScratch()
+# Buffers of the generator, for each thread those of the sizes that it used last.
+# `ThreadScratch` would take a twentieth of a reset.
+_buffers = threading.local()
 
 
-def _make_buffers(
+def _thread_buffers(
     max_numbers: int, num_targets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return a table of values and marks of targets."""
-    table = np.empty(kernels.table_size(max_numbers), np.int64)
-    return table, np.empty(num_targets, np.uint8)
+    """Return this thread's table of values and marks of targets."""
+    sizes = (max_numbers, num_targets)
+    if getattr(_buffers, "sizes", None) != sizes:
+        _buffers.arrays = (
+            np.empty(kernels.table_size(max_numbers), np.int64),
+            np.empty(num_targets, np.uint8),
+        )
+        _buffers.sizes = sizes
+    arrays: tuple[NDArray[np.int64], NDArray[np.uint8]] = _buffers.arrays
+    return arrays
 
 
 @functools.lru_cache(maxsize=32)
@@ -108,7 +117,7 @@ class Tasks:
             self._grader.set_task(nums, target)
             return nums, target
         work = self._grader.work
-        table, marks = _scratch.get(_make_buffers, *self._size)
+        table, marks = _thread_buffers(*self._size)
         if not kernels.draw_task(level, self._settings, work, table, marks):
             options = self.options
             message = (
@@ -135,7 +144,7 @@ class Tasks:
         if options.numbers_rule == "all":
             return count - 1
         # As `count_operations`, without checks and a new table: a fifth of the time.
-        table, _ = _scratch.get(_make_buffers, *self._size)
+        table, _ = _thread_buffers(*self._size)
         numbers, stop = np.array(nums, np.int64), (1 << count) - 1
         flags, signed = self._settings[[kernels.OPERATORS, kernels.SIGNED]].tolist()
         kernels.fill_table(numbers, count, stop, flags, bool(signed), table)
