@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.quick,
         dict(arguments.peer_python),
         _command(arguments),
+        str(arguments.pufferlib or ""),
     )
     result = suite.new_result(plan)
     try:
@@ -101,6 +102,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="the interpreter that has a peer, if it is another one; may be repeated",
     )
     add(
+        "--pufferlib",
+        type=Path,
+        metavar="PATH",
+        help="a checkout of PufferLib 4, whose Boxoban gcc compiles",
+    )
+    add(
         "--env", metavar="ID", help="any id beside SyncVectorEnv, in place of the cases"
     )
     add(
@@ -154,6 +161,7 @@ def _command(arguments: argparse.Namespace) -> str:
     words += ["--cases", *arguments.cases] if arguments.cases else []
     words += ["--rounds", str(arguments.rounds)] if arguments.rounds else []
     words += [f"--peer-python {name}=..." for name, _ in arguments.peer_python]
+    words += ["--pufferlib ..."] if arguments.pufferlib else []
     return " ".join(words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchmarks import own_cases
@@ -119,6 +120,32 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
     return Case(title, contenders, rows, ("",))
 
 
+def pufferlib(quick: bool, levels: str, levels_are: str, checkout: str) -> Case:
+    """Sokoban 10x10 beside PufferLib's Boxoban in C, of --pufferlib PATH."""
+    sizes = [4096] if quick else [256, 1024, 4096, 16384]
+    theirs = {"task": "boxoban", "engine": "PufferLib's C", "levels": levels}
+    theirs |= {"checkout": checkout, "limit": 120}
+    ours = {"id": KEPT["id"], "levels": levels, "levels_are": levels_are, "copy": False}
+    contenders, rows = [], []
+    for cores in ({"cores": 1}, {"each_core": True}):
+        # With all cores a process on each, as PufferLib's own trainer may run it.
+        where = "one core" if "cores" in cores else "a process a core"
+        name = f"C, {where}"
+        contenders += sized(
+            name, sizes, "benchmarks.peers.pufferlib", **theirs, **cores
+        )
+        for mode in ("grid", "planes4", "planes"):
+            side = f"{mode}, {where}"
+            more = {"obs_mode": mode, "max_episode_steps": 120, "num_threads": 1}
+            contenders += sized(side, sizes, **ours, **more, **cores)
+            for n in sizes:
+                title = f"{mode}, {n:,}, {where}, beside PufferLib's C"
+                # With a full stop: a name must not begin another one.
+                rows.append(Row(title, f"{side} {n}.", f"{name} {n}."))
+    contenders = [replace(one, name=f"{one.name}.") for one in contenders]
+    return Case(f"Sokoban, {SIZE}x{SIZE}, beside C", contenders, rows)
+
+
 def rooms(quick: bool) -> Case:
     """Rooms drawn on one thread."""
     contenders, rows = [], []
@@ -182,6 +209,7 @@ def texts(quick: bool) -> Case:
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
     "boxoban": boxoban,
+    "pufferlib": pufferlib,
     "rooms": rooms,
     "texts": texts,
     **own_cases.CASES,

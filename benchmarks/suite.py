@@ -43,6 +43,8 @@ class Plan:
         Interpreters by peer, of those that need their own.
     command : str
         The command that was typed, for the result.
+    pufferlib : str
+        A checkout of PufferLib, or empty.
     """
 
     cases: Sequence[str]
@@ -50,6 +52,7 @@ class Plan:
     quick: bool = False
     interpreters: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
+    pufferlib: str = ""
 
     @property
     def seconds(self) -> float:
@@ -74,11 +77,13 @@ def run(plan: Plan, result: dict[str, Any], report_progress: ReportProgress) -> 
     with tempfile.TemporaryDirectory() as folder:
         for name in plan.cases:
             extra: tuple[str, ...] = ()
-            if name == "boxoban":
+            if name in ("boxoban", "pufferlib"):
                 report_progress("Levels", 0, 1)
                 count = QUICK_LEVELS if plan.quick else LEVELS
                 extra = find_levels(plan.python_of("envpool"), Path(folder), count)
                 report_progress("Levels", 1, 1)
+            if name == "pufferlib":
+                extra = *extra, plan.pufferlib
             case = CASES[name](plan.quick, *extra)
             measure(name, case, plan, result, report_progress)
 

@@ -115,9 +115,9 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         skip_mask : (n,) bool, read
             The rows that take no step: those of ``begins`` are among them.
         rewards : (n,) float64, written
-        flags : (2 + num_flags + m, n) bool, written
-            Terminations, truncations, the first infos, and m times the rows that are
-            not to skip.
+        flags : (3 + num_flags + m, n) bool, written
+            Terminations, truncations, either of them, the first infos, and m times the
+            rows that are not to skip.
         infos, out : tuples of (n, ...) arrays, written
             The other infos, and the observations of all rows.
         """
@@ -131,7 +131,9 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         step_rows(
             start, stop, _0, actions, skip_mask, rules, state, results, every, out
         )
-        for mask in range(2 + num_flags, flags.shape[0]):
+        for i in range(np.uint64(start), np.uint64(stop)):
+            flags[2, i] = flags[0, i] | flags[1, i]
+        for mask in range(3 + num_flags, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
 
@@ -178,7 +180,7 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
 
 @kernel
 def _join_flags(flags, infos):
-    return flags[2], flags[3], flags[4], *infos
+    return flags[3], flags[4], flags[5], *infos
 
 
 @kernel

@@ -68,6 +68,7 @@ class GameKernels(NamedTuple):
     unroll: Any
     unroll_rows: Any
     make_step: Any  # of the type of the fixed arguments, see `.bound`
+    make_blind_step: Any  # the same, but nothing is observed
     make_play: Any
     write_masks: Any
     place_rows: Any  # of games with levels, see `make_level_kernels`
@@ -239,6 +240,11 @@ def _keep_infos(k, infos):
     """Write no infos of a reset."""
 
 
+@kernel
+def see_nothing(start, stop, at, state, out):
+    """Observe nothing: users see arrays of the state."""
+
+
 def make_unroll(
     play_rows,
     observe_rows,
@@ -305,6 +311,12 @@ def make_unroll(
         ):
             play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
             observe_rows(start, stop, at, state, out)
+
+    @functools.partial(kernel, key=key, inline=True)
+    def play_blind(
+        start, stop, at, actions, skip_mask, rules, state, results, infos, out
+    ):
+        play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
     @compiled
     def advance_rows(start, stop, rows, episodes, state):
@@ -449,6 +461,9 @@ def make_unroll(
         unroll_rows,
         functools.partial(
             make_step, step_rows, begin_next, observe_rows, num_flags, key
+        ),
+        functools.partial(
+            make_step, play_blind, begin_next, see_nothing, num_flags, key
         ),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,

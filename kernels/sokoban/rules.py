@@ -54,22 +54,39 @@ def _mark(*codes):
 # else b``, which the compiler turns into branches.
 IS_BOX, IS_FREE = _mark(BOX, BOX_ON_TARGET), _mark(FLOOR, TARGET)
 IS_TARGET = _mark(TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET)
-# A cell after the player has left it, or after the player or a box has come to it.
+# A cell after the player or a box has come to it; and as the room is built.
 _SAME = np.arange(NUM_CODES, dtype=np.uint8)
-WITHOUT_PLAYER, WITH_PLAYER, WITH_BOX = _SAME.copy(), _SAME.copy(), _SAME.copy()
-WITHOUT_PLAYER[[PLAYER, PLAYER_ON_TARGET]] = FLOOR, TARGET
-# The same without boxes: the room as it is built.
-WITHOUT_PIECES = WITHOUT_PLAYER.copy()
-WITHOUT_PIECES[[BOX, BOX_ON_TARGET]] = FLOOR, TARGET
+WITH_PLAYER, WITH_BOX, WITHOUT_PIECES = _SAME.copy(), _SAME.copy(), _SAME.copy()
+WITHOUT_PIECES[[PLAYER, BOX]] = FLOOR
+WITHOUT_PIECES[[PLAYER_ON_TARGET, BOX_ON_TARGET]] = TARGET
 WITH_PLAYER[[FLOOR, TARGET]] = PLAYER, PLAYER_ON_TARGET
 WITH_PLAYER[[BOX, BOX_ON_TARGET]] = PLAYER, PLAYER_ON_TARGET
 WITH_BOX[[FLOOR, TARGET]] = BOX, BOX_ON_TARGET
 
-# Tables by the code ahead and the code beyond: 1 where a box is pushed; the code beyond
-# afterwards; the change of the number of boxes on targets.
+# A step by the code ahead (of 8) and the code that a move needs free, in one word of
+# bytes: both codes afterwards; whether the player moves; the change of the number of
+# boxes on targets, plus 1.
 IS_PUSH = np.outer(IS_BOX, IS_FREE)
-BEYOND_AFTER = np.where(IS_PUSH, WITH_BOX, _SAME)
-TARGET_DELTA = IS_PUSH * (IS_TARGET - IS_TARGET[:, np.newaxis])
+STEPS = np.zeros((8, 8), np.uint32)
+
+
+def _pack_steps():
+    moves = np.where(IS_BOX[:, np.newaxis], IS_PUSH, IS_FREE[:, np.newaxis])
+    parts = (
+        np.where(moves, WITH_PLAYER[:, np.newaxis], _SAME[:, np.newaxis]),
+        np.where(IS_PUSH, WITH_BOX, _SAME),
+        moves,
+        IS_PUSH * (IS_TARGET - IS_TARGET[:, np.newaxis]) + 1,
+    )
+    for number, part in enumerate(parts):
+        STEPS[:NUM_CODES, :NUM_CODES] |= part.astype(np.uint32) << np.uint32(8 * number)
+    return STEPS.reshape(-1)
+
+
+STEPS = _pack_steps()
+# What a player adds to the code of its cell.
+_STANDS = PLAYER - FLOOR
+assert _STANDS == PLAYER_ON_TARGET - TARGET
 
 
 class RoomState(NamedTuple):
@@ -110,14 +127,17 @@ def _push(grids, i, player, offset):
     target_delta : int64
         Change of the number of boxes on targets: -1, 0 or 1.
     """
+    # All cells are read before one is written: they may be the same, and a read that
+    # may have to wait for a write makes the processor guess.
+    here = grids[i, np.uint64(player)]
     ahead, far = _look_ahead(grids, i, player, offset)
-    beyond = grids[i, far]
-    grids[i, far] = BEYOND_AFTER[ahead, beyond]
-    # Lift the player, and put it down on the cell ahead or where it was.
-    grids[i, np.uint64(player)] = WITHOUT_PLAYER[grids[i, np.uint64(player)]]
-    player += offset * IS_FREE[beyond]
-    grids[i, np.uint64(player)] = WITH_PLAYER[grids[i, np.uint64(player)]]
-    return player, TARGET_DELTA[ahead, beyond]
+    step = np.int64(STEPS[np.uint64(ahead) * np.uint64(8) + np.uint64(grids[i, far])])
+    moves = (step >> 16) & 1
+    grids[i, np.uint64(player)] = here - np.uint8(_STANDS * moves)
+    # In this order: without a box, the cell beyond is the cell ahead.
+    grids[i, far] = (step >> 8) & 255
+    grids[i, np.uint64(player + offset)] = step & 255
+    return player + offset * moves, (step >> 24) - 1
 
 
 @kernel
@@ -255,11 +275,11 @@ def _write_masks(start, stop, rows, variables, options, masks):
             masks[j, action - UP] = IS_FREE[grids[i, far]]
 
 
-_begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
+begin_next, _place_rows = make_level_kernels(place_row, "sokoban")
 ROOM = make_unroll(
     step_rows,
     _observe_rows,
-    _begin_next,
+    begin_next,
     "sokoban",
     _write_masks,
     place_rows=_place_rows,

@@ -92,18 +92,22 @@ class ActionCodes:
         ------
         InvalidActionError
         """
-        n = len(skip_mask)
+        shape = skip_mask.shape
         try:
             batch = np.asarray(actions)
         except ValueError:
-            accepted, value = f"{n} integers, one an environment", shorten(actions)
-            raise _invalid_batch(accepted, value, actions) from None
-        if batch.shape != (n,):
-            accepted = f"shape ({n},), one integer an environment"
+            accepted = f"{shape[0]} integers, one an environment"
+            raise _invalid_batch(accepted, shorten(actions), actions) from None
+        if batch.shape != shape:
+            accepted = f"shape {shape}, one integer an environment"
             raise _invalid_batch(accepted, f"shape {batch.shape}", actions)
-        if batch.dtype.kind not in "iu":
-            raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
-        codes = _to_int64(batch)
+        codes = batch
+        # The usual case in one look; numba compiles the kernels anew for a read-only
+        # array, such as jax's.
+        if batch.dtype is not _INT64 or not batch.flags.carray:
+            if batch.dtype.kind not in "iu":
+                raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
+            codes = _to_int64(batch)
         # numpy's min and max take ten times as long.
         if any_outside(codes, self.lowest_silent, self.last):
             outside = (codes < self.lowest) | (codes > self.last)
@@ -165,9 +169,5 @@ def _invalid_batch(accepted: str, value: str, actions: Any) -> InvalidActionErro
 
 def _to_int64(batch: NDArray[Any]) -> NDArray[np.int64]:
     """Return integers as int64 in C order that can be written."""
-    # The usual case in one look; numba compiles the kernels anew for a read-only array,
-    # such as jax's.
-    if batch.dtype is _INT64 and batch.flags.carray:
-        return batch
     codes = np.ascontiguousarray(batch, np.int64)
     return codes if codes.flags.writeable else codes.copy()

@@ -6,14 +6,40 @@ See `roll_vec.kernels.bound`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.bound import pack, type_of
+from roll_vec.kernels.unroll import GameKernels
 from roll_vec.text.turn import BatchStep
+
+
+class InPlace(NamedTuple):
+    """Observations that stay in one array, which steps update; for ``copy=False``."""
+
+    make_step: Callable[..., Any]
+    """As ``make_step`` of `roll_vec.kernels.unroll.GameKernels`."""
+    arrays: tuple[NDArray[Any], ...]
+    """What the bound kernels write."""
+    batch: NDArray[Any]
+    """What users get: they cannot write it, as steps write no more than they change."""
+
+    @classmethod
+    def of(
+        cls, make_step: Callable[..., Any], arrays: tuple[NDArray[Any], ...], batch: Any
+    ) -> InPlace:
+        """Return those of a batch that kernels write."""
+        view = batch.view()
+        view.flags.writeable = False
+        return cls(make_step, arrays, view)
+
+    @classmethod
+    def of_state(cls, kernels: GameKernels, array: NDArray[Any]) -> InPlace:
+        """Return observations that are an array of the state."""
+        return cls.of(kernels.make_blind_step, (), array)
 
 
 class BoundStep:
@@ -28,6 +54,9 @@ class BoundStep:
         them; the arrays must not be replaced.
     source : object
         What ``episodes`` come from.
+    in_place : InPlace or None
+        Where observations stay in place: ``step_in_place``, ``begin_in_place`` and
+        ``observe_in_place`` are the kernels that write there.
     """
 
     def __init__(
@@ -36,9 +65,13 @@ class BoundStep:
         fixed: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
+        in_place: InPlace | None,
     ) -> None:
-        kernels = make_step(type_of((fixed, episodes)))
-        self.step, self.begin, self.observe = kernels
+        types = type_of((fixed, episodes))
+        self.step, self.begin, self.observe = make_step(types)
+        if in_place is not None:
+            kernels = in_place.make_step(types)
+            self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
         self.source = source
         # The words hold the addresses of these arrays.
         self.fixed, self.episodes = fixed, episodes

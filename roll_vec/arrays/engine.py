@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,9 +15,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
-from roll_vec.arrays.bound_steps import BoundStep, OneStep
+from roll_vec.arrays.bound_steps import BoundStep, InPlace, OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.grid_observations import OBS_MODES
+from roll_vec.arrays.kernel_threads import MIN_ROWS
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -97,13 +98,12 @@ class ArrayEngine(EpisodeEngine):
     action_codes: ActionCodes | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
-    # Of the infos of the last step.
-    _num_masks: int = 0
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
-    # The batch that `observe` writes again, and its arrays.
-    _out: Any = None
+    # From the first call of `observe_in_place` on: what it returns, and its arrays.
+    _batch: Any = None
     _out_arrays: Arrays | None = None
+    _in_place: InPlace | None = None
 
     def __init__(
         self,
@@ -134,9 +134,14 @@ class ArrayEngine(EpisodeEngine):
         items = options.info_arrays.items()
         self._step_infos = [(name, (num_envs, *s), d) for name, (d, s) in items]
         # The flags that a step looks at, and their rows beside its ends.
-        self._first_mask = 2 + len(options.FLAG_INFOS)
-        rows = enumerate(options.FLAG_INFOS, 2)
+        rows = enumerate(options.FLAG_INFOS, 3)
         self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
+        # The infos of kernels that users get, and their masks: the last rows of flags.
+        names = [name for name in options.info_arrays if name not in hidden]
+        names += [name for _, name in self._flags if name not in hidden]
+        first_mask = 3 + len(options.FLAG_INFOS)
+        self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
+        self._flags_shape = first_mask + len(names), num_envs
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
 
@@ -155,7 +160,8 @@ class ArrayEngine(EpisodeEngine):
     @cached_property
     def _observes_codes(self) -> bool:
         """Whether observations are made of cell codes, which kernels write."""
-        return self.observer is not None and self.options.obs_mode in OBS_MODES
+        observer = self.observer
+        return observer is not None and self.options.obs_mode == observer.obs_mode
 
     @cached_property
     def _writes_coordinates(self) -> bool:
@@ -169,8 +175,11 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names = ("_one", "_kernels", "_observations", "_out", "_out_arrays")
-        return {**vars(self), **dict.fromkeys(names), "_bound": {}}
+        names: tuple[str, ...] = ("_one", "_kernels", "_known_table", "_observations")
+        names += ("_batch", "_out_arrays", "_in_place")
+        state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
+        state.pop("_make_arrays", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -235,27 +244,16 @@ class ArrayEngine(EpisodeEngine):
         begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
-        masks: Any = ()
-        if len(begins) and not (self.action_parser is None and self._begins_inside()):
+        is_text = self.action_parser is not None
+        if len(begins) and (is_text or not self._begins_inside()):
             self.advance(begins)
             begins = NO_IDS
-        if self.action_parser is None:
-            limit = self.max_steps
-            result, masks = self._step_batch(actions, skip_mask, limit, begins)
-            rewards, terminations, truncations, values = result
+        flags = None
+        if is_text:
+            result = self._step_texts(actions, skip_mask)
         else:
-            # A turn of several actions is one step for every limit.
-            elapsed_steps = self.elapsed_steps + ~skip_mask
-            rewards, terminations, _, values = step_texts(
-                self.action_parser,
-                actions,
-                skip_mask,
-                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0)[0],
-            )
-            self.elapsed_steps[:] = elapsed_steps
-            # As the kernel `reaches_limit`, which is compiled for numbers alone.
-            is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
-            truncations = ~skip_mask & is_over
+            result, flags = self._step_batch(actions, skip_mask, self.max_steps, begins)
+        rewards, terminations, truncations, values = result
         if self.options.action_mask:
             action_masks = self.action_masks(np.arange(self.num_envs))
             action_masks[skip_mask] = 0
@@ -269,16 +267,31 @@ class ArrayEngine(EpisodeEngine):
                 self.successes |= idle_mask
         infos: Infos = {}
         # None if all are skipped.  The first look takes a tenth of the second's time.
-        if not skip_mask[0] or not skip_mask.all():
-            hidden, num_masks, k = self._hidden_infos, len(masks), 0
-            for name, value in values.items():
-                if name not in hidden:
-                    infos[name] = value
-                    infos[f"_{name}"] = masks[k] if k < num_masks else ~skip_mask
-                    k += 1
-            # The next step has a mask for each.
-            self._num_masks = k
+        if skip_mask[0] and skip_mask.all():
+            return rewards, terminations, truncations, infos
+        for k, name, mask_name in self._shown:
+            infos[name] = values.pop(name)
+            infos[mask_name] = ~skip_mask if flags is None else flags[k]
+        for name in values:
+            if name not in self._hidden_infos:
+                infos[name], infos[f"_{name}"] = values[name], ~skip_mask
         return rewards, terminations, truncations, infos
+
+    def _step_texts(self, batch: Any, skip_mask: Mask) -> BatchStep:
+        """Take the actions of parsed texts, those of one text as one step."""
+        parser: Any = self.action_parser
+        # A turn of several actions is one step for every limit.
+        elapsed_steps = self.elapsed_steps + ~skip_mask
+
+        def step(codes: Any, skip_mask: Mask) -> BatchStep:
+            return self._step_batch(codes, skip_mask, 0)[0]
+
+        rewards, ends, _, values = step_texts(parser, batch, skip_mask, step)
+        self.ends = None
+        self.elapsed_steps[:] = elapsed_steps
+        # As the kernel `reaches_limit`, which is compiled for numbers alone.
+        is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
+        return rewards, ends, ~skip_mask & is_over, values
 
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
@@ -299,25 +312,29 @@ class ArrayEngine(EpisodeEngine):
         Returns
         -------
         BatchStep
-        masks : (m, n) bool
-            m times the environments that are not to skip, for masks of infos.
+        flags : (k, n) bool
+            The last rows are the environments that are not to skip, once for each info.
         """
         bound, n = self._bound.get(max_steps), self.num_envs
         if bound is None or len(begins):
             bound = self._bind(max_steps, len(begins) > 0)
+        kernel, observations = bound.step, self._out_arrays
+        if self._in_place is not None:
+            kernel = bound.step_in_place
+            if self._observations is None:
+                self._observe_kept()
+        elif observations is None:
+            observations = self._make_arrays()
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
-        flags = np.empty((self._first_mask + self._num_masks, n), np.bool_)
+        flags = np.empty(self._flags_shape, np.bool_)
         infos: dict[str, NDArray[Any]] = {}
         for name, shape, dtype in self._step_infos:
             infos[name] = np.empty(shape, dtype)
-        observations = self._out_arrays or self.options.allocate_observations(n)
         self._observations = None
         # Not by `_run`, whose call takes 3 % of a step of one environment.
         try:
-            self.kernel_threads.run(
-                bound.step,
-                n,
+            arguments = (
                 bound.words,
                 bound.episode_words,
                 begins,
@@ -328,16 +345,32 @@ class ArrayEngine(EpisodeEngine):
                 tuple(infos.values()),
                 observations,
             )
+            if n < MIN_ROWS and IS_COMPILED:
+                kernel(0, n, *arguments)
+            else:
+                self.kernel_threads.run(kernel, n, *arguments)
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
         self._observations = observations
         if len(begins):
-            self._number_levels(begins)
+            self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
+        terminations, self.ends = flags[0], flags[2]
         if self._finish is not None:
-            self._finish(self, skip_mask, flags[0], infos)
-        return (rewards, flags[0], flags[1], infos), flags[self._first_mask :]
+            self._finish(self, skip_mask, terminations, infos)
+            self.ends |= terminations
+        return (rewards, terminations, flags[1], infos), flags
+
+    @cached_property
+    def _make_arrays(self) -> Callable[[], Arrays]:
+        """A function that allocates the observations of all environments."""
+        n, arrays = self.num_envs, self.options.allocate_observations(1)
+        if len(arrays) > 1:
+            return partial(self.options.allocate_observations, n)
+        # The usual case takes a third of the time.
+        shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
+        return lambda: (empty(shape, dtype),)
 
     def _bind(self, max_steps: int, begins: bool) -> BoundStep:
         """Return the kernels of a batch, bound to its arrays.
@@ -348,7 +381,8 @@ class ArrayEngine(EpisodeEngine):
         if bound is None or (begins and bound.source is not self._level_table()):
             make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
             episodes, source = self._next_episodes(), self._level_table()
-            bound = BoundStep(make, (rules, self._state), episodes, source)
+            fixed = rules, self._state
+            bound = BoundStep(make, fixed, episodes, source, self._in_place)
             self._bound[max_steps] = bound
         return bound
 
@@ -361,11 +395,14 @@ class ArrayEngine(EpisodeEngine):
         out, self._observations = self._observations, None
         is_new = out is None
         if out is None:
-            out = self._out_arrays or self.options.allocate_observations(n)
+            out = self._out_arrays
+        if out is None:
+            out = self.options.allocate_observations(n)
         words, episode_words = bound.words, bound.episode_words
-        self._run(bound.begin, n, words, episode_words, env_ids, out, is_new)
+        begin = bound.begin if self._in_place is None else bound.begin_in_place
+        self._run(begin, n, words, episode_words, env_ids, out, is_new)
         self._observations = out
-        self._number_levels(env_ids)
+        self._note_levels(env_ids)
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
@@ -453,7 +490,7 @@ class ArrayEngine(EpisodeEngine):
         numbers = self.episodes.numbers.copy() if needs_numbers else None
         self._unroll(len(codes), buffer)
         if needs_numbers:
-            self._number_levels(np.flatnonzero(self.episodes.numbers != numbers))
+            self._note_levels(np.flatnonzero(self.episodes.numbers != numbers))
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -531,20 +568,56 @@ class ArrayEngine(EpisodeEngine):
 
     # ---------------------------------------------------------------- observations
 
-    def observe(self, out: Any = None) -> Any:
+    def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        # A step has observed; nobody else has these arrays.
-        arrays, self._observations = self._observations, None
-        shape = self._plain_shape
-        if arrays is not None and out is None and shape is not None:
+        arrays, shape = None, self._plain_shape
+        if self._in_place is None:
+            # A step has observed; nobody else has these arrays.
+            arrays, self._observations = self._observations, None
+        if arrays is not None and shape is not None:
             array = arrays[0]
             return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
+        return self._observe_all(arrays)
+
+    def observe_in_place(self) -> Any:
+        """Return the observations of all environments in the arrays of the last call.
+
+        Arrays of the state itself cannot be written.
+        """
+        if self._batch is None:
+            self._keep_observations()
+        if self._in_place is None:
+            arrays, self._observations = self._observations, None
+            if arrays is None or arrays is not self._out_arrays:
+                self._batch = self._observe_all(arrays, self._batch)
+        elif self._observations is None:
+            self._observe_kept()
+        return self._batch
+
+    def _keep_observations(self) -> None:
+        """Make the arrays of `observe_in_place`."""
+        self._in_place = self.options.observe_in_place(self.variables)
+        if self._in_place is None:
+            self._batch = self.observe()
+            if not self.observes_text:
+                self._out_arrays = self._arrays_of(self._batch, self.num_envs)
+            return
+        # Steps are other kernels from now on.
+        self._bound.clear()
+        self._observations = None
+        _, self._out_arrays, self._batch = self._in_place
+
+    def _observe_kept(self, env_ids: Ids | None = None) -> None:
+        """Write the observations that stay in place, of some or all environments."""
+        rows = np.arange(self.num_envs) if env_ids is None else env_ids
+        bound, out = self._bind(self.max_steps, False), self._out_arrays
+        self._run(bound.observe_in_place, len(rows), bound.words, rows, rows, out)
+        self._observations = out
+
+    def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
+        """Return the observations of all environments, from those of a step, if any."""
         if self.observes_text:
             return self._texts(np.arange(self.num_envs))
-        if out is not None and out is not self._out:
-            self._out, self._out_arrays = out, self._arrays_of(out, self.num_envs)
-        elif arrays is not None and arrays is self._out_arrays:
-            return out
         if arrays is None:
             arrays = self._observe(np.arange(self.num_envs))
         if self._marks_starts:
@@ -566,7 +639,10 @@ class ArrayEngine(EpisodeEngine):
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations is not None:
-            self._write_observations(env_ids, env_ids, self._observations)
+            if self._in_place is None:
+                self._write_observations(env_ids, env_ids, self._observations)
+            else:
+                self._observe_kept(env_ids)
 
     def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
         """Add `START_MARK` to the codes of start cells, if texts name them."""
@@ -645,6 +721,9 @@ class ArrayEngine(EpisodeEngine):
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
         arrays, shape = self._observations, self._plain_shape
+        if self._in_place is not None:
+            rows = self.observe_in_place()[env_ids]
+            return rows.tolist() if rows.ndim == 1 else list(rows)
         if arrays is not None and shape is not None:
             # A step has observed all.
             array = arrays[0].take(env_ids, 0).reshape(-1, *shape)

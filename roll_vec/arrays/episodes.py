@@ -114,14 +114,14 @@ class EpisodeEngine(Engine):
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     episodes : EpisodeSeeds
-    level_numbers : (n,) int64
-        The levels that are played: `LevelProvider.level_numbers`.  Zeros if nothing
-        needs them: neither ``levels`` nor ``level_info`` is in the options.
     option_sets : OptionSets
         The level options of each environment's next episode.
     """
 
     prefetcher: Prefetcher | None = None
+    # Of the last call of `_begins_inside`, and what it has returned.
+    _known_table: Any = None
+    _is_complete: bool = False
 
     def __init__(
         self,
@@ -146,7 +146,9 @@ class EpisodeEngine(Engine):
         self._state = parts
         self.is_stream = options.seeding == "stream"
         self.episodes = EpisodeSeeds(n)
-        self.level_numbers = np.zeros(n, np.int64)
+        self._level_numbers = np.zeros(n, np.int64)
+        # Of episodes that a kernel has begun, and whose levels nobody asked for.
+        self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
         # The level options of each environment, for kernels that begin by a rule.
         self._num_levels, self._start_levels = np.zeros((2, n), np.uint64)
         if not self.is_stream:
@@ -252,7 +254,12 @@ class EpisodeEngine(Engine):
         if self._kernels.place_rows is None:
             # What has been drawn ahead of time is where no kernel looks for it.
             return self.prefetcher is None or not any(self._are_ahead())
-        return not self.options.has_measured_infos and self._has_next_levels()
+        table = self._level_table()
+        if table is not self._known_table:
+            measures = self.options.has_measured_infos
+            self._known_table, self._is_complete = table, not measures
+            self._is_complete &= self._has_next_levels()
+        return self._is_complete
 
     def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
         """Start episodes from levels of the providers."""
@@ -289,15 +296,27 @@ class EpisodeEngine(Engine):
             array[rows] = level[level_indices]
         self.elapsed_steps[rows] = 0
 
-    def _number_levels(self, env_ids: Ids) -> None:
-        """Write the level numbers of episodes that a kernel has begun, if any."""
-        if not self.options.needs_level_numbers:
-            return
-        if self._kernels.place_rows is None or self._level_table() is not None:
-            seeds = self.episodes.seeds(env_ids)
-            for k, rows, own_seeds in self._by_options(env_ids, seeds):
-                provider = self.option_sets.providers[k]
-                self.level_numbers[rows] = provider.level_numbers(own_seeds)
+    def _note_levels(self, env_ids: Ids) -> None:
+        """Note episodes that a kernel has begun, whose levels have no numbers yet."""
+        if self.options.needs_level_numbers:
+            self._is_unnumbered[env_ids] = self._has_unnumbered = True
+
+    @property
+    def level_numbers(self) -> Ids:
+        """The levels that are played: `LevelProvider.level_numbers`, (n,) int64.
+
+        Zeros if nothing needs them: neither ``levels`` nor ``level_info`` is in the
+        options.
+        """
+        if self._has_unnumbered:
+            env_ids = np.flatnonzero(self._is_unnumbered)
+            self._is_unnumbered[:] = self._has_unnumbered = False
+            if self._kernels.place_rows is None or self._level_table() is not None:
+                seeds = self.episodes.seeds(env_ids)
+                for k, rows, own_seeds in self._by_options(env_ids, seeds):
+                    provider = self.option_sets.providers[k]
+                    self._level_numbers[rows] = provider.level_numbers(own_seeds)
+        return self._level_numbers
 
     # ---------------------------------------------------------------- levels
 
@@ -308,9 +327,10 @@ class EpisodeEngine(Engine):
 
     def _level_table(self) -> tuple[Levels, LevelTable] | None:
         """Return the levels that episodes can begin with at once, None if none."""
-        if self._kernels.place_rows is None or len(self.option_sets.providers) > 1:
+        if self._kernels.place_rows is None:
             return None
-        return self.level_provider.table()
+        providers = self.option_sets.providers
+        return None if len(providers) > 1 else providers[0].table()
 
     def _next_episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""
@@ -379,6 +399,8 @@ class EpisodeEngine(Engine):
                 f"{len(env_ids)} environments: make a new environment"
             )
             raise UnsupportedError(message)
+        # By the options with which the episodes have begun.
+        _ = self.level_numbers
         self.option_sets.change(env_ids, level_options)
         self._note_level_options()
         # Before the first reset there is no next episode.

@@ -7,6 +7,7 @@ colours and tiles from here.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.render.tiles import TILE_SIZE
+
+
+class ArrayMode(NamedTuple):
+    """An observation mode whose observations are arrays of uint8.
+
+    Attributes
+    ----------
+    meaning : str
+        The contents of an observation.
+    shape : callable
+        From C codes, H rows and W columns to the shape of an observation.
+    highest : int or None
+        The highest value in an observation; None: the highest cell code.
+    write : callable or None
+        ``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.  None:
+        the codes are copied.
+    table : str or None
+        The attribute of `GridFamily` that the kernel looks codes up in, if any.
+    """
+
+    meaning: str
+    shape: Callable[[int, int, int], tuple[int, ...]]
+    highest: int | None
+    write: Callable[..., object] | None
+    table: str | None = None
 
 
 class Cell(NamedTuple):
@@ -52,12 +78,15 @@ class GridFamily:
     coordinate_labels : tuple of (str, tuple of int or None)
         The lines of texts that list coordinates: a label, and the codes of the cells
         that it lists; None: the cells where the player can start.
+    more_modes : mapping of str to ArrayMode
+        Observation modes beside those of every grid.
     """
 
     cells: tuple[Cell, ...]
     action_names: tuple[str, ...]
     drawn_tiles: NDArray[np.uint8] | None = None
     coordinate_labels: tuple[tuple[str, tuple[int, ...] | None], ...] = ()
+    more_modes: Mapping[str, ArrayMode] = dataclasses.field(default_factory=dict)
 
     @property
     def num_codes(self) -> int:

@@ -7,15 +7,14 @@ take it from there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.coordinate_texts import START_MARK, CoordinateWriter
-from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.arrays.grid_family import ArrayMode, GridFamily
 from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.kernels import grids as kernels
 from roll_vec.render.ansi import colour_grid
@@ -26,31 +25,6 @@ from roll_vec.spaces import UnicodeText
 Grids = NDArray[np.uint8]
 
 _NEWLINE = np.uint32(ord("\n"))
-
-
-class ArrayMode(NamedTuple):
-    """An observation mode whose observations are arrays of uint8.
-
-    Attributes
-    ----------
-    meaning : str
-        The contents of an observation.
-    shape : callable
-        From C codes, H rows and W columns to the shape of an observation.
-    highest : int or None
-        The highest value in an observation; None: the highest cell code.
-    write : callable or None
-        ``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.  None:
-        the codes are copied.
-    table : str or None
-        The attribute of `GridFamily` that the kernel looks codes up in, if any.
-    """
-
-    meaning: str
-    shape: Callable[[int, int, int], tuple[int, ...]]
-    highest: int | None
-    write: Callable[..., object] | None
-    table: str | None = None
 
 
 ARRAY_MODES = {
@@ -99,7 +73,7 @@ class GridObserver:
     shape : (int, int)
         Height and width of a grid.
     obs_mode : str
-        One of `OBS_MODES`.
+        One of `OBS_MODES`, or of the family's own.
     text_format : str
         One of `coordinate_texts.TEXT_FORMATS`.
     space : gymnasium.spaces.Space
@@ -109,7 +83,9 @@ class GridObserver:
     def __init__(self, options: Any, num_threads: int = 1) -> None:
         self.options, self.kernel_threads = options, KernelThreads(num_threads)
         self.shape: tuple[int, int] = options.grid_shape
-        self.obs_mode = options.obs_mode if options.obs_mode in OBS_MODES else "grid"
+        modes = {**ARRAY_MODES, **options.FAMILY.more_modes}
+        is_known = options.obs_mode in (*modes, "text")
+        self.obs_mode = options.obs_mode if is_known else "grid"
         self.text_format: str = options.text_format
         codes = range(self.family.num_codes)
         glyphs = [options.grid_lookup.get(code, "?") for code in codes]
@@ -118,16 +94,15 @@ class GridObserver:
         self._glyph_length, shortest = self._code_points.shape[1], min(map(len, glyphs))
         self._has_padding = shortest < self._glyph_length
         self._shapes = {
-            name: mode.shape(len(codes), *self.shape)
-            for name, mode in ARRAY_MODES.items()
+            name: mode.shape(len(codes), *self.shape) for name, mode in modes.items()
         }
         self.space: Space[Any]
-        if options.obs_mode not in OBS_MODES:
+        if not is_known:
             self.space = options.observation_space
         elif self.obs_mode == "text":
             self.space = self._text_space(glyphs, shortest)
         else:
-            highest = ARRAY_MODES[self.obs_mode].highest
+            highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
             self.space = Box(0, highest, self._shapes[self.obs_mode], np.uint8)
 
@@ -218,7 +193,9 @@ class GridObserver:
         return observations.reshape(*shape, *observations.shape[1:])
 
     def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
-        _, _, _, write, table = ARRAY_MODES[mode]
+        # Functions are never pickled.
+        array_mode = self.family.more_modes.get(mode) or ARRAY_MODES[mode]
+        write, table = array_mode.write, array_mode.table
         if write is None:
             if out is None:
                 return grids.copy()

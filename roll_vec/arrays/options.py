@@ -20,6 +20,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
+from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
@@ -369,6 +370,10 @@ class ArrayOptions(TextOptions):
             np.empty((num_envs, *(space.shape or own)), space.dtype)
             for space in self.parts.values()
         )
+
+    def observe_in_place(self, variables: Arrays) -> InPlace | None:
+        """Return observations that steps update; None: steps write them whole."""
+        return None
 
     # ---------------------------------------------------------------- texts
 

@@ -64,8 +64,8 @@ class PoolShardsEngine(ShardsEngine):
         for local_id, observation in enumerate(observations):
             self.observations.set_latest(first + local_id, observation)
 
-    def observe(self, out: Any = None) -> Any:  # noqa: ARG002
-        """Return a new batch of all observations; ``out`` is not used."""
+    def observe(self) -> Any:
+        """Return a new batch of all observations."""
         batch = self.observations.batch()
         return batch if self.observations.is_text else copy.deepcopy(batch)
 

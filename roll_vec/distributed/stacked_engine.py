@@ -50,6 +50,8 @@ class StackedShardsEngine(ShardsEngine):
         self.action_parser = template.action_parser
         # By shard: the codes or the observations that it has sent last.
         self._parts_seen: list[Any] = [None] * len(sizes)
+        # Of `observe_in_place`.
+        self._batch: Any = None
         self.describe()
 
     # ------------------------------------------------------------- actions
@@ -82,9 +84,14 @@ class StackedShardsEngine(ShardsEngine):
                 parts[shard] = _blank(present, n)
         return join_batches(self.single_observation_space, parts)
 
-    def observe(self, out: Any = None) -> Any:
+    def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        return self._draw(self._codes(), out)
+        return self._draw(self._codes())
+
+    def observe_in_place(self) -> Any:
+        """Return them in the arrays of the last call."""
+        self._batch = self._draw(self._codes(), self._batch)
+        return self._batch
 
     def _draw(self, codes: Any, out: Any = None) -> Any:
         """Return the observations of codes, (n, ...)."""

@@ -292,8 +292,8 @@ class MixedEngine(CompositeEngine):
 
     # ------------------------------------------------- observations, frames
 
-    def observe(self, out: Any = None) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the texts of all environments, a new tuple; ``out`` is not used."""
+    def observe(self) -> tuple[str, ...]:
+        """Return the texts of all environments, a new tuple."""
         batches = [engine.observe() for engine in self.engines]
         return tuple(itertools.chain.from_iterable(batches))
 

@@ -170,8 +170,8 @@ class PoolEngine(Engine):
 
     # -------------------------------------------------------- observations
 
-    def observe(self, out: Any = None) -> Any:  # noqa: ARG002
-        """Return a new batch of all observations; ``out`` is not used."""
+    def observe(self) -> Any:
+        """Return a new batch of all observations."""
         batch = self.observe_in_place()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)

@@ -175,7 +175,9 @@ class Autoreset:
             rewards, terminations, truncations, infos = engine.step(
                 actions, skip_mask, idle_mask, env_ids
             )
-            ends = terminations | truncations
+            ends = engine.ends
+            if ends is None:
+                ends = terminations | truncations
             if self._stamps:
                 infos = stamp_infos(infos, self._stamps, ~skip_mask)
             self.has_ended = (

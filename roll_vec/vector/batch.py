@@ -46,7 +46,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     _exchange: Exchange
     _seeds: StreamSeeds
     _is_started: bool
-    _observations: Any
     _window: Any
 
     def _check_open(self) -> None:
@@ -122,13 +121,7 @@ class Batch(VectorEnv[Any, Any, Any]):
         self.engine.demand_reset()
 
     def _observe(self) -> Any:
-        engine = self.engine
-        if self.copy:
-            return engine.observe()
-        if engine.has_objects:
-            return engine.observe_in_place()
-        self._observations = engine.observe(self._observations)
-        return self._observations
+        return self.engine.observe() if self.copy else self.engine.observe_in_place()
 
     def _show_window(self) -> None:
         """Show the first environments in a window, in human mode."""

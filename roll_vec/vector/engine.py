@@ -105,6 +105,8 @@ class Engine:
     """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
 
+    ends: NDArray[np.bool_] | None = None
+    """(n,) bool, of the last step: terminations or truncations; None: not computed."""
     successes: NDArray[np.bool_]
     """(n,) bool: whether the last step of each environment was a success."""
 
@@ -231,20 +233,13 @@ class Engine:
         """Return the results of a step that `begin_step` has begun; see `step`."""
         return self.step(actions, skip_mask, idle_mask)
 
-    def observe(self, out: Any = None) -> Any:
-        """Return the observations of all environments.
-
-        Parameters
-        ----------
-        out : batch of an earlier call, or None
-            Written to and returned if the observation is of a kind that allows it.
-            None: the batch is new.
-        """
+    def observe(self) -> Any:
+        """Return a new batch of the observations of all environments."""
         raise NotImplementedError
 
     def observe_in_place(self) -> Any:
-        """Return the batch of all observations of objects; steps write into it."""
-        raise NotImplementedError
+        """Return a batch of all observations that later steps may write into."""
+        return self.observe()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, as single environments do."""

@@ -153,7 +153,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._exchange = Exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
-        self._observations = self._window = None
+        self._window = None
 
     def __del__(self) -> None:
         """Close nothing, as in Gymnasium from 1.3 on.
@@ -345,7 +345,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
                     actions = drop_idle_integers(actions, mask)
             rewards, terminations, truncations, infos = autoreset.step(actions, mask)
             observations = self._observe()
-            self._show_window()
+            if self.render_mode == "human":
+                self._show_window()
             autoreset.is_ready = True
             if engine.can_fail:
                 engine.warn()

@@ -16,13 +16,13 @@ _MANY = 1 << 11
 
 def list_rows(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the environments of a mask, (m,) int64, ascending."""
-    if len(mask) < _MANY:
+    if len(mask) < _MANY or len(mask) % 8 or not mask.flags.c_contiguous:
         return mask.nonzero()[0]
     # Here, as an import of numba takes a third of a second.
     from roll_vec.kernels import masks
 
     rows = np.empty(len(mask), np.int64)
-    return rows[: masks.list_rows(mask, rows)]
+    return rows[: masks.list_rows(mask, mask.view(np.uint64), rows)]
 
 
 def check_indices(

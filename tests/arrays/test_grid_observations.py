@@ -37,6 +37,9 @@ def naive(family, grid, mode, lookup=None):
         return grid
     if mode == "planes":
         return np.array([grid == code for code in range(len(tile_of))], np.uint8)
+    if mode == "planes4":
+        codes = [{5, 6}, {0}, {3, 4}, {2, 3, 6}]  # player, wall, box, target
+        return np.array([np.isin(grid, [*each]) for each in codes], np.uint8)
     if mode == "tiny_rgb":
         return np.array([[colour_of[code] for code in row] for row in grid])
     if mode == "rgb":
@@ -89,6 +92,12 @@ def test_modes_and_frames_equal_naive_renderings_of_the_grid(id, mode, frames):
     check_views(id, mode, frames=frames)
 
 
+def test_four_planes_equal_naive_renderings_of_the_grid():
+    check_views(SOKOBAN, "planes4")
+    for level in LEVELS[SOKOBAN]:
+        check_views(SOKOBAN, "planes4", levels=[level])
+
+
 @given(
     id=st.sampled_from([*LEVELS]),
     level=st.integers(0, 1),
@@ -134,6 +143,7 @@ def test_spaces_say_what_is_observed():
     assert space(lake, size=7) == box(0, 5, (7, 7), np.uint8)
     for mode, highest, shape in (
         ("planes", 1, (7, 5, 8)),
+        ("planes4", 1, (4, 5, 8)),
         ("tiny_rgb", 255, (5, 8, 3)),
         ("rgb", 255, (80, 128, 3)),
     ):

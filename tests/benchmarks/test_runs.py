@@ -130,7 +130,8 @@ def test_processes_of_all_cores_are_summed_and_leave_no_files(fake, monkeypatch)
 def every_case():
     """Yield every case, whole and quick, as parameters of a test."""
     for name, make in cases.CASES.items():
-        extra = ("levels.npy", "levels") if name == "boxoban" else ()
+        known = ("levels.npy", "levels", "")
+        extra = known[: {"boxoban": 2, "pufferlib": 3}.get(name, 0)]
         for quick in (False, True):
             yield pytest.param(make(quick, *extra), quick, id=f"{name}-{quick}")
     case = own_cases.custom(batches.FROZEN_LAKE, [1, 16], {})

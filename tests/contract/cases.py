@@ -27,7 +27,7 @@ NEXT_STEP, SAME_STEP, DISABLED = (
     AutoresetMode.DISABLED,
 )
 
-OBS_MODES = ("position", "grid", "planes", "tiny_rgb", "rgb", "text")
+OBS_MODES = ("position", "grid", "planes", "planes4", "tiny_rgb", "rgb", "text")
 
 # Random play meets ends by the rules and by this limit, also both on one step.
 LIMIT = 12
@@ -226,7 +226,7 @@ VIEWS = tuple(
     (id, obs_mode)
     for id in ARRAY_IDS
     for obs_mode in OBS_MODES
-    if obs_mode != "position" or single_keywords(id)["obs_mode"] == "position"
+    if obs_mode in ENVIRONMENTS[id].load("Options").OBS_MODES
 )
 LEVEL_IDS = tuple(id for id in ARRAY_IDS if "num_levels" in single_keywords(id))
 LEVELS = tuple(
@@ -440,13 +440,13 @@ def assert_same(actual: Any, expected: Any, where: str = "result") -> None:
 
 
 def scribble(value: Any) -> None:
-    """Overwrite all arrays in a value."""
+    """Overwrite all arrays in a value that can be written."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         for part in value:
             scribble(part)
-    elif isinstance(value, np.ndarray):
+    elif isinstance(value, np.ndarray) and value.flags.writeable:
         value[...] = None if value.dtype == object else 1
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
@@ -182,6 +183,12 @@ class FrozenLakeOptions(LakeFamily):
         if self.obs_mode == "position":
             return (np.empty(num_envs, np.int64),)
         return super().allocate_observations(num_envs)
+
+    def observe_in_place(self, variables: Arrays) -> InPlace | None:
+        """Return the positions of the state."""
+        if self.obs_mode != "position":
+            return None
+        return InPlace.of_state(rules.LAKE, variables[2])
 
     def family(self) -> GameKernels:
         """Return the kernels of lakes with one map."""

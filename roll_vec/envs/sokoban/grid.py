@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from roll_vec.arrays.grid_family import Cell, GridFamily
+from roll_vec.arrays.grid_family import ArrayMode, Cell, GridFamily
+from roll_vec.kernels.sokoban.in_place import write_features
 from roll_vec.render.tiles import SOKOBAN_TILES
 
 # By code of `roll_vec.kernels.sokoban.rules`.  The glyphs are ROLL's; the pixels are
@@ -20,6 +21,14 @@ SOKOBAN = GridFamily(
     ),
     action_names=("Up", "Down", "Left", "Right"),
     drawn_tiles=SOKOBAN_TILES,
+    more_modes={
+        "planes4": ArrayMode(
+            "a plane each for the player, walls, boxes and targets: 1 where they are",
+            lambda _, h, w: (4, h, w),
+            1,
+            write_features,
+        )
+    },
     # RAGEN's.
     coordinate_labels=(
         ("Targets", (2, 3, 6)),

@@ -10,17 +10,25 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
-from roll_vec.arrays.options import MAX_CELLS, Ids, Infos, LevelOptions, check_cells
+from roll_vec.arrays.options import (
+    MAX_CELLS,
+    Arrays,
+    Ids,
+    Infos,
+    LevelOptions,
+    check_cells,
+)
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_levels, solve_positions
 from roll_vec.errors import InvalidOptionError, InvalidStateError
-from roll_vec.kernels.sokoban import rules
+from roll_vec.kernels.sokoban import in_place, rules
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import MAX_INT, check_int, check_optional, option
 
@@ -55,6 +63,8 @@ class SokobanOptions(LevelOptions):
         `RoomSet`.  ``dim_room`` becomes their size; ``dim_x``, ``dim_y``,
         ``num_boxes``, ``search_depth`` and ``num_gen_steps`` must stay at their
         defaults.
+    obs_mode : str
+        ``grid``, ``planes``, ``planes4``, ``tiny_rgb``, ``rgb`` or ``text``.
     solution_steps : (int or None, int or None), or None
         Band of the fewest moves that solve a level: (low, high), None is open.  Both
         ends are inside.  Other levels are drawn again, from the seed alone.  A level
@@ -85,6 +95,10 @@ class SokobanOptions(LevelOptions):
     DRAWS: ClassVar[bool] = False
     NUM_LEVEL_ARRAYS: ClassVar[int] = 1
     FAMILY: ClassVar[GridFamily] = SOKOBAN
+    OBS_MODES: ClassVar[Mapping[str, str]] = {
+        **LevelOptions.OBS_MODES,
+        **{name: mode.meaning for name, mode in SOKOBAN.more_modes.items()},
+    }
     LEVEL_SET: ClassVar[type[LevelSet]] = RoomSet
     DIFFICULTY: ClassVar[Mapping[str, float]] = {
         "solution_steps": MAX_INT,
@@ -190,6 +204,22 @@ class SokobanOptions(LevelOptions):
     def family(self) -> GameKernels:
         """Return the kernels of rooms."""
         return rules.ROOM  # type: ignore[no-any-return]
+
+    def observe_in_place(self, variables: Arrays) -> InPlace | None:
+        """Return the grids of the state, or an array in which steps write cells."""
+        grids, mode = variables[0], self.obs_mode
+        n = len(grids)
+        if mode == "grid":
+            rooms = grids.reshape(n, *self.grid_shape)
+            return InPlace.of_state(rules.ROOM, rooms)
+        if mode == "text":
+            return None
+        tables = {"planes": in_place.NO_TABLE, "planes4": in_place.FEATURES}
+        tables |= {"tiny_rgb": SOKOBAN.pixels, "rgb": SOKOBAN.tiles}
+        shape: Any = self.make_observer(1).space.shape
+        batch = np.empty((n, *shape), np.uint8)
+        arrays = np.empty(n, np.int32), tables[mode], batch.reshape(-1)
+        return InPlace.of(in_place.STEPS_IN_PLACE[mode], arrays, batch)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""

@@ -296,7 +296,8 @@ def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np
         is looked at.
     """
     num_rooms, height, width = grids.shape
-    cells, words = grids.reshape(num_rooms, -1), words_of(height, width)
+    cells = grids.reshape(num_rooms, height * width)
+    words = words_of(height, width)
     result = np.zeros(num_rooms, np.bool_)
     if words is not None:
         args = cells, height, width, words, result

@@ -1,0 +1,137 @@
+"""Observations that steps update, with ``copy=False``, equal new ones."""
+
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from tests.contract.cases import DISABLED, MODES, SAME_STEP, assert_same, scale_steps
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+N = 7
+# Small rooms, whose boxes are pushed, also to targets, by random play.
+ROOMS = {"dim_room": (6, 5), "num_boxes": 2, "max_episode_steps": 9}
+KINDS = {
+    **{
+        mode: (SOKOBAN, {**ROOMS, "obs_mode": mode})
+        for mode in ("grid", "planes", "planes4", "tiny_rgb", "rgb", "text")
+    },
+    "levels": (SOKOBAN, {"levels": ["######\n#@$. #\n#. $ #\n######"] * 2}),
+    "drawn before": (SOKOBAN, {**ROOMS, "num_levels": 9, "obs_mode": "planes"}),
+    "texts": (SOKOBAN, {**ROOMS, "obs_mode": "planes4", "action_mode": "text"}),
+    "dead ends": (SOKOBAN, {**ROOMS, "obs_mode": "planes", "deadlock": True}),
+    "position": (LAKE, {"max_episode_steps": 9}),
+    "random lake": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "planes"}),
+}
+
+
+def draw(env, rng):
+    """Return actions; a text has up to three of them."""
+    if isinstance(env.single_action_space, gymnasium.spaces.Discrete):
+        return rng.integers(0, env.single_action_space.n, N)
+    names = np.array(["Up", "Down", "Left", "Right", "no action"])
+    texts = [" || ".join(rng.choice(names, rng.integers(1, 4))) for _ in range(N)]
+    return np.array([f"<answer>{text}</answer>" for text in texts], object)
+
+
+class Program:
+    """Random calls of two batches, of which one owns its observations."""
+
+    def __init__(self, kind, mode, seed):
+        id, keywords = KINDS[kind]
+        keywords = {**keywords, "autoreset_mode": mode, "action_start": 0}
+        if id == LAKE:
+            del keywords["action_start"]
+        self.envs = [
+            roll_vec.make_vec(id, N, copy=copy, **keywords) for copy in (True, False)
+        ]
+        self.rng, self.mode = np.random.default_rng(seed), mode
+        self.compare([env.reset(seed=seed)[0] for env in self.envs])
+        self.has_ended = np.zeros(N, bool)
+        self.points = [self.envs[0].get_state()]
+
+    def compare(self, observations):
+        copied, owned = observations
+        assert_same(np.asarray(owned), np.asarray(copied))
+
+    def mask(self):
+        mask = self.rng.random(N) < 0.6
+        mask[self.rng.integers(N)] = True
+        return mask
+
+    def run(self, num_calls):
+        names = ["step", "step", "step", "part", "reset", "unroll", "send", "point"]
+        for name in self.rng.choice([*names, "go_back", "copies"], num_calls):
+            if self.mode is DISABLED and self.has_ended.any():
+                mask = self.has_ended.copy()
+                options = {"reset_mask": mask}
+                self.compare([env.reset(options=options)[0] for env in self.envs])
+                self.has_ended[:] = False
+            getattr(self, name)()
+        for env in self.envs:
+            env.close()
+
+    def step(self, mask=None):
+        actions = draw(self.envs[0], self.rng)
+        results = [env.step(actions, mask=mask) for env in self.envs]
+        self.compare([result[0] for result in results])
+        ends = results[0][2] | results[0][3]
+        self.has_ended = ends if mask is None else np.where(mask, ends, False)
+        if self.mode is SAME_STEP and ends.any():
+            finals = [list(result[4]["final_obs"][ends]) for result in results]
+            assert_same(np.array(finals[1]), np.array(finals[0]))
+
+    def part(self):
+        self.step(self.mask())
+
+    def reset(self):
+        seed = int(self.rng.integers(99)) if self.rng.random() < 0.5 else None
+        options = {"reset_mask": self.mask()}
+        self.compare([env.reset(seed=seed, options=options)[0] for env in self.envs])
+
+    def unroll(self):
+        if self.mode is not DISABLED:
+            actions = [draw(self.envs[0], self.rng) for _ in range(3)]
+            self.compare([env.unroll(actions).observations for env in self.envs])
+
+    def send(self):
+        actions, env_ids = draw(self.envs[0], self.rng), self.mask().nonzero()[0]
+        results = []
+        for env in self.envs:
+            env.send(actions[env_ids], env_ids)
+            results.append(env.recv(None))
+        self.compare([result[0] for result in results])
+        ends = results[0][2] | results[0][3]
+        self.has_ended[results[0][4]["env_id"]] = ends
+
+    def point(self):
+        self.points.append(self.envs[int(self.rng.integers(2))].get_state())
+
+    def go_back(self):
+        state = self.points[int(self.rng.integers(len(self.points)))]
+        rows = self.rng.integers(0, N, N)
+        self.compare([env.set_state(state, rows=rows) for env in self.envs])
+        if self.mode is DISABLED:
+            options = {"reset_mask": np.ones(N, bool)}
+            self.compare([env.reset(options=options)[0] for env in self.envs])
+
+    def copies(self):
+        self.envs = [pickle.loads(pickle.dumps(env)) for env in self.envs]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("kind", KINDS)
+def test_owned_observations_equal_new_ones_in_any_program(kind, mode):
+    Program(kind, mode, seed=3).run(scale_steps(60))
+
+
+def test_a_step_writes_into_the_same_array():
+    for kind in ("grid", "planes", "position"):
+        id, keywords = KINDS[kind]
+        env = roll_vec.make_vec(id, N, copy=False, **keywords)
+        first = env.reset(seed=1)[0]
+        assert env.step(np.ones(N, int))[0] is first
+        # Arrays of the state, or in which a step leaves most as it is.
+        assert not first.flags.writeable
