@@ -175,7 +175,9 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names: tuple[str, ...] = ("_one", "_kernels", "_known_table", "_observations")
+        # Levels that are in memory are not pickled either.
+        names: tuple[str, ...] = ("_known_table", "_is_complete")
+        names += ("_one", "_kernels", "_observations")
         names += ("_batch", "_out_arrays", "_in_place")
         state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
         state.pop("_make_arrays", None)
