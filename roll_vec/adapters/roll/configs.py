@@ -14,18 +14,13 @@ from typing import Any, ClassVar, TypeVar
 import gymnasium
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import (
-    check_choice,
-    check_unknown,
-    keywords_of,
-    takes_keywords_of,
-)
+from roll_vec.options import check_choice, check_unknown, keywords_of
 from roll_vec.text.options import TextOptions
 
 Config = TypeVar("Config", bound="EnvConfig")
 
-# Of grids, for frames; and our ``obs_mode`` of each, for observations.
-OBS_MODES = {"text": "text", "rgb_array": "rgb"}
+# Of grids, for frames and for observations.
+RENDER_MODES = ("text", "rgb_array")
 
 
 class EnvConfig:
@@ -104,8 +99,9 @@ class GridConfig(EnvConfig):
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
-        check_choice("render_mode", self.render_mode, OBS_MODES)
-        return {**super().batch_keywords(), "obs_mode": OBS_MODES[self.render_mode]}
+        check_choice("render_mode", self.render_mode, RENDER_MODES)
+        obs_mode = "text" if self.render_mode == "text" else "rgb"
+        return {**super().batch_keywords(), "obs_mode": obs_mode}
 
 
 def make_config(
@@ -147,9 +143,11 @@ class GuideEnv(gymnasium.Env[Any, Any]):
 
     Parameters
     ----------
-    config : CONFIG, mapping or None
+    config_class : class
+        Of a subclass, which takes the other two as they come.
+    config : config_class, mapping or None
         A mapping has fields of the configuration; None: the defaults.
-    **keywords
+    keywords : mapping
         Fields that replace those of ``config``, which is not changed.
 
     Raises
@@ -157,22 +155,10 @@ class GuideEnv(gymnasium.Env[Any, Any]):
     InvalidOptionError, UnknownOptionError
     """
 
-    CONFIG: ClassVar[type[EnvConfig]]
-
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        if "CONFIG" not in vars(cls):
-            return
-
-        # A constructor of its own, whose signature has the fields.
-        @takes_keywords_of(cls.CONFIG)
-        def __init__(self: Any, config: Any = None, **keywords: Any) -> None:
-            super(cls, self).__init__(config, **keywords)  # type: ignore[call-arg]
-
-        cls.__init__ = __init__  # type: ignore[method-assign]
-
-    def __init__(self, config: Any = None, **keywords: Any) -> None:
-        self.config: Any = make_config(self.CONFIG, config, keywords)
+    def __init__(
+        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
+    ) -> None:
+        self.config = make_config(config_class, config, keywords)
         try:
             super().__init__(**self.config.batch_keywords())
         except InvalidOptionError as error:

@@ -113,7 +113,13 @@ class CountdownEnv(GuideEnv, Countdown):
     InvalidOptionError, UnknownOptionError
     """
 
-    CONFIG = CountdownEnvConfig
+    @takes_keywords_of(CountdownEnvConfig)
+    def __init__(
+        self,
+        config: CountdownEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(CountdownEnvConfig, config, keywords)
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
         if self._file is None:

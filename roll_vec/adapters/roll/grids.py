@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.configs import (
-    OBS_MODES,
+    RENDER_MODES,
     AnswerOptions,
     GridConfig,
     GuideEnv,
@@ -34,6 +34,8 @@ from roll_vec.text.options import TextOptions
 MAX_STEPS = 100
 # Gymnasium's pixels of a cell, and of a side at most.
 _CELL_SIZE, _LONGEST_SIDE = 64, 512
+# By ROLL's render mode.
+_OBS_MODES = {"text": "text", "rgb_array": "rgb"}
 
 
 def resize_lake(observation: Any) -> Any:
@@ -63,8 +65,10 @@ def _nearest_pixels(length: int) -> NDArray[np.int64]:
 class GuideGridEnv(GuideEnv, LevelEnv, BaseDiscreteActionEnv):
     """The methods that ROLL adds to Sokoban and FrozenLake."""
 
-    def __init__(self, config: Any = None, **keywords: Any) -> None:
-        super().__init__(config, **keywords)
+    def __init__(
+        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
+    ) -> None:
+        super().__init__(config_class, config, keywords)
         # Users declare these tables on their class; here each environment has its own.
         self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
         self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
@@ -82,7 +86,7 @@ class GuideGridEnv(GuideEnv, LevelEnv, BaseDiscreteActionEnv):
         InvalidOptionError, ResetNeededError
         """
         mode = self.config.render_mode if mode is None else mode
-        check_choice("mode", mode, OBS_MODES)
+        check_choice("mode", mode, RENDER_MODES)
         self._check_started()
         return self._frame(mode)
 
@@ -139,7 +143,13 @@ class SokobanEnv(GuideGridEnv, Sokoban):
     InvalidOptionError, UnknownOptionError
     """
 
-    CONFIG = SokobanEnvConfig
+    @takes_keywords_of(SokobanEnvConfig)
+    def __init__(
+        self,
+        config: SokobanEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(SokobanEnvConfig, config, keywords)
 
 
 @dataclass
@@ -185,7 +195,13 @@ class FrozenLakeEnv(GuideGridEnv, RandomFrozenLake):
     InvalidOptionError, UnknownOptionError
     """
 
-    CONFIG = FrozenLakeEnvConfig
+    @takes_keywords_of(FrozenLakeEnvConfig)
+    def __init__(
+        self,
+        config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(FrozenLakeEnvConfig, config, keywords)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -223,7 +239,7 @@ class GemGridOptions(AnswerOptions):
     action_lookup: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
-        check_choice("render_mode", self.render_mode, OBS_MODES)
+        check_choice("render_mode", self.render_mode, tuple(_OBS_MODES))
         check_int("max_steps", self.max_steps, 1)
 
 
@@ -264,7 +280,7 @@ class GemGridEnv(GemEnv):
             **keywords,
             "action_start": start,
             "grid_lookup": self.GRID_LOOKUP,
-            "obs_mode": OBS_MODES[own.render_mode],
+            "obs_mode": _OBS_MODES[own.render_mode],
             # That of the frames which are no observations, see `render`.
             "render_mode": "text" if own.render_mode != "text" else "rgb_array",
         }
@@ -298,7 +314,7 @@ class GemGridEnv(GemEnv):
         ------
         InvalidOptionError
         """
-        check_choice("mode", mode, (None, *OBS_MODES))
+        check_choice("mode", mode, (None, *_OBS_MODES))
         if mode in (None, self.render_mode) or self._session is None:
             return self._observation
         return self._resize(self._session.render())

@@ -136,7 +136,13 @@ class WebShopEnv(GuideEnv, WebShop):
     InvalidOptionError, UnknownOptionError
     """
 
-    CONFIG = WebShopEnvConfig
+    @takes_keywords_of(WebShopEnvConfig)
+    def __init__(
+        self,
+        config: WebShopEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(WebShopEnvConfig, config, keywords)
 
     def reset(  # type: ignore[override]
         self,
