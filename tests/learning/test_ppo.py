@@ -137,9 +137,9 @@ def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_the_five_programs_of_the_page_about_torch_run():
+def test_the_programs_of_the_page_about_torch_run():
     blocks = blocks_of(ROOT / "docs" / "torch.md")
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     for number, block in enumerate(blocks):
         exec(compile(block, f"<block {number} of torch.md>", "exec"), {})
 
