@@ -35,9 +35,14 @@ def steps(quick: bool) -> Case:
     gymnasium, envpool = _peer("gymnasium.frozen_lake"), _peer("envpool.frozen_lake")
     gymnax = _peer("gymnax.frozen_lake")
     sure = {"is_slippery": False}
+    ruler: dict[str, Any] = {"module": "benchmarks.peers.gymnasium", "task": "ruler"}
     contenders = [
         # First: with an empty cache it compiles longest.
         *sized("kept rooms", [4096], **KEPT),
+        *sized("ruled lake", [4096], **ruler, id=f"roll_vec:{LAKE['id']}"),
+        *_peer("gymnasium.ruler")(
+            "ruled sync", "SyncVectorEnv", [256], id="FrozenLake-v1"
+        ),
         *sized("lake", [64, 4096] if quick else ALL_SIZES, **LAKE),
         *gymnasium("sync", "SyncVectorEnv", [256] if quick else ALL_SIZES[:5]),
         *envpool("envpool one", "EnvPool, one core", ALL_SIZES[3 * quick : 6], cores=1),
@@ -62,6 +67,9 @@ def steps(quick: bool) -> Case:
         Row("FrozenLake-v1 beside SyncVectorEnv", "lake 4096", "sync ", 600),
         Row("Sokoban, rooms kept, beside that FrozenLake", "kept", "sync ", 400),
         Row("Sokoban, fresh rooms, beside that FrozenLake", "fresh", "sync ", 60),
+        Row(
+            "the same by Gymnasium's benchmark_vector_step", "ruled lake", "ruled sync"
+        ),
         Row("FrozenLake-v1 beside AsyncVectorEnv", "lake ", "async "),
         Row("FrozenLake-v1 beside EnvPool", "lake ", "envpool ", 40),
         Row("FrozenLake-v1 beside an EnvPool on each core", "lake ", "envpools "),

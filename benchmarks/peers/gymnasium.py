@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from benchmarks.tasks import Rate
+from benchmarks.tasks import Figure, Rate, Unavailable
 
 SETTINGS = {"observation": "position, int64", "levels": "the 4x4 map"}
 
@@ -29,6 +29,20 @@ def frozen_lake(num_envs: int, mode: str = "sync") -> Rate:
     for _ in range(100 // steps + 1):
         work()
     return Rate(work, "steps/s", {"batch": num_envs, **SETTINGS})
+
+
+def ruler(id: str, num_envs: int) -> Figure:
+    """Measure with Gymnasium's own `benchmark_vector_step`, which samples actions."""
+    try:
+        from gymnasium.utils.performance import benchmark_vector_step
+    except ImportError:
+        raise Unavailable("benchmark_vector_step: needs gymnasium 1.4") from None
+    env = gymnasium.make_vec(id, num_envs=num_envs)
+
+    def measure(seconds: float) -> float:
+        return benchmark_vector_step(env, seconds, seed=0)
+
+    return Figure(measure, "steps/s", {"batch": num_envs, **SETTINGS})
 
 
 def single(id: str = "FrozenLake-v1") -> Rate:
