@@ -3,22 +3,26 @@
 Sources: CPython 3.11 ``_randommodule.c`` and numpy 2.4 ``mt19937.c``.  The draws are
 those that gym-sokoban makes: `random`, `_randbelow` and numpy's legacy `randint`.
 
-An array of states holds one generator a column, called a lane as in vector
-instructions, and one word of 32 bits a row::
+An array of states holds 32 generators, called lanes as in vector instructions.  It is
+flat, rows of one word of 32 bits for each lane::
 
                   lane 0   lane 1        lane 31
     row   0         w0       w0    ...     w0
     row   1         w1       w1    ...     w1
      ...
     row 623        w623     w623   ...    w623
-    row 624        next     next   ...    next      row of the word to draw next
+    row 624        drawn    drawn  ...    drawn     outputs drawn so far
+    row 625        o0       o0     ...     o0       the first outputs
+     ...
 
 Seeding computes each of the 624 words from the one before it, so one generator alone
 gains nothing from vector instructions: 3.5 us for the two generators of a room.  A row
-of 32 lanes is computed in vectors: 0.45 us for two.  With fewer lanes the compiler
-unrolls a row into single words: 1.0 us.  All words are uint32; masked uint64 took
-twice as long.  The twist is done word by word as words are drawn, because a room draws
-some 100 words and a full twist makes 624.
+of 32 lanes is computed in vectors.  The first outputs are made with the seeds, in
+vectors too: a draw is one load, and a room draws some 100 words an attempt.  Later
+words are twisted one by one as they are drawn.
+
+What makes the vectors: all words are uint32 (masked uint64 took twice as long), and
+arrays are flat, so that the compiler knows the distances within them.
 """
 
 import numpy as np
@@ -26,23 +30,43 @@ import numpy as np
 from .._jit import kernel
 
 LANES = 32
-MT_WORDS = 625
+_WORDS = 624
+# First outputs that a state may have: all attempts at a room seldom draw more.
+FIRST_OUTPUTS = 384
 
 _U = np.uint64
 _W = np.uint32
 _S30 = _W(30)
 _INIT, _INIT_1, _INIT_2 = _W(1812433253), _W(1664525), _W(1566083941)
 # The seed from which CPython's init_by_array starts, whatever the key.
-_PYTHON_START = _W(19650218)
-_1, _5, _6, _7, _11 = (_U(n) for n in (1, 5, 6, 7, 11))
-_15, _16, _18 = (_U(n) for n in (15, 16, 18))
-_UPPER = _U(0x80000000)
-_LOWER = _U(0x7FFFFFFF)
-_MATRIX = _U(0x9908B0DF)
-_TEMPER_B = _U(0x9D2C5680)
-_TEMPER_C = _U(0xEFC60000)
+_PYTHON_START = 19650218
+_0, _1, _3, _4, _5, _6 = (_U(n) for n in (0, 1, 3, 4, 5, 6))
+_UPPER, _LOWER, _MATRIX = _W(0x80000000), _W(0x7FFFFFFF), _W(0x9908B0DF)
+_TEMPER_B, _TEMPER_C = _W(0x9D2C5680), _W(0xEFC60000)
 _DOUBLE_26 = 67108864.0
 _DOUBLE_53 = 9007199254740992.0
+
+# Distances in a flat array.
+_ROW = _U(LANES)
+_COUNTS, _OUTPUTS = _U(_WORDS * LANES), _U((_WORDS + 1) * LANES)
+_227, _397 = _U(227 * LANES), _U(397 * LANES)
+
+
+def make_states(first_outputs):
+    """Return an array of states with room for so many first outputs, at most 623."""
+    return np.zeros((_WORDS + 1 + first_outputs) * LANES, np.uint32)
+
+
+def _first_words(seed):
+    """Return the words of init_genrand, (624,) uint32."""
+    words = [seed]
+    for i in range(1, _WORDS):
+        word = words[-1] ^ (words[-1] >> 30)
+        words.append((int(_INIT) * word + i) % 2**32)
+    return np.array(words, np.uint32)
+
+
+_PYTHON_WORDS = _first_words(_PYTHON_START)
 
 
 @kernel
@@ -52,41 +76,83 @@ def mt_seed(seeds, python_states, numpy_states):
     Parameters
     ----------
     seeds : (32,) uint32, read
-    python_states, numpy_states : (625, 32) uint32, written
+    python_states, numpy_states : (w,) uint32, written
+        Of `make_states`.
     """
-    start = _PYTHON_START
     for lane in range(LANES):
-        numpy_states[0, lane] = seeds[lane]
-        python_states[0, lane] = start
-        numpy_states[624, lane] = 0
-        python_states[624, lane] = 0
-    for i in range(1, 624):
-        row = _W(i)
-        start = _W(_W(_INIT * (start ^ (start >> _S30))) + row)
-        for lane in range(LANES):
-            word = numpy_states[i - 1, lane]
-            numpy_states[i, lane] = _W(_INIT * (word ^ (word >> _S30))) + row
+        numpy_states[lane] = seeds[lane]
+        python_states[lane] = _PYTHON_WORDS[0]
+        numpy_states[_COUNTS + _U(lane)] = 0
+        python_states[_COUNTS + _U(lane)] = 0
+    for p in range(_ROW, _COUNTS):
+        word = numpy_states[_U(p) - _ROW]
+        word = _W(_INIT * _W(word ^ _W(word >> _S30)))
+        numpy_states[_U(p)] = _W(word + _W(_U(p) // _ROW))
+    for i in range(1, _WORDS):
+        start, row = _PYTHON_WORDS[i], _U(i) * _ROW
         # init_by_array with a key of one word: its index stays 0 throughout.
         for lane in range(LANES):
-            word = python_states[i - 1, lane]
-            word = _W((word ^ (word >> _S30)) * _INIT_1)
-            python_states[i, lane] = _W(start ^ word) + seeds[lane]
+            p = row + _U(lane)
+            word = python_states[p - _ROW]
+            word = _W(_W(word ^ _W(word >> _S30)) * _INIT_1)
+            python_states[p] = _W(_W(start ^ word) + seeds[lane])
     # Word 0 would become word 623 now, and word 1 is mixed once more.
     for lane in range(LANES):
-        word = python_states[623, lane]
-        word = _W((word ^ (word >> _S30)) * _INIT_1)
-        python_states[1, lane] = _W(python_states[1, lane] ^ word) + seeds[lane]
-    for i in range(2, 624):
-        row = _W(i)
-        for lane in range(LANES):
-            word = python_states[i - 1, lane]
-            word = _W((word ^ (word >> _S30)) * _INIT_2)
-            python_states[i, lane] = _W(python_states[i, lane] ^ word) - row
+        p = _ROW + _U(lane)
+        word = python_states[_COUNTS - _ROW + _U(lane)]
+        word = _W(_W(word ^ _W(word >> _S30)) * _INIT_1)
+        python_states[p] = _W(_W(python_states[p] ^ word) + seeds[lane])
+    for p in range(_ROW + _ROW, _COUNTS):
+        word = python_states[_U(p) - _ROW]
+        word = _W(_W(word ^ _W(word >> _S30)) * _INIT_2)
+        word = _W(python_states[_U(p)] ^ word)
+        python_states[_U(p)] = _W(word - _W(_U(p) // _ROW))
     for lane in range(LANES):
-        word = python_states[623, lane]
-        word = _W((word ^ (word >> _S30)) * _INIT_2)
-        python_states[1, lane] = _W(python_states[1, lane] ^ word) - _W(1)
-        python_states[0, lane] = _W(_UPPER)
+        p = _ROW + _U(lane)
+        word = python_states[_COUNTS - _ROW + _U(lane)]
+        word = _W(_W(word ^ _W(word >> _S30)) * _INIT_2)
+        python_states[p] = _W(_W(python_states[p] ^ word) - _W(1))
+        python_states[lane] = _UPPER
+    _write_first_outputs(python_states)
+    _write_first_outputs(numpy_states)
+
+
+@kernel
+def _twist(word, next_word, later_word):
+    """Return the word that replaces the first one, all uint32."""
+    y = _W(_W(word & _UPPER) | _W(next_word & _LOWER))
+    # A multiplication takes ten times as long in vectors.
+    matrix = _W(_W(_W(0) - _W(y & _W(1))) & _MATRIX)
+    return _W(_W(later_word ^ _W(y >> _W(1))) ^ matrix)
+
+
+@kernel
+def _temper(word):
+    """Return the output of a word, uint32."""
+    word = _W(word ^ _W(word >> _W(11)))
+    word = _W(word ^ _W(_W(word << _W(7)) & _TEMPER_B))
+    word = _W(word ^ _W(_W(word << _W(15)) & _TEMPER_C))
+    return _W(word ^ _W(word >> _W(18)))
+
+
+@kernel
+def _write_first_outputs(states):
+    """Twist the first words of all lanes, and write their outputs.
+
+    Parameters
+    ----------
+    states : (w,) uint32, updated
+    """
+    length = _U(states.shape[0]) - _OUTPUTS
+    for number in range(min(length, _227)):
+        p = _U(number)
+        states[p] = _twist(states[p], states[p + _ROW], states[p + _397])
+    for number in range(_227, length):
+        p = _U(number)
+        states[p] = _twist(states[p], states[p + _ROW], states[p - _227])
+    for number in range(length):
+        p = _U(number)
+        states[p + _OUTPUTS] = _temper(states[p])
 
 
 @kernel
@@ -95,21 +161,21 @@ def mt_next(states, lane):
 
     Parameters
     ----------
-    states : (625, 32) uint32, updated in one column
+    states : (w,) uint32, updated in one lane
     lane : int
     """
     lane = _U(lane)
-    i = _U(states[624, lane])
-    j = i + _1 if i < _U(623) else _U(0)
-    k = i + _U(397) if i < _U(227) else i - _U(227)
-    y = (states[i, lane] & _UPPER) | (states[j, lane] & _LOWER)
-    word = states[k, lane] ^ (y >> _1) ^ ((y & _1) * _MATRIX)
-    states[i, lane] = word
-    states[624, lane] = j
-    word ^= word >> _11
-    word ^= (word << _7) & _TEMPER_B
-    word ^= (word << _15) & _TEMPER_C
-    return word ^ (word >> _18)
+    drawn = _U(states[_COUNTS + lane])
+    states[_COUNTS + lane] = drawn + _1
+    output = _OUTPUTS + drawn * _ROW + lane
+    if output < _U(states.shape[0]):
+        return _U(states[output])
+    i = drawn % _U(_WORDS) * _ROW
+    j = i + _ROW if i + _ROW < _COUNTS else _0
+    k = i + _397 if i < _227 else i - _227
+    word = _twist(states[i + lane], states[j + lane], states[k + lane])
+    states[i + lane] = word
+    return _U(_temper(word))
 
 
 @kernel
@@ -130,6 +196,20 @@ def mt_randbelow(states, lane, n):
     while (n >> bits) != 0:
         bits += 1
     shift = _U(32 - bits)
+    # Four words at once: a branch on each of them is mispredicted half the time.
+    drawn = _U(states[_COUNTS + _U(lane)])
+    output = _OUTPUTS + drawn * _ROW + _U(lane)
+    if output + _3 * _ROW < _U(states.shape[0]):
+        word, used = _U(states[output + _3 * _ROW]) >> shift, _4
+        for back in range(1, 4):
+            k = _3 - _U(back)
+            earlier = _U(states[output + k * _ROW]) >> shift
+            is_below = earlier < _U(n)
+            word = earlier if is_below else word
+            used = k + _1 if is_below else used
+        if word < _U(n):
+            states[_COUNTS + _U(lane)] = drawn + used
+            return np.int64(word)
     value = np.int64(mt_next(states, lane) >> shift)
     while value >= n:
         value = np.int64(mt_next(states, lane) >> shift)
@@ -150,7 +230,7 @@ def mt_randint(states, lane, n):
     mask |= mask >> _U(2)
     mask |= mask >> _U(4)
     mask |= mask >> _U(8)
-    mask |= mask >> _16
+    mask |= mask >> _U(16)
     value = mt_next(states, lane) & mask
     while value > top:
         value = mt_next(states, lane) & mask

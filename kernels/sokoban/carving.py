@@ -46,7 +46,7 @@ def carve_floor(grid, num_gen_steps, python_states, lane):
     grid : (H, W) uint8, written
         0 wall, 1 floor.
     num_gen_steps : int
-    python_states : (625, 32) uint32, updated
+    python_states : (w,) uint32, updated
     lane : int
     """
     height, width = grid.shape

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import LANES, MT_WORDS, mt_seed
+from ..rng.mersenne_twister import FIRST_OUTPUTS, LANES, make_states, mt_seed
 from ..rng.pcg64 import RETRY, fold_in
 from .bitboard_search import bitboard_search
 from .carving import carve_floor, index_floor_cells, place_targets, random_player_moves
@@ -52,8 +52,8 @@ class RoomWorkspace(NamedTuple):
     # Of the attempts under way, see `generate_rooms`.
     queue: np.ndarray  # (32, 3) int64: row, attempts, searched states
     seeds: np.ndarray  # (32,) uint32
-    python_states: np.ndarray  # (625, 32) uint32: see `mersenne_twister`
-    numpy_states: np.ndarray  # (625, 32) uint32
+    python_states: np.ndarray  # (w,) uint32: see `mersenne_twister`
+    numpy_states: np.ndarray  # (v,) uint32
     # Floor cells by number, see `carving`.
     floor_index: np.ndarray  # (H, W) int64: the number of a cell, or -1
     cell_rows: np.ndarray  # (F,) int64
@@ -99,8 +99,9 @@ def make_workspaces(dim_room, num_boxes, search_depth):
     workspace = RoomWorkspace(
         queue=np.zeros((LANES, 3), np.int64),
         seeds=np.zeros(LANES, np.uint32),
-        python_states=np.zeros((MT_WORDS, LANES), np.uint32),
-        numpy_states=np.zeros((MT_WORDS, LANES), np.uint32),
+        python_states=make_states(FIRST_OUTPUTS),
+        # Few draws: the player and the targets.
+        numpy_states=make_states(32),
         floor_index=np.full((height, width), -1, np.int64),
         cell_rows=np.zeros(inner, np.int64),
         cell_cols=np.zeros(inner, np.int64),

@@ -168,4 +168,4 @@ class Turns:
 
     @property
     def _is_cuda(self) -> bool:
-        return self.device.type == "cuda"
+        return bool(self.device.type == "cuda")
