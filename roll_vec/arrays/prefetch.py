@@ -30,6 +30,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from queue import SimpleQueue
 from time import perf_counter, sleep
@@ -71,6 +72,8 @@ _WAIT_SECONDS = 5e-5
 # A thread is woken once this share of all environments has begun episodes, or enough of
 # them for a chunk.
 _CHUNKS_PER_ROUND = 8
+# So many orders for each environment are kept, of which one is wanted.
+_ROUNDS_KEPT = 2
 
 
 def make_prefetcher(
@@ -107,6 +110,8 @@ class _Slots:
         self.claims = np.zeros(num_envs, np.uint64)
         self.ready = np.zeros(num_envs, np.uint64)
         # Orders that no thread has begun; one call in the queue for each, or more.
+        # Threads take the newest: where they cannot keep up, the caller needs the
+        # oldest next, and draws them itself.  It would wait for a chunk that has them.
         self.work: deque[tuple[LevelSource, Rows, Seeds]] = deque()
         self.calls: SimpleQueue[None] = SimpleQueue()
         self.is_stopped = False
@@ -147,14 +152,14 @@ class _Slots:
                 background_threads.discard(number)
 
     def _draw_chunk(self) -> bool:
-        """Draw some of the oldest orders into their slots; False: there are none."""
+        """Draw some of the newest orders into their slots; False: there are none."""
         try:
-            source, rows, keys = self.work.popleft()
+            source, rows, keys = self.work.pop()
         except IndexError:
             return False
         size = source.sizer.rows
         if len(rows) > size:
-            self.work.appendleft((source, rows[size:], keys[size:]))
+            self.work.append((source, rows[size:], keys[size:]))
             self.calls.put(None)
             rows, keys = rows[:size], keys[:size]
         is_wanted = (self.orders[rows] == keys) & (self.ready[rows] != keys)
@@ -331,13 +336,17 @@ class LevelSource:
         self._num_pending += len(rows)
         # A thread that is woken for each environment draws its level three times as
         # slowly, and each time the caller loses some 5 us.
-        if self._num_pending >= min(
-            self.sizer.rows, self.prefetcher.num_envs // _CHUNKS_PER_ROUND
-        ):
+        num_envs = self.prefetcher.num_envs
+        enough = max(1, min(self.sizer.rows, num_envs // _CHUNKS_PER_ROUND))
+        if self._num_pending >= enough:
             rows, keys = map(np.concatenate, zip(*self._pending, strict=True))
             self._pending, self._num_pending = [], 0
             slots.work.append((self, rows, keys))
             slots.calls.put(None)
+            # The caller has drawn most of older ones.
+            with suppress(IndexError):
+                while len(slots.work) > _ROUNDS_KEPT * -(-num_envs // enough):
+                    slots.work.popleft()
 
     def get(
         self,

@@ -217,7 +217,8 @@ def for_row_ranges(
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
         is_background = threading.get_ident() in background_threads
-        num_parts = 1 if is_background else min(num_parts, count_cores())
+        free = 1 if is_background else count_cores() - len(background_threads)
+        num_parts = min(num_parts, free)
     if num_parts <= 1 and (slices is None or num_rows <= slices.rows):
         begin = perf_counter()
         work(0, num_rows, *args)

@@ -99,6 +99,32 @@ def order(source, seeds, rows=ROWS):
     wait_until(lambda: (slots.ready[rows] == slots.orders[rows]).all())
 
 
+def test_the_newest_orders_are_drawn_first_and_few_are_kept():
+    # Where threads cannot keep up, the oldest are what the caller draws itself.
+    prefetcher = Prefetcher(len(ROWS), 2, is_forced=True)
+    drawn, has_begun, may_go_on = [], threading.Event(), threading.Event()
+
+    def draw(seeds):
+        drawn.extend(seeds.tolist())
+        has_begun.set()
+        assert may_go_on.wait(10)
+        return levels_of(seeds)
+
+    source = LevelSource(prefetcher, draw)
+    source.sizer.rows = 10
+    for first in range(0, 4000, 10):
+        source.order(ROWS[first % 40 :][:10], seeds_from(first, 10))
+        assert has_begun.wait(10)
+    slots = prefetcher._slots
+    # Five rows are enough for a call of a thread.
+    assert len(slots.work) == 2 * 8
+    may_go_on.set()
+    wait_until(lambda: are_idle(prefetcher))
+    firsts = (0, 3990, 3980, 3970, 3960)
+    assert drawn == [seed for first in firsts for seed in range(first, first + 10)]
+    prefetcher.close()
+
+
 def test_levels_of_slots_are_those_of_their_seeds(prefetcher):
     source = LevelSource(prefetcher, levels_of)
     order(source, seeds_from(100))
