@@ -149,17 +149,22 @@ def webshop(quick: bool) -> Case:
 
 
 def solver(quick: bool) -> Case:
-    """Solve Sokoban, beside a search in plain Python; times of single rooms."""
+    """Solve Sokoban, beside a search in plain Python; single rooms; values of lakes."""
     contenders, rows, pairs = [], [], []
-    for n in (1, 2, 3):
-        title, options = f"6x6, {n} box{'es' * (n > 1)}", {"num_boxes": n, "cores": 1}
-        plain = {"engine": "breadth-first search in Python", "patience": 2.0}
-        contenders += [
-            own(f"solver {n}", "solver.solutions", **options),
-            own(f"plain {n}", "solver.plain_solutions", **options, **plain),
-        ]
-        words = f"rooms solved, {title}, beside a search in Python"
-        rows.append(Row(words, f"solver {n}", f"plain {n}", 500 if n == 3 else None))
+    sizes = ((6, 1), (6, 2), (6, 3)) if quick else ((6, 1), (6, 2), (6, 3), (10, 4))
+    for size, n in sizes:
+        title = f"{size}x{size}, {n} box{'es' * (n > 1)}"
+        options = {"num_boxes": n, "size": size, "cores": 1}
+        options["count"] = 2000 if size == 6 else 200
+        if size == 6:
+            plain = {"engine": "breadth-first search in Python", "patience": 2.0}
+            contenders += [
+                own(f"solver {n}", "solver.solutions", **options),
+                own(f"plain {n}", "solver.plain_solutions", **options, **plain),
+            ]
+            words = f"rooms solved, {title}, beside a search in Python"
+            target = 500 if n == 3 else None
+            rows.append(Row(words, f"solver {n}", f"plain {n}", target))
         words, task = f"rooms solved, {title}, fewest pushes", "solver.solutions"
         pairs.append(_alone(words, None, task, objective="pushes", **options))
         for statistic in ("median", "99 %", "most"):
@@ -168,8 +173,11 @@ def solver(quick: bool) -> Case:
             pairs.append(_alone(words, None, "solver.times", **more))
         words = f"dead ends recognised, {title}"
         pairs.append(_alone(words, None, "solver.dead_ends", **options))
-    alone = _case("Solver", pairs)
-    return Case("Solver", contenders + alone.contenders, rows + alone.rows)
+    for side in (4, 8) if quick else (4, 8, 16, 32):
+        words = f"the value of a map of {side} × {side}"
+        pairs.append(_alone(words, None, "solver.lakes", side=side, cores=1))
+    alone = _case("Solvers", pairs)
+    return Case("Solvers", contenders + alone.contenders, rows + alone.rows)
 
 
 def snapshots(quick: bool) -> Case:

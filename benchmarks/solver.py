@@ -1,4 +1,4 @@
-"""Tasks of the Sokoban solver, beside a breadth-first search in plain Python.
+"""Tasks of the solvers, that of Sokoban beside a breadth-first search in plain Python.
 
 The search is what environments without a solver run in each reset: states are the
 player's cell and a frozenset of the boxes' cells, in a dict that leads back.
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tasks import Figure, Latency, Rate
+from roll_vec.arrays.row_threads import SliceSizer
+from roll_vec.envs.frozen_lake.maps import generate_maps
+from roll_vec.envs.frozen_lake.solver import measure_maps
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
@@ -105,15 +108,29 @@ def plain_solutions(num_boxes: int, size: int = 6, count: int = 2000) -> Rate:
 
 
 def times(
-    statistic: str, num_boxes: int = 3, objective: str = "moves", count: int = 2000
+    statistic: str, num_boxes: int, size: int, count: int, objective: str = "moves"
 ) -> Latency:
     """Solve one room after the other; a statistic of the times of all of them."""
-    rooms = itertools.cycle(np.split(generate(6, num_boxes, count), count))
+    rooms = itertools.cycle(np.split(generate(size, num_boxes, count), count))
 
     def work() -> int:
         return len(solve_rooms(next(rooms), objective))
 
-    return Latency(work, "ms", _settings(1, 6, num_boxes), statistic)
+    return Latency(work, "ms", _settings(1, size, num_boxes), statistic)
+
+
+def lakes(side: int, count: int = 200) -> Latency:
+    """Compute the value of one random map after the other; the median."""
+    slices, seeds = SliceSizer("maps"), np.arange(count, dtype=np.uint64)
+    maps, starts = generate_maps(side, 0.8, 1, slices, seeds)
+    rows = itertools.cycle(range(count))
+
+    def work() -> int:
+        row = next(rows)
+        at = slice(row, row + 1)
+        return len(measure_maps(maps[at], starts[at], (side, side)))
+
+    return Latency(work, "ms", {"batch": 1, "levels": f"{side}x{side}, p=0.8"})
 
 
 def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,9 @@ class PoolEngine(Engine):
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
         skip_list = skip_mask.tolist()
-        pairs = [pair for pair in enumerate(actions) if not skip_list[pair[0]]]
+        pairs: Iterable[tuple[int, Any]] = enumerate(actions)
+        if True in skip_list:
+            pairs = [pair for pair in pairs if not skip_list[pair[0]]]
         self.members.start_steps(pairs)
         self.members.workers.flush()
 
@@ -156,10 +158,9 @@ class PoolEngine(Engine):
         is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
         for env_id in is_reset.nonzero()[0].tolist():
             records[env_id].result = NO_RESULT
-        results = [
-            NO_RESULT if skip else member.result
-            for member, skip in zip(records, skip_mask.tolist(), strict=True)
-        ]
+        results = [member.result for member in records]
+        for env_id in skip_mask.nonzero()[0].tolist():
+            results[env_id] = NO_RESULT
         rewards, terminations, truncations, _ = zip(*results, strict=True)
         return (
             np.array(rewards, np.float64),

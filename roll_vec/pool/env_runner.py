@@ -124,18 +124,20 @@ class EnvRunner:
         """Return the outcomes of tasks, run one after the other."""
         outcomes: list[Outcome] = []
         envs, value = self.envs, None
+        add = outcomes.append
         for task in tasks:
             env_id, operation, argument = task
             try:
                 # A step as most environments answer it needs no call of ours.
                 if operation == "step" and env_id in envs:
                     value = envs[env_id].step(argument)
+                    if type(value) is not tuple or len(value) != 5:
+                        value = check_step(value)
+                    _, reward, terminated, truncated, info = value
                     if not (
-                        type(value) is tuple
-                        and len(value) == 5
-                        and type(value[1]) is float
-                        and type(value[2]) is type(value[3]) is bool
-                        and type(value[4]) is dict
+                        type(reward) is float
+                        and type(terminated) is type(truncated) is bool
+                        and type(info) is dict
                     ):
                         value = check_step(value)
                 elif env_id in envs or operation in _WITHOUT_OBJECT:
@@ -145,9 +147,9 @@ class EnvRunner:
             except self._interrupts:
                 raise
             except BaseException as error:
-                outcomes.append((task, None, exception_fault(operation, error)))
+                add((task, None, exception_fault(operation, error)))
             else:
-                outcomes.append((task, value, None))
+                add((task, value, None))
         return outcomes
 
     # ------------------------------------------------------ the operations

@@ -146,8 +146,12 @@ class Members:
     def start_steps(self, actions: Iterable[tuple[int, Any]]) -> None:
         """Start steps, given by environment and action."""
         tasks: list[Task] = []
+        stalled = self.faults.stalled
+        if not stalled:
+            self._submit([(env_id, "step", action) for env_id, action in actions])
+            return
         for env_id, action in actions:
-            error = self.faults.stalled.get(env_id)
+            error = stalled.get(env_id)
             if error is None:
                 tasks.append((env_id, "step", action))
             else:
@@ -272,30 +276,36 @@ class Members:
             False: the caller checks whether observations and infos of steps fit.
         """
         limit, observations = self._options.max_episode_steps, self.observations
-        latest, copied_ids = observations.latest, observations.copied_ids
+        latest, records = observations.latest, self.records
+        copied_ids = observations.copied_ids
         misfits = self._find_misfits(outcomes, checks_steps)
-        env_ids = [task[0] for task, _, _ in outcomes]
+        env_ids: list[int] = []
         retries: list[int] = []
-        for env_id, (task, value, fault) in zip(env_ids, outcomes, strict=True):
-            member = self.records[env_id]
+        for (env_id, operation, _), value, fault in outcomes:
+            env_ids.append(env_id)
+            member = records[env_id]
             if misfits:
                 fault = misfits.get(env_id, fault)
-            if task[1] == "reset":
+            if operation == "reset":
                 if fault is None:
                     latest[env_id], member.reset_info = value
-                    copied_ids.discard(env_id)
+                    if copied_ids:
+                        copied_ids.discard(env_id)
                     member.needs_replacement, member.elapsed_steps = False, 0
                 elif not self._fail_reset(env_id, fault):
                     retries.append(env_id)
             elif fault is not None:
                 self._fail_step(env_id, fault)
             else:
-                latest[env_id], reward, terminated, truncated, info = value
-                copied_ids.discard(env_id)
+                latest[env_id] = value[0]
+                if copied_ids:
+                    copied_ids.discard(env_id)
+                member.result = value[1:]
                 if limit is not None:
                     member.elapsed_steps += 1
-                    truncated = truncated or member.elapsed_steps >= limit
-                member.result = reward, terminated, truncated, info
+                    if member.elapsed_steps >= limit:
+                        reward, terminated, _, info = member.result
+                        member.result = reward, terminated, True, info
         observations.is_stale = True
         self._active_ids.difference_update(env_ids)
         if retries:
@@ -316,7 +326,7 @@ class Members:
         checked = [
             outcome
             for outcome in outcomes
-            if outcome[2] is None and (checks_steps or outcome[0][1] == "reset")
+            if (checks_steps or outcome[0][1] == "reset") and outcome[2] is None
         ]
         if not checked:
             return faults

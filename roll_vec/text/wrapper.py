@@ -55,7 +55,9 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> None:
         super().__init__(env)
         options = TextOptions() if options is None else options
+        # `unwrapped` takes two calls.
         inner: Any = env.unwrapped
+        self._inner = inner
         self._is_discrete = isinstance(inner, BaseDiscreteActionEnv)
         lookup = dict(inner.ACTION_LOOKUP) if self._is_discrete else {}
         self._names: dict[int, str] = lookup
@@ -76,12 +78,16 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; the info has ``env_instruction``."""
-        self._check_open()
-        observation, info = split_reset(self.env.reset(seed=seed, options=options))
+        if self._is_closed:
+            self._check_open()
+        result = self.env.reset(seed=seed, options=options)
+        if not (type(result) is tuple and len(result) == 2 and type(result[1]) is dict):
+            result = split_reset(result)
+        observation, info = result
         self._last_success = _NO_INFO
-        self._save(observation)
-        inner: Any = self.env.unwrapped
-        get_instructions = getattr(inner, "get_instructions", str)
+        if self.action_parser.no_action is None:
+            self._save(observation)
+        get_instructions = getattr(self._inner, "get_instructions", str)
         return observation, {"env_instruction": get_instructions(), **info}
 
     def render(self) -> Any:
@@ -189,8 +195,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _save(self, observation: Any) -> None:
         """Save an observation for the next text without a valid action."""
-        if self.action_parser.no_action is None:
-            self._last_observation = copy.deepcopy(observation)
+        self._last_observation = copy.deepcopy(observation)
 
     def _take_action(self, action: Any) -> EnvStep:
         """Take one action; None for a text without one, where no code stands for it."""

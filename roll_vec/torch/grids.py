@@ -38,7 +38,8 @@ class GridObservations(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, envs: Any, obs_mode: str, tiles: Any = None) -> None:
         super().__init__()
-        options = getattr(getattr(envs.unwrapped, "engine", None), "options", None)
+        engine = getattr(getattr(envs, "unwrapped", None), "engine", None)
+        options = getattr(engine, "options", None)
         if not isinstance(options, GridOptions) or options.obs_mode != "grid":
             accepted = "a batch whose observations are grids, obs_mode='grid'"
             raise InvalidOptionError.expected("envs", accepted, envs)
@@ -59,7 +60,7 @@ class GridObservations(torch.nn.Module):  # type: ignore[misc]
         Parameters
         ----------
         grids : (..., H, W) uint8
-            Cell codes, on the device of the table.
+            Cell codes of the game, on the device of the table; they are not checked.
 
         Returns
         -------
@@ -76,7 +77,10 @@ class GridObservations(torch.nn.Module):  # type: ignore[misc]
 
 def _check_tiles(tiles: Any, obs_mode: str, num_codes: int) -> np.ndarray[Any, Any]:
     """Return pictures of the cell codes as an array, or raise InvalidOptionError."""
-    array = np.array(tiles)
+    try:
+        array = np.array(tiles)
+    except ValueError:  # rows of unlike lengths
+        array = np.array(None)
     side = array.shape[1] if array.ndim == 4 else 0
     is_known = side > 0 and array.shape == (num_codes, side, side, 3)
     if obs_mode != "rgb" or array.dtype != np.uint8 or not is_known:

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
-from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
 from roll_vec.options import check_int
+from roll_vec.seeding import expand_seeds
 
 _ARRAY_SPACES = (Box, Discrete, MultiBinary, MultiDiscrete)
 
@@ -34,11 +35,27 @@ class Turn(NamedTuple):
     observations: torch.Tensor
     """What the policy saw, on the device."""
     output: Any
-    """What the policy returned."""
+    """What the policy returned, the same object."""
     rewards: np.ndarray[Any, Any]
     terminations: np.ndarray[Any, Any]
     truncations: np.ndarray[Any, Any]
     infos: dict[str, Any]
+
+
+def _check_batches(batches: Any) -> list[Any]:
+    """Return the batches as a list, or raise InvalidOptionError."""
+    accepted = "different batches of the same game, whose observations are arrays"
+    given = list(batches) if isinstance(batches, Sequence) else []
+    names = ("single_observation_space", "single_action_space")
+    spaces = [[getattr(batch, name, None) for name in names] for batch in given]
+    if (
+        not given
+        or len(set(map(id, given))) < len(given)
+        or any(each != spaces[0] for each in spaces)
+        or not isinstance(spaces[0][0], _ARRAY_SPACES)
+    ):
+        raise InvalidOptionError.expected("batches", accepted, batches)
+    return given
 
 
 class Turns:
@@ -64,20 +81,14 @@ class Turns:
     """
 
     def __init__(self, batches: Sequence[Any], device: Any) -> None:
-        self.batches = list(batches)
-        if not self.batches:
-            raise InvalidOptionError.expected("batches", "one batch or more", batches)
-        for batch in self.batches:
-            if not isinstance(batch.single_observation_space, _ARRAY_SPACES):
-                accepted = "batches whose observations are arrays"
-                raise InvalidOptionError.expected("batches", accepted, batch)
+        self.batches = _check_batches(batches)
         self.device = torch.device(device)
         bounds = np.cumsum([0, *(batch.num_envs for batch in self.batches)]).tolist()
         self.num_envs: int = bounds[-1]
         self._rows = list(map(slice, bounds[:-1], bounds[1:]))
         self.observations: list[torch.Tensor] = []
 
-    def reset(self, *, seed: Any = None, options: Any = None) -> list[dict[str, Any]]:
+    def reset(self, *, seed: Any = None) -> list[dict[str, Any]]:
         """Reset all batches; return the infos of each.
 
         Parameters
@@ -85,17 +96,11 @@ class Turns:
         seed : int, sequence of ints, or None
             As of one batch of `num_envs` environments: environment i gets ``seed + i``,
             or ``seed[i]``.
-        options : dict or None
-            For every batch.
         """
-        infos, observations = [], []
+        seeds = expand_seeds(seed, self.num_envs)
+        self.observations, observations, infos = [], [], []
         for batch, rows in zip(self.batches, self._rows, strict=True):
-            own = None if seed is None else seed
-            if isinstance(seed, (int, np.integer)):
-                own = int(seed) + rows.start
-            elif seed is not None:
-                own = seed[rows]
-            first, info = batch.reset(seed=own, options=options)
+            first, info = batch.reset(seed=seeds[rows])
             observations.append(self._send(first))
             infos.append(info)
         self.observations = observations
@@ -118,11 +123,16 @@ class Turns:
         Raises
         ------
         ResetNeededError
-            Before the first `reset`.
+            Before the first `reset`, and after one that failed.
+        InvalidActionError
+            The policy returned no tensor.
         """
         check_int("num_steps", num_steps, 1)
         if not self.observations:
             raise ResetNeededError("call reset first")
+        return self._play(policy, num_steps)
+
+    def _play(self, policy: Callable[[Any], Any], num_steps: int) -> Iterator[Turn]:
         waiting = [self._ask(policy, seen) for seen in self.observations]
         for step in range(num_steps):
             for k, (batch, rows) in enumerate(
@@ -151,9 +161,15 @@ class Turns:
     def _ask(self, policy: Any, seen: torch.Tensor) -> tuple[Any, Callable[[], Any]]:
         """Queue the policy; return its output, and what waits for the actions."""
         output = policy(seen)
-        actions = (output[0] if isinstance(output, tuple) else output).detach()
+        actions = output[0] if isinstance(output, tuple) and output else output
+        if not isinstance(actions, torch.Tensor):
+            accepted = "a tensor of actions from the policy, or a tuple that begins so"
+            raise InvalidActionError.expected("actions", accepted, output)
+        actions = actions.detach()
         if not self._is_cuda:
-            return output, actions.cpu().numpy
+            # A copy: the policy may write its next actions into the same tensor.
+            copied = actions.cpu().numpy().copy()
+            return output, lambda: copied
         staged = torch.empty_like(actions, device="cpu", pin_memory=True)
         staged.copy_(actions, non_blocking=True)
         # The event comes before the networks that are queued later.

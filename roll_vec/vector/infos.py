@@ -130,7 +130,11 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         Their environments, ascending.
     num_envs : int
     """
-    if set(map(type, infos)) != {dict} or len(set(map(tuple, infos))) != 1:
+    if set(map(type, infos)) != {dict}:
+        return None
+    if not any(infos):
+        return {}
+    if len(set(map(tuple, infos))) != 1:
         return None
     keys = list(infos[0])
     if set(map(type, keys)) - {str} or "_" in {key[:1] for key in keys}:

@@ -5,7 +5,13 @@ import pytest
 import torch
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidSeedError,
+    ResetNeededError,
+)
 from roll_vec.torch import GridObservations, Turns
 
 pytestmark = pytest.mark.learning
@@ -54,11 +60,18 @@ def test_what_grid_observations_refuse():
     with pytest.raises(InvalidOptionError, match=r"envs: expected .*obs_mode='grid'"):
         GridObservations(batch_of(SOKOBAN, obs_mode="planes"), "planes")
     with pytest.raises(InvalidOptionError, match="envs: expected"):
+        GridObservations(None, "planes")
+    with pytest.raises(InvalidOptionError, match="envs: expected"):
         GridObservations(roll_vec.make_vec("roll_vec/Countdown-v0", 2), "planes")
     with pytest.raises(InvalidOptionError, match="obs_mode: expected one of 'planes'"):
         GridObservations(envs, "grid")
     tiles = np.zeros((7, 16, 16, 3), np.uint8)
-    for mode, bad in (("planes", tiles), ("rgb", tiles[:6]), ("rgb", tiles / 2)):
+    for mode, bad in (
+        ("planes", tiles),
+        ("rgb", tiles[:6]),
+        ("rgb", tiles / 2),
+        ("rgb", [[1], [1, 2]]),
+    ):
         with pytest.raises(InvalidOptionError, match="tiles: expected a uint8 array"):
             GridObservations(envs, mode, bad)
 
@@ -105,14 +118,38 @@ def test_turns_give_the_results_of_one_batch(mode, copy, sizes):
     turns.close()
 
 
+def test_a_policy_may_write_into_the_tensor_that_it_returned():
+    lake = "roll_vec/FrozenLake-v1"
+    turns = Turns([batch_of(lake, 1, is_slippery=False) for _ in range(2)], "cpu")
+    turns.reset(seed=0)
+    buffer, chosen = torch.zeros(1, dtype=torch.int64), iter([2, 1])
+    list(turns.play(lambda _: buffer.fill_(next(chosen)), 1))
+    assert [seen.tolist() for seen in turns.observations] == [[1], [4]]
+
+
 def test_what_turns_refuse():
-    with pytest.raises(InvalidOptionError, match="batches: expected one batch or more"):
-        Turns([], "cpu")
-    with pytest.raises(InvalidOptionError, match=r"batches: .*arrays"):
-        Turns([roll_vec.make_vec("roll_vec/Countdown-v0", 2)], "cpu")
-    turns = Turns([batch_of(SOKOBAN)], "cpu")
+    batch, texts = batch_of(SOKOBAN), roll_vec.make_vec("roll_vec/Countdown-v0", 2)
+    for batches in ([], batch, [3], [batch, batch], [texts], [batch, batch_of(LAKE)]):
+        with pytest.raises(InvalidOptionError, match="batches: expected different"):
+            Turns(batches, "cpu")
+    turns = Turns([batch, batch_of(SOKOBAN, 3)], "cpu")
     with pytest.raises(ResetNeededError):
-        next(turns.play(policy, 1))
+        turns.play(policy, 1)
     turns.reset(seed=0)
     with pytest.raises(InvalidOptionError, match="num_steps"):
-        next(turns.play(policy, 0))
+        turns.play(policy, 0)
+    for output in (np.ones(8, np.int64), [torch.ones(8)], ()):
+        with pytest.raises(InvalidActionError, match="actions: expected a tensor"):
+            next(turns.play(lambda _, output=output: output, 1))
+    # Seeds are checked before any batch begins anew.
+    before = [seen.clone() for seen in turns.observations]
+    for seed in (range(10), range(8), True, 1.5, "abcdefghijk", [0] * 10 + [-5]):
+        with pytest.raises(InvalidSeedError, match="seed"):
+            turns.reset(seed=seed)
+    assert all(map(torch.equal, before, turns.observations))
+    # After a reset that failed in between nothing is played.
+    turns.batches[1].close()
+    with pytest.raises(ClosedError):
+        turns.reset(seed=1)
+    with pytest.raises(ResetNeededError):
+        turns.play(policy, 1)
