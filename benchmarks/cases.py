@@ -68,7 +68,9 @@ def steps(quick: bool) -> Case:
         Row("Sokoban, rooms kept, beside that FrozenLake", "kept", "sync ", 400),
         Row("Sokoban, fresh rooms, beside that FrozenLake", "fresh", "sync ", 60),
         Row(
-            "the same by Gymnasium's benchmark_vector_step", "ruled lake", "ruled sync"
+            "FrozenLake-v1 by Gymnasium's benchmark_vector_step",
+            "ruled lake",
+            "ruled sync",
         ),
         Row("FrozenLake-v1 beside AsyncVectorEnv", "lake ", "async "),
         Row("FrozenLake-v1 beside EnvPool", "lake ", "envpool ", 40),

@@ -35,7 +35,7 @@ from roll_vec.registration import ENVIRONMENTS
 # Titles of the rows that the README shows.
 SUMMARY = (
     "FrozenLake-v1 beside SyncVectorEnv",
-    "the same by Gymnasium's benchmark_vector_step",
+    "FrozenLake-v1 by Gymnasium's benchmark_vector_step",
     "FrozenLake-v1 beside an EnvPool on each core",
     "Sokoban, levels of Boxoban, beside EnvPool",
     "rooms, 6x6, 3 boxes, beside gym-sokoban",

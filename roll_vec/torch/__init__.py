@@ -4,7 +4,7 @@ A room of Sokoban is 36 bytes of cell codes, its planes are 252, its picture 27,
 `GridObservations` makes planes and pictures of the codes where the network is.  `Turns`
 lets one part of the environments step while the network looks at another part.
 
-Needs ``pip install "roll-vec[torch]"``.
+Needs the extra ``torch``: in a checkout, ``pip install ".[torch]"``.
 
 The files:
 
@@ -17,11 +17,9 @@ from __future__ import annotations
 from roll_vec.errors import MissingExtraError
 
 try:
-    import torch as _torch  # noqa: F401
+    from roll_vec.torch.grids import GridObservations
+    from roll_vec.torch.turns import Turn, Turns
 except ImportError as error:
     raise MissingExtraError("roll_vec.torch", extra="torch", package="torch") from error
-
-from roll_vec.torch.grids import GridObservations
-from roll_vec.torch.turns import Turn, Turns
 
 __all__ = ["GridObservations", "Turn", "Turns"]

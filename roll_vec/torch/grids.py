@@ -13,6 +13,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 
 
+# mypy skips torch, so that it says the same without it.
 class GridObservations(torch.nn.Module):  # type: ignore[misc]
     """Cell codes to another observation mode, on the device where the codes are.
 

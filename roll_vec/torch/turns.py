@@ -45,17 +45,17 @@ class Turn(NamedTuple):
 def _check_batches(batches: Any) -> list[Any]:
     """Return the batches as a list, or raise InvalidOptionError."""
     accepted = "different batches of the same game, whose observations are arrays"
-    given = list(batches) if isinstance(batches, Sequence) else []
+    members = list(batches) if isinstance(batches, Sequence) else []
     names = ("single_observation_space", "single_action_space")
-    spaces = [[getattr(batch, name, None) for name in names] for batch in given]
+    spaces = [[getattr(batch, name, None) for name in names] for batch in members]
     if (
-        not given
-        or len(set(map(id, given))) < len(given)
+        not members
+        or len(set(map(id, members))) < len(members)
         or any(each != spaces[0] for each in spaces)
         or not isinstance(spaces[0][0], _ARRAY_SPACES)
     ):
         raise InvalidOptionError.expected("batches", accepted, batches)
-    return given
+    return members
 
 
 class Turns:
