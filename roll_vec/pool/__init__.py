@@ -23,7 +23,7 @@ Each file needs only the files below it; read from top to bottom::
     env_descriptions   by which pools know whether they can exchange states
     observations    the latest observations, and their batch
     actions, options, spaces   checks
-    tasks           Task, Fault, Outcome, ResetRequest: the messages
+    tasks           Task, Fault, Outcomes, ResetRequest: the messages
 
     factories       the environments of registered ids (Countdown, WebShop, ...)
 
@@ -39,7 +39,7 @@ A step with workers::
                                          ▼
                           EnvRunner.run_all: env.step(action) in the worker
                                          │
-                          Workers.collect: Outcome(task, value, fault)
+                          Workers.collect: Outcomes
                                          ▼
       Members.end_steps                  value: observation, reward, ...
                                          fault: the episode ends, and the next reset

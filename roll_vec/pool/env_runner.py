@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -25,10 +25,10 @@ from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     Fault,
-    Outcome,
     ReplayPlan,
     ResetRequest,
     StateRequest,
+    StepValues,
     Task,
     exception_fault,
 )
@@ -39,8 +39,6 @@ from roll_vec.vector.columns import (
     PICKLED_ENV,
     from_bytes,
 )
-
-StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
@@ -117,19 +115,36 @@ class EnvRunner:
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
         """Return the result of a task, or its fault."""
-        ((_, value, fault),) = self.run_all((task,))
-        return value, fault
+        env_id, operation, argument = task
+        (value,), faults = self.run_all(operation, (env_id,), (argument,))
+        return value, faults.get(env_id)
 
-    def run_all(self, tasks: Iterable[Task]) -> list[Outcome]:
-        """Return the outcomes of tasks, run one after the other."""
-        outcomes: list[Outcome] = []
-        envs, value = self.envs, None
-        add = outcomes.append
-        for task in tasks:
-            env_id, operation, argument = task
+    def run_all(
+        self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
+    ) -> tuple[list[Any], dict[int, Fault]]:
+        """Run tasks one after the other.
+
+        Parameters
+        ----------
+        operation : str
+            The name of a method below.
+        env_ids, arguments : sequence
+            The environments, and an argument for each.
+
+        Returns
+        -------
+        values : list
+            The result of each, None of one that failed.
+        faults : dict
+            Of those that failed, by environment.
+        """
+        values: list[Any] = []
+        faults: dict[int, Fault] = {}
+        envs, value, is_step = self.envs, None, operation == "step"
+        for env_id, argument in zip(env_ids, arguments, strict=True):
             try:
                 # A step as most environments answer it needs no call of ours.
-                if operation == "step" and env_id in envs:
+                if is_step and env_id in envs:
                     value = envs[env_id].step(argument)
                     if type(value) is not tuple or len(value) != 5:
                         value = check_step(value)
@@ -147,10 +162,9 @@ class EnvRunner:
             except self._interrupts:
                 raise
             except BaseException as error:
-                add((task, None, exception_fault(operation, error)))
-            else:
-                add((task, value, None))
-        return outcomes
+                faults[env_id], value = exception_fault(operation, error), None
+            values.append(value)
+        return values, faults
 
     # ------------------------------------------------------ the operations
 

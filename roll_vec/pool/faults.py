@@ -10,7 +10,7 @@ The path of a fault through the pool::
           │                  │                     ProcessRecovery: which are lost,
           │                  │                     which are restored, and how
           ▼                  ▼                              │
-      Outcome with a Fault ◀────────────────────────────────╯
+      Outcomes with a Fault ◀───────────────────────────────╯
           │
       Members              marks the environment: its next reset builds a new object
           │                (`Member.needs_replacement`); Faults counts it, and prepares

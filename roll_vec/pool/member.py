@@ -1,4 +1,4 @@
-"""One environment of a pool: its episode, its latest results, what a new object needs.
+"""One environment of a pool: its episode, its latest reset, what a new object needs.
 
 An environment object continues with its own random numbers from reset to reset.  When
 it is replaced, the new object begins the next episode of the same seed.  An environment
@@ -17,9 +17,6 @@ from roll_vec.seeding import draw_entropy, episode_seed
 
 ResetArguments = tuple[int | None, dict[str, Any] | None]
 """Seed and options of a reset."""
-Result = tuple[float, bool, bool, dict[str, Any]]
-"""Reward, terminated, truncated, info."""
-NO_RESULT: Result = (0.0, False, False, {})
 
 
 @dataclass(slots=True)
@@ -43,8 +40,6 @@ class Member:
     """Whether the next reset builds a new object."""
     elapsed_steps: int = 0
     """Of the present episode; 0 if there is no limit, and after a fault."""
-    result: Result = NO_RESULT
-    """Of the last step; `NO_RESULT` if a reset took its place."""
     reset_info: dict[str, Any] = field(default_factory=dict)
     """Of the last reset."""
 

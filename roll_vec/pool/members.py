@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -17,12 +17,13 @@ from roll_vec.pool.serial import SerialWorkers
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
+    NO_STEP,
     EnvDescription,
     EnvFns,
     Fault,
-    Outcome,
+    Outcomes,
     StateRequest,
-    Task,
+    StepValues,
     misfit_fault,
     unsendable_fault,
 )
@@ -51,10 +52,10 @@ class _EnvFnsWrapper(_Wrapper):
         return self
 
 
-def _find_unstackable(operations: Sequence[str], infos: InfoList) -> dict[int, Fault]:
+def _find_unstackable(operation: str, infos: InfoList) -> dict[int, Fault]:
     """Return the faults of infos that cannot be stacked, by index."""
     return {
-        k: misfit_fault(operations[k], f"the info cannot be stacked: {reason}")
+        k: misfit_fault(operation, f"the info cannot be stacked: {reason}")
         for k, reason in find_unstackable(infos).items()
     }
 
@@ -72,6 +73,8 @@ class Members:
     ----------
     records : list of Member
         What the pool knows of each environment.
+    results : list of StepValues
+        Of the last step of each environment; `NO_STEP` if a reset took its place.
     observations : Observations
         Set by the owner once the environments are built.
     faults : Faults
@@ -94,10 +97,11 @@ class Members:
             raise InvalidOptionError(message)
         self.env_fns, self._options = env_fns, options
         self.records = [Member() for _ in env_fns]
+        self.results: list[StepValues] = [NO_STEP] * len(env_fns)
         self.faults = Faults(len(env_fns), options.on_error)
         self.transmit: Callable[[Any], Any] | None = None
-        # Environments whose step or reset has started and not ended.
-        self._active_ids: set[int] = set()
+        # Steps and resets that have started and not ended.
+        self._num_active = 0
         # Environments whose step ended without a task: they are stalled.
         self._stalled_steps: list[int] = []
         self.workers = self._make_workers()
@@ -136,32 +140,32 @@ class Members:
             self.records[env_id].start_episode(one)
         self._submit_resets(env_ids)
 
-    def _submit_resets(self, env_ids: Iterable[int]) -> None:
-        tasks: list[Task] = []
+    def _submit_resets(self, env_ids: Sequence[int]) -> None:
         for env_id in env_ids:
             self.faults.stalled.pop(env_id, None)
-            tasks.append((env_id, "reset", self.records[env_id].reset_request()))
-        self._submit(tasks)
+        requests = [self.records[env_id].reset_request() for env_id in env_ids]
+        self._submit("reset", env_ids, requests)
 
-    def start_steps(self, actions: Iterable[tuple[int, Any]]) -> None:
-        """Start steps, given by environment and action."""
-        tasks: list[Task] = []
+    def start_steps(self, env_ids: Sequence[int], actions: Sequence[Any]) -> None:
+        """Start steps of some environments, with an action for each."""
         stalled = self.faults.stalled
-        if not stalled:
-            self._submit([(env_id, "step", action) for env_id, action in actions])
-            return
-        for env_id, action in actions:
-            error = stalled.get(env_id)
-            if error is None:
-                tasks.append((env_id, "step", action))
-            else:
-                self.records[env_id].result = 0.0, False, True, {"error": error}
-                self._stalled_steps.append(env_id)
-        self._submit(tasks)
+        if stalled:
+            able: dict[int, Any] = {}
+            for env_id, action in zip(env_ids, actions, strict=True):
+                if env_id in stalled:
+                    info = {"error": stalled[env_id]}
+                    self.results[env_id] = None, 0.0, False, True, info
+                    self._stalled_steps.append(env_id)
+                else:
+                    able[env_id] = action
+            env_ids, actions = list(able), list(able.values())
+        self._submit("step", env_ids, actions)
 
-    def _submit(self, tasks: list[Task]) -> None:
-        self._active_ids.update([env_id for env_id, _, _ in tasks])
-        self.workers.submit(tasks)
+    def _submit(
+        self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
+    ) -> None:
+        self._num_active += len(env_ids)
+        self.workers.submit(operation, env_ids, arguments)
 
     def end_steps(self, env_ids: Sequence[int]) -> AnyInfos:
         """Wait for steps of environments, and return their infos.
@@ -184,10 +188,11 @@ class Members:
         self._stalled_steps.clear()
         self.observations.batch_copies()
         self._wait(checks_steps=False)
-        infos = [self.records[env_id].result[3] for env_id in env_ids]
+        results = self.results
+        infos = [results[env_id][4] for env_id in env_ids]
         layout = stack_plain(infos, env_ids, len(self))
         if layout is None:
-            for k, fault in _find_unstackable(["step"] * len(infos), infos).items():
+            for k, fault in _find_unstackable("step", infos).items():
                 self._fail_step(env_ids[k], fault)
         # After these: it forgets the observations before the steps.
         for env_id in self.observations.build_batch():
@@ -198,7 +203,7 @@ class Members:
             return layout
         whole: InfoList = [{}] * len(self)
         for env_id in env_ids:
-            whole[env_id] = self.records[env_id].result[3]
+            whole[env_id] = results[env_id][4]
         return whole
 
     def wait_for_all(self) -> None:
@@ -214,7 +219,7 @@ class Members:
         self._raise_faults()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
-        while self._active_ids:
+        while self._num_active:
             self._take(self._collect(None, some=False), checks_steps=checks_steps)
 
     def wait_for_some(self, timeout: float | None) -> list[int]:
@@ -241,7 +246,7 @@ class Members:
         self._raise_faults()
         return env_ids
 
-    def _collect(self, timeout: float | None, *, some: bool) -> list[Outcome]:
+    def _collect(self, timeout: float | None, *, some: bool) -> list[Outcomes]:
         try:
             return self.workers.collect(timeout, some=some)
         except BaseException:
@@ -257,7 +262,7 @@ class Members:
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
         self.faults.needs_full_reset = True
-        self._active_ids.clear()
+        self._num_active = 0
         self._stalled_steps.clear()
         for env_id in self.workers.drop():
             self.records[env_id].needs_replacement = True
@@ -265,87 +270,97 @@ class Members:
     # ------------------------------------------------------------ outcomes
 
     def _take(
-        self, outcomes: Sequence[Outcome], *, checks_steps: bool = True
+        self, outcomes: Sequence[Outcomes], *, checks_steps: bool = True
     ) -> list[int]:
         """Take outcomes; return the environments whose step or reset has ended.
 
         Parameters
         ----------
-        outcomes : sequence of Outcome
+        outcomes : sequence of Outcomes
         checks_steps : bool
             False: the caller checks whether observations and infos of steps fit.
         """
-        limit, observations = self._options.max_episode_steps, self.observations
-        latest, records = observations.latest, self.records
-        copied_ids = observations.copied_ids
-        misfits = self._find_misfits(outcomes, checks_steps)
-        env_ids: list[int] = []
-        retries: list[int] = []
-        for (env_id, operation, _), value, fault in outcomes:
-            env_ids.append(env_id)
-            member = records[env_id]
-            if misfits:
-                fault = misfits.get(env_id, fault)
-            if operation == "reset":
-                if fault is None:
-                    latest[env_id], member.reset_info = value
-                    if copied_ids:
-                        copied_ids.discard(env_id)
-                    member.needs_replacement, member.elapsed_steps = False, 0
-                elif not self._fail_reset(env_id, fault):
-                    retries.append(env_id)
-            elif fault is not None:
-                self._fail_step(env_id, fault)
+        ended_ids: list[int] = []
+        for each in outcomes:
+            self._num_active -= len(each.env_ids)
+            is_step, faults = each.operation == "step", each.faults
+            if self.transmit is not None:
+                faults = self._find_unsendable(each) | faults
+            if checks_steps or not is_step:
+                faults = self._find_misfits(each) | faults
+            if is_step:
+                self._take_steps(each.env_ids, each.values, faults)
+                ended_ids += each.env_ids
             else:
-                latest[env_id] = value[0]
-                if copied_ids:
-                    copied_ids.discard(env_id)
-                member.result = value[1:]
-                if limit is not None:
-                    member.elapsed_steps += 1
-                    if member.elapsed_steps >= limit:
-                        reward, terminated, _, info = member.result
-                        member.result = reward, terminated, True, info
-        observations.is_stale = True
-        self._active_ids.difference_update(env_ids)
-        if retries:
-            self._submit_resets(retries)
-            env_ids = [env_id for env_id in env_ids if env_id not in retries]
-        return env_ids
+                ended_ids += self._take_resets(each.env_ids, each.values, faults)
+        self.observations.is_stale = True
+        return ended_ids
 
-    def _find_misfits(
-        self, outcomes: Sequence[Outcome], checks_steps: bool
-    ) -> dict[int, Fault]:
-        """Return the faults of results that do not fit into a batch, by environment.
+    def _take_steps(
+        self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
+    ) -> None:
+        if faults:
+            for env_id, fault in faults.items():
+                self._fail_step(env_id, fault)
+            pairs = zip(env_ids, values, strict=True)
+            able = {env_id: value for env_id, value in pairs if env_id not in faults}
+            env_ids, values = list(able), list(able.values())
+        latest, results = self.observations.latest, self.results
+        for env_id, value in zip(env_ids, values, strict=True):
+            latest[env_id] = value[0]
+            results[env_id] = value
+        self.observations.copied_ids.difference_update(env_ids)
+        limit = self._options.max_episode_steps
+        if limit is not None:
+            for env_id in env_ids:
+                member = self.records[env_id]
+                member.elapsed_steps += 1
+                if member.elapsed_steps >= limit:
+                    *others, _, info = results[env_id]
+                    results[env_id] = *others, True, info
 
-        They are those whose infos cannot be stacked or sent, too.
+    def _take_resets(
+        self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
+    ) -> list[int]:
+        """Take outcomes of resets; return the environments that have begun, or never.
+
+        The others are reset again.
         """
-        faults: dict[int, Fault] = {}
-        if self.transmit is not None:
-            faults = self._find_unsendable(outcomes)
-        checked = [
-            outcome
-            for outcome in outcomes
-            if (checks_steps or outcome[0][1] == "reset") and outcome[2] is None
-        ]
-        if not checked:
-            return faults
-        operations = [task[1] for task, _, _ in checked]
-        values = [value for _, value, _ in checked]
-        misfits = _find_unstackable(operations, [value[-1] for value in values])
-        for k in self.observations.find_misfits([value[0] for value in values]):
-            misfits[k] = misfit_fault(operations[k])
-        return faults | {checked[k][0][0]: fault for k, fault in misfits.items()}
+        retries: list[int] = []
+        for env_id, value in zip(env_ids, values, strict=True):
+            if env_id not in faults:
+                member = self.records[env_id]
+                observation, member.reset_info = value
+                self.observations.set_latest(env_id, observation)
+                member.needs_replacement, member.elapsed_steps = False, 0
+            elif not self._fail_reset(env_id, faults[env_id]):
+                retries.append(env_id)
+        if not retries:
+            return list(env_ids)
+        self._submit_resets(retries)
+        return [env_id for env_id in env_ids if env_id not in retries]
 
-    def _find_unsendable(self, outcomes: Sequence[Outcome]) -> dict[int, Fault]:
+    def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
+        """Return the faults of results that do not fit into a batch, by environment."""
+        operation, env_ids, values, faults = outcomes
+        if faults:
+            pairs = zip(env_ids, values, strict=True)
+            able = {env_id: value for env_id, value in pairs if env_id not in faults}
+            env_ids, values = list(able), list(able.values())
+        misfits = _find_unstackable(operation, [value[-1] for value in values])
+        for k in self.observations.find_misfits([value[0] for value in values]):
+            misfits[k] = misfit_fault(operation)
+        return {env_ids[k]: fault for k, fault in misfits.items()}
+
+    def _find_unsendable(self, outcomes: Outcomes) -> dict[int, Fault]:
         """Return the faults of results that `transmit` refuses, by environment."""
         faults: dict[int, Fault] = {}
-        if self._find_error([value for _, value, _ in outcomes]) is None:
+        if self._find_error(outcomes.values) is None:
             return faults
-        for (env_id, operation, _), value, _ in outcomes:
+        for env_id, value in zip(outcomes.env_ids, outcomes.values, strict=True):
             error = self._find_error(value)
             if error is not None:
-                faults[env_id] = unsendable_fault(operation, error)
+                faults[env_id] = unsendable_fault(outcomes.operation, error)
         return faults
 
     def _find_error(self, value: Any) -> Exception | None:
@@ -377,7 +392,7 @@ class Members:
         member = self.records[env_id]
         # The step may have been counted before the fault was found.
         member.needs_replacement, member.elapsed_steps = True, 0
-        member.result = 0.0, False, True, {"error": fault.message}
+        self.results[env_id] = None, 0.0, False, True, {"error": fault.message}
         self.observations.go_back(env_id)
 
     # ------------------------------------------------ all other operations
@@ -418,13 +433,13 @@ class Members:
         # Already now: Ctrl-C may come again, before the tasks are dropped.
         self.faults.needs_full_reset = True
         try:
-            self.workers.submit([(i, operation, one) for i, one in by_id.items()])
+            self.workers.submit(operation, list(by_id), list(by_id.values()))
             while len(values) + len(faults) < len(by_id):
-                for (env_id, _, _), value, fault in self.workers.collect():
-                    if fault is None:
-                        values[env_id] = value
-                    else:
-                        faults[env_id] = fault
+                for each in self.workers.collect():
+                    faults |= each.faults
+                    for env_id, value in zip(each.env_ids, each.values, strict=True):
+                        if env_id not in faults:
+                            values[env_id] = value
         except BaseException:
             self.demand_reset()
             raise

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from roll_vec.pool.env_runner import EnvRunner
-from roll_vec.pool.tasks import EnvFns, Outcome, Task
+from roll_vec.pool.tasks import EnvFns, Outcomes
 from roll_vec.pool.workers import Workers
 
 
@@ -19,23 +20,31 @@ class SerialWorkers(Workers):
 
     def __init__(self, env_fns: EnvFns) -> None:
         self._runner = EnvRunner(dict(enumerate(env_fns)), in_caller=True)
-        self._tasks: list[Task] = []
+        # Operations, each with environments and arguments.
+        self._tasks: list[tuple[str, Sequence[int], Sequence[Any]]] = []
 
-    def submit(self, tasks: Sequence[Task]) -> None:
+    def submit(
+        self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
+    ) -> None:
         """Take tasks; `collect` runs them."""
-        self._tasks += tasks
+        if env_ids:
+            self._tasks.append((operation, env_ids, arguments))
 
     def collect(
         self,
         timeout: float | None = None,  # noqa: ARG002
         *,
         some: bool = False,
-    ) -> list[Outcome]:
+    ) -> list[Outcomes]:
         """Run the tasks, or the next one; see `Workers.collect`."""
         tasks, self._tasks = self._tasks, []
-        if some:
-            tasks, self._tasks = tasks[:1], tasks[1:]
-        return self._runner.run_all(tasks)
+        if some and tasks:
+            (operation, env_ids, arguments), *self._tasks = tasks
+            if len(env_ids) > 1:
+                self._tasks.insert(0, (operation, env_ids[1:], arguments[1:]))
+            tasks = [(operation, env_ids[:1], arguments[:1])]
+        # An operation, its environments; their results, and the faults.
+        return [Outcomes(*task[:2], *self._runner.run_all(*task)) for task in tasks]
 
     def runner_of(self, env_id: int) -> EnvRunner:  # noqa: ARG002
         """Return the only runner."""

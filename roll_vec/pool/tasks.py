@@ -6,7 +6,7 @@ All of them can be pickled, for worker processes.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +26,7 @@ _POOL_FOLDER = Path(__file__).parent
 
 Task: TypeAlias = tuple[int, str, Any]
 """One operation on one environment: its id, the name of a method of `EnvRunner`, and
-its argument.  A plain tuple: a named one takes 3 % of a step in the calling thread."""
+its argument."""
 
 
 class Fault(NamedTuple):
@@ -43,6 +43,35 @@ class Fault(NamedTuple):
 
 Outcome: TypeAlias = tuple[Task, Any, Fault | None]
 """A task that has ended; its result, or its fault."""
+
+
+class Outcomes(NamedTuple):
+    """The outcomes of tasks of one operation, by column."""
+
+    operation: str
+    env_ids: Sequence[int]
+    values: Sequence[Any]
+    """The result of each, None of one that failed."""
+    faults: dict[int, Fault]
+    """Of those that failed, by environment."""
+
+
+def group_outcomes(outcomes: Iterable[Outcome]) -> list[Outcomes]:
+    """Return the outcomes of tasks by operation."""
+    groups: dict[str, tuple[list[int], list[Any], dict[int, Fault]]] = {}
+    for (env_id, operation, _), value, fault in outcomes:
+        env_ids, values, faults = groups.setdefault(operation, ([], [], {}))
+        env_ids.append(env_id)
+        values.append(value)
+        if fault is not None:
+            faults[env_id] = fault
+    return [Outcomes(operation, *group) for operation, group in groups.items()]
+
+
+StepValues: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
+"""The five values of a step, checked."""
+NO_STEP: StepValues = (None, 0.0, False, False, {})
+"""Those of an environment that a reset began in the place of a step."""
 
 
 class EnvDescription(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from roll_vec.errors import RollVecError
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Outcomes, Task, group_outcomes
 from roll_vec.pool.workers import Workers
 
 
@@ -111,16 +111,19 @@ class QueuedWorkers(Workers, Generic[Queue]):
         self._is_woken = True
         self._end_poll()
 
-    def submit(self, tasks: Sequence[Task]) -> None:
-        """Take tasks."""
+    def submit(
+        self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
+    ) -> None:
+        """Take tasks; see `Workers.submit`."""
         if os.getpid() != self._process_id:
             message = (
                 "a pool with workers cannot be used in a fork of the process that "
                 "made it: make the pool in the process that steps it"
             )
             raise RollVecError(message)
-        for task in tasks:
-            self._enqueue(self._queues[task[0] % len(self._queues)], task)
+        for env_id, argument in zip(env_ids, arguments, strict=True):
+            queue = self._queues[env_id % len(self._queues)]
+            self._enqueue(queue, (env_id, operation, argument))
 
     def _enqueue(self, queue: Queue, task: Task) -> None:
         if not queue.tasks and queue.start_time is not None:
@@ -143,18 +146,19 @@ class QueuedWorkers(Workers, Generic[Queue]):
         self,
         timeout: float | None = None,
         *,
-        some: bool = False,  # noqa: ARG002
-    ) -> list[Outcome]:
+        some: bool = False,
+    ) -> list[Outcomes]:
         """Return the outcomes that are ready; see `Workers.collect`."""
         self.flush()
         end = None if timeout is None else time.monotonic() + timeout
         seconds: float | None = 0.0
+        outcomes: list[Outcome] = []
         while self._has_tasks:
             # Results that have arrived are in time, however late the caller looks.
-            outcomes = self._poll(seconds) or self._stop_late_tasks()
-            if outcomes or self._is_woken:
+            outcomes += self._poll(seconds) or self._stop_late_tasks()
+            if (outcomes and some) or self._is_woken:
                 self._is_woken = False
-                return outcomes
+                break
             if end is not None and time.monotonic() >= end:
                 break
             deadlines = [*map(self._deadline, self._queues), end]
@@ -162,7 +166,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
             seconds = None
             if moments:
                 seconds = max(min(moments) - time.monotonic(), 0.0)
-        return []
+        return group_outcomes(outcomes)
 
     def _time_limit(self, task: Task) -> float | None:
         """Return the seconds that a task may run."""

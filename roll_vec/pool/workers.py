@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from roll_vec.pool.env_runner import EnvRunner
-from roll_vec.pool.tasks import Outcome, Task
+from roll_vec.pool.tasks import Outcomes
 
 
 class Workers:
@@ -23,8 +23,18 @@ class Workers:
     are_others: ClassVar[bool] = False
     abandoned_threads = 0
 
-    def submit(self, tasks: Sequence[Task]) -> None:
-        """Take tasks; they may start at once or when `flush` or `collect` is called."""
+    def submit(
+        self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
+    ) -> None:
+        """Take tasks; they may start at once or when `flush` or `collect` is called.
+
+        Parameters
+        ----------
+        operation : str
+            The name of a method of `EnvRunner`.
+        env_ids, arguments : sequence
+            The environments, and an argument for each.  Both stay as they are.
+        """
         raise NotImplementedError
 
     def flush(self) -> None:
@@ -32,8 +42,8 @@ class Workers:
 
     def collect(
         self, timeout: float | None = None, *, some: bool = False
-    ) -> list[Outcome]:
-        """Return the outcomes that are ready; wait until there is one.
+    ) -> list[Outcomes]:
+        """Return the outcomes that are ready, at least one; or all.
 
         Parameters
         ----------
@@ -41,7 +51,7 @@ class Workers:
             Seconds after which an empty list is returned; None: no limit.  Without
             outstanding tasks the list is empty at once.
         some : bool
-            False: the caller needs all outcomes, so that it may get them at once.
+            False: wait for all; fewer are returned after `wake` alone.
         """
         raise NotImplementedError
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -119,9 +119,9 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
 def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos | None:
     """Return the layout for infos of one form, as most are; None for others.
 
-    All are dicts with the same keys, which are str and do not begin with "_".  The
-    values of a key have one type, which is no dict, and the same dtype whichever of the
-    environments are taken.  There is no Python loop over the environments.
+    All are dicts, empty or with the same keys, which are str and do not begin with "_".
+    The values of a key have one type, which is no dict, and the same dtype whichever of
+    the environments are taken.  There is no Python loop over the environments.
 
     Parameters
     ----------
@@ -132,7 +132,10 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
     """
     if set(map(type, infos)) != {dict}:
         return None
-    if not any(infos):
+    if not all(infos):
+        env_ids = list(compress(env_ids, infos))
+        infos = list(filter(None, infos))
+    if not infos:
         return {}
     if len(set(map(tuple, infos))) != 1:
         return None
