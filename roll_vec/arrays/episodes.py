@@ -488,11 +488,15 @@ class EpisodeEngine(Engine):
         # Indices into the sets of the state are none into those of this batch.
         if arrays.pop("level_options", None) is not None:
             indices = state.arrays["level_options"][rows]
-            self.option_sets.load(env_ids, indices, state.shared["level_options"])
-            self._note_level_options()
+            if self.option_sets.load(env_ids, indices, state.shared["level_options"]):
+                self._note_level_options()
+        # The same array: where a caller names no rows.
+        is_copy = is_whole and rows is env_ids
         for name, array in arrays.items():
             values = state.arrays[name]
-            if not is_whole:
+            if is_copy:
+                array[...] = values[: len(rows)]
+            elif not is_whole:
                 array[env_ids] = values[rows]
             # The rows have been checked: with another mode `take` makes a copy first.
             elif array.flags.c_contiguous:

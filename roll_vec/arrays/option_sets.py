@@ -119,8 +119,8 @@ class OptionSets:
         env_ids: NDArray[np.int64],
         indices: NDArray[np.int32],
         values: Sequence[Mapping[str, Any]],
-    ) -> None:
-        """Take over the level options of a state.
+    ) -> bool:
+        """Take over the level options of a state; return whether any may have changed.
 
         Parameters
         ----------
@@ -132,11 +132,12 @@ class OptionSets:
         """
         if list(values) == self.values:
             self.indices[env_ids] = indices
-            return
+            return len(values) > 1
         new = [read_options(self.options[0], value) for value in values]
         complete = self.indices.copy()
         complete[env_ids] = len(self.options) + indices
         self._install([*self.options, *new], complete)
+        return True
 
     def _install(self, candidates: Sequence[Any], indices: NDArray[np.int32]) -> None:
         """Replace the sets by those candidates that some environment has."""

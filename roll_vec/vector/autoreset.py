@@ -302,8 +302,10 @@ class Autoreset:
         env_ids: NDArray[np.int64],
     ) -> None:
         """Take over rows of the arrays of a snapshot; see `Engine.set_state`."""
-        has_ended = self.has_ended.copy()
-        has_ended[env_ids] = arrays["has_ended"][rows]
+        has_ended = arrays["has_ended"][rows]
+        if len(env_ids) < self.engine.num_envs:
+            has_ended, new = self.has_ended.copy(), has_ended
+            has_ended[env_ids] = new
         self.has_ended = has_ended
         if self.statistics is not None:
             self.statistics.returns[env_ids] = arrays["episode_returns"][rows]

@@ -127,7 +127,7 @@ class BatchSnapshots(BatchActionSampling):
             state._valid_for = digest
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
-        indices = self._check_state_rows(state, rows)[env_ids]
+        indices = self._check_state_rows(state, rows, env_ids)
         autoreset = self._autoreset
         was_ready = autoreset.is_ready
         try:
@@ -165,8 +165,10 @@ class BatchSnapshots(BatchActionSampling):
         """Return the id of the environments, or the name of the engine."""
         return self.spec.id if self.spec is not None else self.engine.snapshot_id
 
-    def _check_state_rows(self, state: VectorState, rows: Any) -> NDArray[np.int64]:
-        """Return the row of a snapshot for each environment."""
+    def _check_state_rows(
+        self, state: VectorState, rows: Any, env_ids: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the row of a snapshot for each of some environments."""
         if rows is None:
             if len(state) != self.num_envs:
                 message = (
@@ -175,12 +177,12 @@ class BatchSnapshots(BatchActionSampling):
                     "becomes a copy of"
                 )
                 raise InvalidOptionError(message)
-            return np.arange(self.num_envs)
+            return env_ids
         indices = check_indices("rows", rows, len(state), ROWS)
         if len(indices) != self.num_envs:
             accepted = f"{self.num_envs} of them, one for each environment"
             raise InvalidOptionError.expected("rows", accepted, len(indices))
-        return indices
+        return indices[env_ids]
 
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""

@@ -132,17 +132,18 @@ class VectorState:
             As of the class.
         """
         state, (values, digest) = cls.__new__(cls), configuration
-        return state._with(
+        vars(state).update(
             _id=id,
             _configuration=values,
             _digest=digest,
             _arrays=_freeze(arrays),
-            _shared=copy.deepcopy(dict(shared)),
+            _shared=copy.deepcopy(dict(shared)) if shared else {},
             _objects=objects,
             _valid_for=digest,
             _is_checked=bool(digest),
             _allow_pickle=True,
         )
+        return state
 
     def _with(self, **changes: Any) -> VectorState:
         """Return a snapshot with other values of some attributes."""
