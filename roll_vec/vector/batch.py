@@ -89,7 +89,7 @@ class Batch(VectorEnv[Any, Any, Any]):
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""
         self._check_open()
-        count = len(self._exchange.busy)
+        count = self._exchange.num_busy
         if count and not self._needs_full_reset():
             message = (
                 f"{name}: {count} environments have results that were not received"

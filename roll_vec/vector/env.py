@@ -41,7 +41,7 @@ from roll_vec.vector.autoreset import (
 from roll_vec.vector.batch import check_caller, one_at_a_time
 from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.exchange import Exchange, StepBatch
+from roll_vec.vector.exchange import StepBatch, make_exchange
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.masks import drop_idle_integers, parse_mask
 from roll_vec.vector.rollout import Rollout
@@ -150,7 +150,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             options.episode_info,
             {"group_id": group_ids} if options.group_id_info else {},
         )
-        self._exchange = Exchange(self._autoreset)
+        self._exchange = make_exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
         self._window = None

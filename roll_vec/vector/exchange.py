@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Container
 from typing import Any, TypeAlias
 
 import numpy as np
+from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
     InvalidOptionError,
     PendingResultsError,
     ResetNeededError,
+    RollVecError,
     list_env_ids,
 )
 from roll_vec.options import check_seconds
@@ -31,14 +32,18 @@ from roll_vec.vector.autoreset import (
     add_finals,
     describe_ended,
 )
-from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.infos import Infos, stack_infos, take_infos
 from roll_vec.vector.masks import check_indices
-from roll_vec.vector.space_batches import batch_items
-from roll_vec.vector.steps import EnvResult, Next, Results
+from roll_vec.vector.space_batches import batch_items, take_items
+from roll_vec.vector.steps import EnvResult, Next, Results, Steps
 
 StepBatch: TypeAlias = tuple[
     Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
 ]
+
+
+# Fewer environments than this share are observed one by one.
+_FEW = 8
 
 
 class Exchange:
@@ -51,16 +56,17 @@ class Exchange:
 
     Attributes
     ----------
-    busy : dict
-        The environments whose results were not received; the values are its own.
+    busy : dict or list
+        Empty if all results were received; the content is its own.
     """
 
-    def __init__(self, autoreset: Autoreset) -> None:
-        self._autoreset = autoreset
-        self.steps = autoreset.engine.make_steps()
+    busy: Any
+
+    def __init__(self, autoreset: Autoreset, steps: Steps) -> None:
+        self._autoreset, self.steps = autoreset, steps
         # True: in a reset before its first step.  An EnvResult: of the step that has
         # ended its episode, in a reset after it.
-        self.busy: dict[int, bool | EnvResult] = {}
+        self.busy = dict[int, bool | EnvResult]()
         # By environment, and the result of the episode's last step in SAME_STEP mode.
         self._ready: dict[int, tuple[EnvResult, EnvResult | None]] = {}
 
@@ -69,6 +75,18 @@ class Exchange:
         self.busy.clear()
         self._ready.clear()
         self.steps.clear()
+
+    @property
+    def num_busy(self) -> int:
+        """The number of environments whose results were not received."""
+        return len(self.busy)
+
+    @property
+    def busy_mask(self) -> NDArray[np.bool_]:
+        """(num_envs,) bool: the same environments."""
+        mask = np.zeros(self._autoreset.engine.num_envs, np.bool_)
+        mask[list(self.busy)] = True
+        return mask
 
     def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
         """Return the environments that actions may be sent to.
@@ -80,7 +98,33 @@ class Exchange:
         PendingResultsError
             If one of them is between `send` and `recv`.
         """
-        return _check_env_ids(env_ids, self._autoreset.engine.num_envs, self.busy)
+        busy_mask = self.busy_mask
+        checked = check_indices("env_ids", env_ids, len(busy_mask))
+        given = np.zeros_like(busy_mask)
+        given[checked] = True
+        if np.count_nonzero(given) != len(checked):
+            raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
+        busy_ids = checked[busy_mask[checked]]
+        if len(busy_ids):
+            message = (
+                f"environments {list_env_ids(busy_ids)} have results that "
+                "were not received"
+            )
+            raise PendingResultsError(message, "send")
+        return checked
+
+    def _find_resets(self, env_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some environments the next step resets.
+
+        Raises
+        ------
+        ResetNeededError
+            If one has ended and no step resets it.
+        """
+        needs_reset = self._autoreset.has_ended[env_ids]
+        if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
+            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
+        return needs_reset
 
     def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
         """Begin steps, or the next episodes of those that have ended.
@@ -95,9 +139,7 @@ class Exchange:
         InvalidActionError, ResetNeededError
             Nothing has moved then.
         """
-        needs_reset = self._autoreset.has_ended[env_ids]
-        if self._autoreset.mode is not NEXT_STEP and needs_reset.any():
-            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
+        needs_reset = self._find_resets(env_ids)
         checked = self._autoreset.engine.check_some(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
@@ -116,9 +158,8 @@ class Exchange:
         ------
         InvalidOptionError
         """
-        return _check_min_envs(min_envs, len(self.busy)), check_seconds(
-            "timeout", timeout
-        )
+        count = _check_min_envs(min_envs, self.num_busy)
+        return count, check_seconds("timeout", timeout)
 
     def wait(self, count: int, timeout: float | None) -> None:
         """Wait until so many environments are ready, or for so many seconds.
@@ -245,20 +286,98 @@ class Exchange:
         autoreset.has_ended = has_ended
 
 
-def _check_env_ids(
-    env_ids: Any, num_envs: int, busy_ids: Container[int]
-) -> NDArray[np.int64]:
-    checked = check_indices("env_ids", env_ids, num_envs)
-    if len(set(checked.tolist())) != len(checked):
-        raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-    busy = [env_id for env_id in checked.tolist() if env_id in busy_ids]
-    if busy:
-        message = (
-            f"environments {list_env_ids(np.array(busy))} have results that "
-            "were not received"
-        )
-        raise PendingResultsError(message, "send")
-    return checked
+class CalledExchange(Exchange):
+    """The exchange of an engine that steps all its environments in one call.
+
+    `wait` makes it, for all environments that have an action by then.
+    """
+
+    def __init__(self, autoreset: Autoreset) -> None:
+        self._autoreset = autoreset
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all environments."""
+        # For each call of `send`: environments, and their actions.
+        self.busy = list[tuple[NDArray[np.int64], Any]]()
+
+    @property
+    def num_busy(self) -> int:
+        """The number of environments whose results were not received."""
+        return sum([len(env_ids) for env_ids, _ in self.busy])
+
+    @property
+    def busy_mask(self) -> NDArray[np.bool_]:
+        """(num_envs,) bool: the same environments."""
+        mask = np.zeros(self._autoreset.engine.num_envs, np.bool_)
+        for env_ids, _ in self.busy:
+            mask[env_ids] = True
+        return mask
+
+    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
+        """Keep actions; see `Exchange.send`."""
+        engine, needs_reset = self._autoreset.engine, self._find_resets(env_ids)
+        engine.check_actions(actions, needs_reset)
+        is_text = isinstance(engine.single_action_space, Text)
+        self.busy.append((env_ids, list(actions) if is_text else np.array(actions)))
+
+    def wait(self, count: int, timeout: float | None) -> None:  # noqa: ARG002
+        """Step all environments that have an action.
+
+        Raises
+        ------
+        RollVecError
+            As `Autoreset.step`; the actions are forgotten.
+        """
+        mask = self.busy_mask
+        try:
+            results = self._autoreset.step(self._join_actions(), mask)
+        except RollVecError:
+            self.clear()
+            raise
+        self._results = mask, results
+
+    def _join_actions(self) -> Any:
+        """Return a batch of actions, any for environments that have none."""
+        num_envs, (first, *_) = self._autoreset.engine.num_envs, self.busy
+        if isinstance(first[1], list):
+            texts = [""] * num_envs
+            for env_ids, actions in self.busy:
+                for env_id, text in zip(env_ids.tolist(), actions, strict=True):
+                    texts[env_id] = text
+            return texts
+        dtype = np.result_type(*[actions.dtype for _, actions in self.busy])
+        batch = np.zeros((num_envs, *first[1].shape[1:]), dtype)
+        for env_ids, actions in self.busy:
+            batch[env_ids] = actions
+        return batch
+
+    def receive(self) -> StepBatch:
+        """Return the batch of the environments that have stepped, ascending."""
+        mask, (rewards, terminations, truncations, infos) = self._results
+        engine, env_ids = self._autoreset.engine, np.flatnonzero(mask)
+        space = engine.single_observation_space
+        if _FEW * len(env_ids) < len(mask):
+            observations = batch_items(space, engine.observe_envs(env_ids))
+        else:
+            observations = engine.observe()
+        if len(env_ids) < len(mask):
+            if _FEW * len(env_ids) >= len(mask):
+                observations = take_items(space, observations, env_ids)
+            rewards, terminations = rewards[env_ids], terminations[env_ids]
+            truncations = truncations[env_ids]
+            infos = take_infos(infos, env_ids)
+        infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
+        self.clear()
+        return observations, rewards, terminations, truncations, infos
+
+
+def make_exchange(autoreset: Autoreset) -> Exchange:
+    """Return the exchange of an engine."""
+    steps = autoreset.engine.make_steps()
+    if steps.are_called:
+        return CalledExchange(autoreset)
+    return Exchange(autoreset, steps)
 
 
 def _check_min_envs(min_envs: Any, total: int) -> int:

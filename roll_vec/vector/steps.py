@@ -53,6 +53,8 @@ class Steps:
     `Engine.make_steps` makes it.  An environment is in one step or reset at a time.
     """
 
+    are_called: bool = False
+    """Whether `Engine.step` makes steps of all environments, in one call."""
     is_due: bool = False
     """Whether the next `poll` makes steps itself, without waiting."""
     in_workers: bool = False
@@ -106,6 +108,8 @@ class CalledSteps(Steps):
     ----------
     engine : roll_vec.vector.engine.Engine
     """
+
+    are_called = True
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
