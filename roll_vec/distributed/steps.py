@@ -139,7 +139,7 @@ class ShardsSteps(Steps):
 
     # ------------------------------------------------------------- results
 
-    def poll(self, timeout: float | None) -> Results:
+    def poll(self, timeout: float | None, count: int = 1) -> Results:  # noqa: ARG002
         """Return the results that are there; see `Steps.poll`."""
         shards = self._engine.shards
         end = None if timeout is None else time.monotonic() + timeout

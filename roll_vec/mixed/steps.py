@@ -59,7 +59,7 @@ class MixedSteps(Steps):
         for part in self.parts:
             part.clear()
 
-    def poll(self, timeout: float | None) -> Results:
+    def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results of stacked families, or those that are there of pools."""
         due = [k for k, part in enumerate(self.parts) if part.is_due]
         results = [result for k in due for result in self._poll(k, 0.0)]
@@ -72,13 +72,14 @@ class MixedSteps(Steps):
                 if len(busy) > 1:
                     turn = max(_SHARE * (now - start), _SHORTEST)
                 patience = 0.0 if results else max(min(turn, end - now), 0.0)
-                results += self._poll(k, None if patience == math.inf else patience)
+                limit = None if patience == math.inf else patience
+                results += self._poll(k, limit, count)
             if not busy or time.monotonic() >= end:
                 break
         return results
 
-    def _poll(self, k: int, timeout: float | None) -> Results:
-        results = self._engine.call_part(k, self.parts[k].poll, timeout)
+    def _poll(self, k: int, timeout: float | None, count: int = 1) -> Results:
+        results = self._engine.call_part(k, self.parts[k].poll, timeout, count)
         self._counts[k] -= len(results)
         start = self._engine.starts[k]
         return [(start + env_id, result) for env_id, result in results]

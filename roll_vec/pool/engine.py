@@ -398,9 +398,9 @@ class PoolSteps(Steps):
         self._members.start_steps(list(actions), list(actions.values()))
         self._members.workers.flush()
 
-    def poll(self, timeout: float | None) -> Results:
+    def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results that are there; see `Steps.poll`."""
-        env_ids = self._members.wait_for_some(timeout)
+        env_ids = self._members.wait_for_some(timeout, count)
         return [(env_id, self._take(env_id)) for env_id in env_ids]
 
     def _take(self, env_id: int) -> EnvResult:

@@ -220,15 +220,17 @@ class Members:
 
     def _wait(self, *, checks_steps: bool = True) -> None:
         while self._num_active:
-            self._take(self._collect(None, some=False), checks_steps=checks_steps)
+            self._take(self._collect(None, None), checks_steps=checks_steps)
 
-    def wait_for_some(self, timeout: float | None) -> list[int]:
+    def wait_for_some(self, timeout: float | None, count: int = 1) -> list[int]:
         """Wait for the first step or reset that ends.
 
         Parameters
         ----------
         timeout : float or None
             In seconds; None: no limit.
+        count : int
+            Those that the caller needs; see `Workers.collect`.
 
         Returns
         -------
@@ -242,13 +244,13 @@ class Members:
         """
         env_ids, self._stalled_steps = self._stalled_steps, []
         if not env_ids:
-            env_ids = self._take(self._collect(timeout, some=True))
+            env_ids = self._take(self._collect(timeout, count))
         self._raise_faults()
         return env_ids
 
-    def _collect(self, timeout: float | None, *, some: bool) -> list[Outcomes]:
+    def _collect(self, timeout: float | None, count: int | None) -> list[Outcomes]:
         try:
-            return self.workers.collect(timeout, some=some)
+            return self.workers.collect(timeout, count)
         except BaseException:
             # Ctrl-C, or no process can be started: the state of the tasks is unknown.
             self.demand_reset()

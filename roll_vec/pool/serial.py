@@ -31,18 +31,16 @@ class SerialWorkers(Workers):
             self._tasks.append((operation, env_ids, arguments))
 
     def collect(
-        self,
-        timeout: float | None = None,  # noqa: ARG002
-        *,
-        some: bool = False,
+        self, timeout: float | None = None, count: int | None = None
     ) -> list[Outcomes]:
-        """Run the tasks, or the next one; see `Workers.collect`."""
+        """Run the tasks, or the next ones; see `Workers.collect`."""
         tasks, self._tasks = self._tasks, []
-        if some and tasks:
+        if count and tasks:
+            num = count if timeout is None else 1
             (operation, env_ids, arguments), *self._tasks = tasks
-            if len(env_ids) > 1:
-                self._tasks.insert(0, (operation, env_ids[1:], arguments[1:]))
-            tasks = [(operation, env_ids[:1], arguments[:1])]
+            if len(env_ids) > num:
+                self._tasks.insert(0, (operation, env_ids[num:], arguments[num:]))
+            tasks = [(operation, env_ids[:num], arguments[:num])]
         # An operation, its environments; their results, and the faults.
         return [Outcomes(*task[:2], *self._runner.run_all(*task)) for task in tasks]
 

@@ -145,8 +145,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
     def collect(
         self,
         timeout: float | None = None,
-        *,
-        some: bool = False,
+        count: int | None = None,
     ) -> list[Outcomes]:
         """Return the outcomes that are ready; see `Workers.collect`."""
         self.flush()
@@ -156,7 +155,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
         while self._has_tasks:
             # Results that have arrived are in time, however late the caller looks.
             outcomes += self._poll(seconds) or self._stop_late_tasks()
-            if (outcomes and some) or self._is_woken:
+            if (outcomes and count) or self._is_woken:
                 self._is_woken = False
                 break
             if end is not None and time.monotonic() >= end:

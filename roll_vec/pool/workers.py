@@ -41,7 +41,7 @@ class Workers:
         """Let everything submitted start as soon as its worker is free."""
 
     def collect(
-        self, timeout: float | None = None, *, some: bool = False
+        self, timeout: float | None = None, count: int | None = None
     ) -> list[Outcomes]:
         """Return the outcomes that are ready, at least one; or all.
 
@@ -50,8 +50,10 @@ class Workers:
         timeout : float or None
             Seconds after which an empty list is returned; None: no limit.  Without
             outstanding tasks the list is empty at once.
-        some : bool
-            False: wait for all; fewer are returned after `wake` alone.
+        count : int or None
+            None: wait for all; fewer are returned after `wake` alone.  Otherwise the
+            calling thread, where it is the worker, runs so many tasks, but one if there
+            is a limit of time.
         """
         raise NotImplementedError
 

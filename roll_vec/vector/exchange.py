@@ -42,8 +42,8 @@ StepBatch: TypeAlias = tuple[
 ]
 
 
-# Fewer environments than this share are observed one by one.
-_FEW = 8
+# Environments that are fewer than one in so many are observed one by one.
+_FEW = 64
 
 
 class Exchange:
@@ -66,7 +66,7 @@ class Exchange:
         self._autoreset, self.steps = autoreset, steps
         # True: in a reset before its first step.  An EnvResult: of the step that has
         # ended its episode, in a reset after it.
-        self.busy = dict[int, bool | EnvResult]()
+        self.busy = {}
         # By environment, and the result of the episode's last step in SAME_STEP mode.
         self._ready: dict[int, tuple[EnvResult, EnvResult | None]] = {}
 
@@ -98,14 +98,14 @@ class Exchange:
         PendingResultsError
             If one of them is between `send` and `recv`.
         """
-        busy_mask = self.busy_mask
-        checked = check_indices("env_ids", env_ids, len(busy_mask))
-        given = np.zeros_like(busy_mask)
+        num_envs = self._autoreset.engine.num_envs
+        checked = check_indices("env_ids", env_ids, num_envs)
+        given = np.zeros(num_envs, np.bool_)
         given[checked] = True
         if np.count_nonzero(given) != len(checked):
             raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        busy_ids = checked[busy_mask[checked]]
-        if len(busy_ids):
+        if self.busy and np.count_nonzero(given & self.busy_mask):
+            busy_ids = checked[self.busy_mask[checked]]
             message = (
                 f"environments {list_env_ids(busy_ids)} have results that "
                 "were not received"
@@ -176,7 +176,8 @@ class Exchange:
             left = None if end is None else max(end - time.monotonic(), 0.0)
             if len(self._ready) >= count:
                 left = 0.0
-            failures = self._take(self.steps.poll(left))
+            missing = max(count - len(self._ready), 1)
+            failures = self._take(self.steps.poll(left, missing))
             if failures:
                 self._ready = {
                     env_id: pair
@@ -294,12 +295,13 @@ class CalledExchange(Exchange):
 
     def __init__(self, autoreset: Autoreset) -> None:
         self._autoreset = autoreset
+        self._is_text = isinstance(autoreset.engine.single_action_space, Text)
         self.clear()
 
     def clear(self) -> None:
         """Forget all environments."""
         # For each call of `send`: environments, and their actions.
-        self.busy = list[tuple[NDArray[np.int64], Any]]()
+        self.busy = []
 
     @property
     def num_busy(self) -> int:
@@ -318,8 +320,8 @@ class CalledExchange(Exchange):
         """Keep actions; see `Exchange.send`."""
         engine, needs_reset = self._autoreset.engine, self._find_resets(env_ids)
         engine.check_actions(actions, needs_reset)
-        is_text = isinstance(engine.single_action_space, Text)
-        self.busy.append((env_ids, list(actions) if is_text else np.array(actions)))
+        own = list(actions) if self._is_text else np.array(actions)
+        self.busy.append((env_ids, own))
 
     def wait(self, count: int, timeout: float | None) -> None:  # noqa: ARG002
         """Step all environments that have an action.
@@ -329,7 +331,8 @@ class CalledExchange(Exchange):
         RollVecError
             As `Autoreset.step`; the actions are forgotten.
         """
-        mask = self.busy_mask
+        is_whole = self.num_busy == self._autoreset.engine.num_envs
+        mask = None if is_whole else self.busy_mask
         try:
             results = self._autoreset.step(self._join_actions(), mask)
         except RollVecError:
@@ -346,7 +349,9 @@ class CalledExchange(Exchange):
                 for env_id, text in zip(env_ids.tolist(), actions, strict=True):
                     texts[env_id] = text
             return texts
-        dtype = np.result_type(*[actions.dtype for _, actions in self.busy])
+        dtype = first[1].dtype
+        if len(self.busy) > 1:
+            dtype = np.result_type(*[actions.dtype for _, actions in self.busy])
         batch = np.zeros((num_envs, *first[1].shape[1:]), dtype)
         for env_ids, actions in self.busy:
             batch[env_ids] = actions
@@ -355,18 +360,18 @@ class CalledExchange(Exchange):
     def receive(self) -> StepBatch:
         """Return the batch of the environments that have stepped, ascending."""
         mask, (rewards, terminations, truncations, infos) = self._results
-        engine, env_ids = self._autoreset.engine, np.flatnonzero(mask)
+        engine, num_envs = self._autoreset.engine, self._autoreset.engine.num_envs
+        env_ids = np.arange(num_envs) if mask is None else mask.nonzero()[0]
         space = engine.single_observation_space
-        if _FEW * len(env_ids) < len(mask):
+        if _FEW * len(env_ids) < num_envs:
             observations = batch_items(space, engine.observe_envs(env_ids))
         else:
             observations = engine.observe()
-        if len(env_ids) < len(mask):
-            if _FEW * len(env_ids) >= len(mask):
+            if mask is not None:
                 observations = take_items(space, observations, env_ids)
+        if mask is not None:
             rewards, terminations = rewards[env_ids], terminations[env_ids]
-            truncations = truncations[env_ids]
-            infos = take_infos(infos, env_ids)
+            truncations, infos = truncations[env_ids], take_infos(infos, env_ids)
         infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
         self.clear()
         return observations, rewards, terminations, truncations, infos

@@ -36,8 +36,7 @@ def check_indices(
         If they are not integers from 0 to ``count`` - 1.
     """
     array = np.asarray(values)
-    is_integer = np.issubdtype(array.dtype, np.integer) or not array.size
-    if array.ndim != 1 or not is_integer:
+    if array.ndim != 1 or not (array.dtype.kind in "iu" or not array.size):
         raise InvalidOptionError.expected(name, accepted, values)
     outside = (array < 0) | (array >= count)
     if np.count_nonzero(outside):

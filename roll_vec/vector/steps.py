@@ -73,13 +73,16 @@ class Steps:
         """
         raise NotImplementedError
 
-    def poll(self, timeout: float | None) -> Results:
+    def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results that are there, each once; wait for the first.
 
         Parameters
         ----------
         timeout : float or None
             Seconds to wait at most; None: no limit.
+        count : int
+            The results that the caller needs.  Where the calling thread makes steps,
+            it makes so many, and without a limit in one go.
 
         Raises
         ------
@@ -142,7 +145,7 @@ class CalledSteps(Steps):
         """Forget everything that was begun."""
         self._actions, self._resets = {}, {}
 
-    def poll(self, timeout: float | None) -> Results:  # noqa: ARG002
+    def poll(self, timeout: float | None, count: int = 1) -> Results:  # noqa: ARG002
         """Make all steps and resets; see `Steps.poll`."""
         actions, by_call = self._actions, dict[Any, list[int]]()
         for env_id, call in sorted(self._resets.items()):
