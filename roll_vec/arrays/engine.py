@@ -152,7 +152,7 @@ class ArrayEngine(EpisodeEngine):
             return self.observer.space  # type: ignore[no-any-return]
         return self.options.observation_space  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def observes_text(self) -> bool:
         """Whether observations are texts of the method ``text`` of a class."""
         return bool(self.options.obs_mode == "text" and self.options.writes_own_text)
@@ -426,8 +426,9 @@ class ArrayEngine(EpisodeEngine):
                 outcome[3]["success"] = self.successes
             names = [name for name in outcome[3] if name not in self._hidden_infos]
             fixed = self.options.rules_of(0), self._state
-            observations = self.options.allocate_observations(1)
-            make = self._kernels.make_play
+            observations = self._out_arrays or self.options.allocate_observations(1)
+            # The begin of an episode writes there, too.
+            self._out_arrays, make = observations, self._kernels.make_play
             one = self._one = OneStep(make, *fixed, outcome, observations, names)
         try:
             reward, terminated, infos = one.take(actions)

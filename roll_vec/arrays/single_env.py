@@ -192,7 +192,8 @@ class SingleEnv(ClosableEnv):
         self._has_ended = self._has_ended or terminated or truncated
         if self._lent is not None:
             self._give_generator()
-        self._show()
+        if self.render_mode == "human":
+            self._show()
         if self._has_mask:
             info["action_mask"] = engine.action_masks(_ONE)[0]
         return engine.observe_one(), reward, terminated, truncated, info
@@ -482,5 +483,6 @@ def _first(value: Any) -> Any:
     """Return infos of environment 0, also in dicts: Python's numbers, texts, arrays."""
     if isinstance(value, dict):
         return {key: _first(each) for key, each in value.items()}
-    first: Any = value[0]
-    return first.item() if isinstance(first, np.generic) else first
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value.item()
+    return value[0]

@@ -258,7 +258,7 @@ def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
     result = SimpleNamespace(terminated=False, truncated=False, error=None)
     result.observation, result.reward, result.info = "late", 0.0, {}
 
-    def look(patience):
+    def look(patience, _):
         nonlocal count, now
         count, now = count + 1, now + patience
         return [] if now < 100 else [(0, result)]
