@@ -4,7 +4,8 @@ A turn is the policy and then a step: a training loop waits for both.  All envir
 begin together, so that nearly all episodes end on the same step.  The policy is
 compiled arithmetic without the interpreter lock, as a network is.  A step needs some
 rooms for the episodes that ended; the policy takes 1.5 times as long as one thread
-takes to draw them.  Both are measured before every round.
+takes to draw them, or as long as ``policy_ms`` says.  The speeds of both are measured
+before every round.
 """
 
 from __future__ import annotations
@@ -114,18 +115,25 @@ class Loops:
     num_envs, num_steps : int
     has_policy : bool
         False: a turn is a step alone.
+    policy_ms : float or None
+        The time of the policy; None: 1.5 times that of the rooms.
     keywords : dict
         Of the batch with fresh rooms.
     """
 
     def __init__(
-        self, num_envs: int, num_steps: int, has_policy: bool, keywords: dict[str, Any]
+        self,
+        num_envs: int,
+        num_steps: int,
+        has_policy: bool,
+        policy_ms: float | None,
+        keywords: dict[str, Any],
     ) -> None:
         self.env = make_rooms(num_envs, **keywords)
         self.actions = draw_actions(self.env, num_steps)
         levels = "6x6, 3 boxes, a fresh room every episode"
         self.settings = settings_of(self.env, levels)
-        self.has_policy = has_policy
+        self.has_policy, self.policy_ms = has_policy, policy_ms
         self._rooms = rooms_per_step(self.env, self.actions)
         self._seed = 0
 
@@ -134,7 +142,9 @@ class Loops:
         self._seed += 1
         spins = 0
         if self.has_policy:
-            seconds = POLICY_OVER_GENERATION * self._rooms * seconds_per_room()
+            seconds = (self.policy_ms or 0.0) * 1e-3
+            if self.policy_ms is None:
+                seconds = POLICY_OVER_GENERATION * self._rooms * seconds_per_room()
             spins = max(round(seconds * spins_per_second()), 1)
         loops = []
         for env in envs:
@@ -145,10 +155,13 @@ class Loops:
 
 
 def loop_ratio(
-    num_envs: int = 4096, num_steps: int = ROUND_STEPS, **keywords: Any
+    num_envs: int = 4096,
+    num_steps: int = ROUND_STEPS,
+    policy_ms: float | None = None,
+    **keywords: Any,
 ) -> Figure:
     """Compare a loop with fresh rooms with one whose rooms were drawn before."""
-    loops = Loops(num_envs, num_steps, True, keywords)
+    loops = Loops(num_envs, num_steps, True, policy_ms, keywords)
     kept_rooms = make_rooms(num_envs, num_levels=num_envs)
 
     def measure(_: float) -> float:
@@ -162,10 +175,11 @@ def slowest_turn(
     num_envs: int = 4096,
     num_steps: int = ROUND_STEPS,
     has_policy: bool = True,
+    policy_ms: float | None = None,
     **keywords: Any,
 ) -> Figure:
     """Compare the slowest turn with the median turn, with or without a policy."""
-    loops = Loops(num_envs, num_steps, has_policy, keywords)
+    loops = Loops(num_envs, num_steps, has_policy, policy_ms, keywords)
 
     def measure(_: float) -> float:
         ((turns, _),) = loops.run(loops.env)
@@ -179,10 +193,11 @@ def step_time(
     num_envs: int = 4096,
     num_steps: int = ROUND_STEPS,
     has_policy: bool = True,
+    policy_ms: float | None = None,
     **keywords: Any,
 ) -> Figure:
     """Return a statistic of the times of a loop's steps in ms."""
-    loops = Loops(num_envs, num_steps, has_policy, keywords)
+    loops = Loops(num_envs, num_steps, has_policy, policy_ms, keywords)
 
     def measure(_: float) -> float:
         ((_, steps),) = loops.run(loops.env)

@@ -286,6 +286,12 @@ def goals(quick: bool) -> Case:
                     **options,
                 ),
             ]
+    for n in (64, 1024, 4096):
+        options, words = {"num_envs": n, "policy_ms": 1.0}, f"a policy of 1 ms, {n:,}"
+        title = f"loop with {words}, fresh rooms over kept rooms"
+        pairs.append(_alone(title, 1.15, "loops.loop_ratio", **options))
+        title = f"slowest turn over the median turn, {words}"
+        pairs.append(_alone(title, 4, "loops.slowest_turn", **options))
     for id, keywords in GAMES.items():
         for n in (1, 64):
             target = 6 if n == 1 and id != RANDOM_ID else None
