@@ -58,8 +58,15 @@ def type_of(values):
     return numba.typeof(values)
 
 
+@kernel
+def keep_infos(k, infos):
+    """Write no infos of a reset."""
+
+
 @functools.cache
-def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
+def make_step(
+    step_rows, begin_next, write_reset_infos, observe_rows, num_flags, key, fixed_type
+):
     """Return the kernels of a batch that read what is fixed from words.
 
     Parameters
@@ -69,6 +76,8 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         observations)``.
     begin_next : kernel
         ``begin_next(i, episodes, state)``, see `.unroll.make_unroll`.
+    write_reset_infos : kernel
+        ``write_reset_infos(k, infos)``, see there.
     observe_rows : kernel
         ``observe_rows(start, stop, at, state, observations)``.
     num_flags : int
@@ -86,6 +95,7 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
     load, load_episodes = map(_make_loader, fixed_type or (None, None))
     all_infos = _join_flags if num_flags else _no_flags
     compiled = _kernel_for(key, fixed_type)
+    writes_reset_infos = write_reset_infos is not keep_infos
 
     @compiled
     def step(
@@ -117,7 +127,8 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         rewards : (n,) float64, written
         flags : (3 + num_flags + m, n) bool, written
             Terminations, truncations, either of them, the first infos, and m times the
-            rows that are not to skip.
+            rows that have infos: those that are not to skip, and of games that write
+            the infos of resets those of ``begins``.
         infos, out : tuples of (n, ...) arrays, written
             The other infos, and the observations of all rows.
         """
@@ -136,6 +147,13 @@ def make_step(step_rows, begin_next, observe_rows, num_flags, key, fixed_type):
         for mask in range(3 + num_flags, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
+        if writes_reset_infos:
+            for j in range(begins.shape[0]):
+                if start <= begins[j] < stop:
+                    i = np.uint64(begins[j])
+                    write_reset_infos(i, every)
+                    for mask in range(3 + num_flags, flags.shape[0]):
+                        flags[mask, i] = True
 
     @compiled
     def begin(start, stop, words, episode_words, begins, observations, observes_all):

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import kernel
-from .bound import make_play, make_step
+from .bound import keep_infos, make_play, make_step
 from .outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from .rng.pcg64 import fold_in
 
@@ -71,6 +71,7 @@ class GameKernels(NamedTuple):
     make_blind_step: Any  # the same, but nothing is observed
     make_play: Any
     write_masks: Any
+    writes_reset_infos: bool  # a step writes those of the episodes that it begins
     place_rows: Any  # of games with levels, see `make_level_kernels`
 
 
@@ -236,11 +237,6 @@ def leave_rows(until, progress, scratch, start, stop):
 
 
 @kernel
-def _keep_infos(k, infos):
-    """Write no infos of a reset."""
-
-
-@kernel
 def see_nothing(start, stop, at, state, out):
     """Observe nothing: users see arrays of the state."""
 
@@ -251,7 +247,7 @@ def make_unroll(
     begin_next,
     key,
     write_masks,
-    write_reset_infos=_keep_infos,
+    write_reset_infos=keep_infos,
     step_rows=None,
     place_rows=None,
     play_row=None,
@@ -280,7 +276,8 @@ def make_unroll(
         (m, A) int8.
     write_reset_infos : kernel
         ``write_reset_infos(k, infos)`` writes the infos of a reset in the place of the
-        zeros of a step that begins an episode; without it these stay zeros.
+        zeros of a step that begins an episode; without it these stay zeros.  Resets
+        have all infos of a step then.
     step_rows : kernel or None
         ``play_rows`` with one more argument, the observations that it writes as well.
         None: ``play_rows`` and ``observe_rows``.
@@ -293,6 +290,7 @@ def make_unroll(
         The first infos that are bool, a number a row; see `.bound.make_step`.
     """
     compiled = functools.partial(kernel, key=key)
+    fixed = begin_next, write_reset_infos
 
     if play_row is None:
 
@@ -459,13 +457,10 @@ def make_unroll(
         advance_rows,
         unroll,
         unroll_rows,
-        functools.partial(
-            make_step, step_rows, begin_next, observe_rows, num_flags, key
-        ),
-        functools.partial(
-            make_step, play_blind, begin_next, see_nothing, num_flags, key
-        ),
+        functools.partial(make_step, step_rows, *fixed, observe_rows, num_flags, key),
+        functools.partial(make_step, play_blind, *fixed, see_nothing, num_flags, key),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,
+        write_reset_infos is not keep_infos,
         place_rows,
     )

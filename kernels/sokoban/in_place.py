@@ -18,7 +18,7 @@ import functools
 import numpy as np
 
 from .._jit import kernel
-from ..bound import make_step
+from ..bound import keep_infos, make_step
 from ..views import flat
 from .rules import (
     BOX,
@@ -215,8 +215,9 @@ def _make(mode, put_cell, clear_row=_clear_nothing, move=None):
             if elapsed_steps[i] == 0:
                 write_row(i, state, out)
 
+    begins = begin_next, keep_infos
     return functools.partial(
-        make_step, step_in_place, begin_next, observe_rows, 3, f"sokoban-{mode}"
+        make_step, step_in_place, *begins, observe_rows, 3, f"sokoban-{mode}"
     )
 
 
