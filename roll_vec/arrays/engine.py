@@ -143,7 +143,8 @@ class ArrayEngine(EpisodeEngine):
         self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
         self._flags_shape = first_mask + len(names), num_envs
         # Whether a step writes all infos of the episodes that it begins.
-        own = options.action_mask or self.action_parser or options.has_level_infos
+        self._has_masks = options.action_mask
+        own = self._has_masks or self.action_parser or options.has_level_infos
         self._writes_reset_infos = self._kernels.writes_reset_infos and not own
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
@@ -259,7 +260,7 @@ class ArrayEngine(EpisodeEngine):
         else:
             result, flags = self._step_batch(actions, skip_mask, self.max_steps, begins)
         rewards, terminations, truncations, values = result
-        if self.options.action_mask:
+        if self._has_masks:
             action_masks = self.action_masks(np.arange(self.num_envs))
             action_masks[skip_mask] = 0
             values["action_mask"] = action_masks
@@ -276,11 +277,12 @@ class ArrayEngine(EpisodeEngine):
         if skip_mask[0] and not self.has_reset_infos and skip_mask.all():
             return rewards, terminations, truncations, infos
         for k, name, mask_name in self._shown:
-            infos[name] = values.pop(name)
+            infos[name] = values[name]
             infos[mask_name] = ~skip_mask if flags is None else flags[k]
-        for name in values:
-            if name not in self._hidden_infos:
-                infos[name], infos[f"_{name}"] = values[name], ~skip_mask
+        if self._has_masks or is_text or self._finish is not None:
+            for name in values:
+                if name not in infos and name not in self._hidden_infos:
+                    infos[name], infos[f"_{name}"] = values[name], ~skip_mask
         return rewards, terminations, truncations, infos
 
     def _step_texts(self, batch: Any, skip_mask: Mask) -> BatchStep:
