@@ -71,7 +71,6 @@ class GameKernels(NamedTuple):
     make_blind_step: Any  # the same, but nothing is observed
     make_play: Any
     write_masks: Any
-    writes_reset_infos: bool  # a step writes those of the episodes that it begins
     place_rows: Any  # of games with levels, see `make_level_kernels`
 
 
@@ -461,6 +460,5 @@ def make_unroll(
         functools.partial(make_step, play_blind, *fixed, see_nothing, num_flags, key),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,
-        write_reset_infos is not keep_infos,
         place_rows,
     )

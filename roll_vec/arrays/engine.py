@@ -142,10 +142,11 @@ class ArrayEngine(EpisodeEngine):
         first_mask = 3 + len(options.FLAG_INFOS)
         self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
         self._flags_shape = first_mask + len(names), num_envs
-        # Whether a step writes all infos of the episodes that it begins.
         self._has_masks = options.action_mask
+        # Whether a step writes all infos of the episodes that it begins, if any.
         own = self._has_masks or self.action_parser or options.has_level_infos
-        self._writes_reset_infos = self._kernels.writes_reset_infos and not own
+        self._has_no_reset_infos = not (own or options.adds_reset_infos)
+        self._writes_reset_infos = options.HAS_RESET_INFOS and not own
         # By the limit of steps.
         self._bound: dict[int, BoundStep] = {}
 
@@ -272,9 +273,10 @@ class ArrayEngine(EpisodeEngine):
             if idle_mask is not None:
                 self.successes |= idle_mask
         infos: Infos = {}
-        self.has_reset_infos = len(begins) > 0 and self._writes_reset_infos
+        is_written = len(begins) > 0 and self._writes_reset_infos
+        self.needs_reset_infos = not (is_written or self._has_no_reset_infos)
         # None if all are skipped.  The first look takes a tenth of the second's time.
-        if skip_mask[0] and not self.has_reset_infos and skip_mask.all():
+        if skip_mask[0] and not is_written and skip_mask.all():
             return rewards, terminations, truncations, infos
         for k, name, mask_name in self._shown:
             infos[name] = values[name]

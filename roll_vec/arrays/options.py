@@ -320,6 +320,11 @@ class ArrayOptions(TextOptions):
         """
         return begins
 
+    @property
+    def adds_reset_infos(self) -> bool:
+        """Whether resets have infos of the family."""
+        return self.HAS_RESET_INFOS or bool(self.reset_infos)
+
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with those of the family."""
         return infos

@@ -183,7 +183,7 @@ class Autoreset:
             self.has_ended = (
                 ends if idle_mask is None else ends | (self.has_ended & idle_mask)
             )
-            if len(env_ids) and (self.reset_stamps or not engine.has_reset_infos):
+            if len(env_ids) and (self.reset_stamps or engine.needs_reset_infos):
                 infos = self._add_reset_infos(infos, env_ids)
             entry: Infos | None = None
             if self.statistics is not None:

@@ -105,8 +105,8 @@ class Engine:
     """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
 
-    has_reset_infos: bool = False
-    """Whether the infos of the last step have those of the episodes that it began."""
+    needs_reset_infos: bool = True
+    """Whether the infos of the last step lack those of the episodes that it began."""
     ends: NDArray[np.bool_] | None = None
     """(n,) bool, of the last step: terminations or truncations; None: not computed."""
     successes: NDArray[np.bool_]

@@ -247,6 +247,11 @@ class SokobanOptions(LevelOptions):
         rooms = engine.variables[0][env_ids].reshape(-1, *self.dim_room)
         return mark_deadlocks(rooms, engine.num_threads)
 
+    @property
+    def adds_reset_infos(self) -> bool:
+        """Whether resets have ``deadlock``."""
+        return self.deadlock
+
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with ``deadlock``."""
         if self.deadlock:
