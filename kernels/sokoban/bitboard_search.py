@@ -100,7 +100,6 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
                 box_changes, last_box = undo_log[num_pulls, 5], undo_log[num_pulls, 6]
                 score = box_changes * displacement if boxes & targets == 0 else _0
             around, visited = neighbours[player], records[board + _1]
-            continue
         # The lowest of the bits, and its number; comparisons cost 9 %.
         lowest = directions & (~directions + _1)
         directions ^= lowest

@@ -193,17 +193,22 @@ class EpisodeEngine(Engine):
 
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
-        new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
+        if None in seeds:
+            env_ids = env_ids[[j for j, seed in enumerate(seeds) if seed is not None]]
+        new_seeds = [seed for seed in seeds if seed is not None]
         if not new_seeds:
             return
-        low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
-        words = np.array(low_words, np.uint64)
-        seed_rows(env_ids[list(new_seeds)], words, self.rng_states)
-        for j, seed in new_seeds.items():
+        low_words = new_seeds
+        if max(new_seeds) >= 1 << 64:
+            low_words = [seed & (1 << 64) - 1 for seed in new_seeds]
+        seed_rows(env_ids, np.array(low_words, np.uint64), self.rng_states)
+        if low_words is new_seeds:
+            return
+        for env_id, seed in zip(env_ids.tolist(), new_seeds, strict=True):
             # The kernel takes 64 bits; numpy itself seeds from more.
             if seed >= 1 << 64:
                 generator = np.random.Generator(np.random.PCG64(seed))
-                self.rng_states[:, env_ids[j]] = generator_words(generator)
+                self.rng_states[:, env_id] = generator_words(generator)
 
     def begin_episodes(self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds) -> None:
         """Start certain episodes.

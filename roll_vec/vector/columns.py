@@ -364,6 +364,8 @@ class StreamSeeds:
         self, env_ids: Sequence[int], seeds: Sequence[int | None]
     ) -> StreamSeeds:
         """Return them with the new seeds of some environments; None keeps the seed."""
+        if None not in seeds and len(seeds) == len(self):
+            return StreamSeeds(list(seeds))
         if all(seed is None for seed in seeds):
             return self
         values = self.values.copy()

@@ -255,6 +255,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if not isinstance(seed, (int, np.integer)):
             return expand_seeds(seed, self.num_envs)
         by_group = expand_seeds(seed, int(self._group_ids[-1]) + 1)
+        if len(by_group) == self.num_envs:
+            return by_group
         return [by_group[group_id] for group_id in self._group_ids.tolist()]
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
