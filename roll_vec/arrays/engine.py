@@ -408,9 +408,8 @@ class ArrayEngine(EpisodeEngine):
             out = self._out_arrays
         if out is None:
             out = self.options.allocate_observations(n)
-        words, episode_words = bound.words, bound.episode_words
         begin = bound.begin if self._in_place is None else bound.begin_in_place
-        self._run(begin, n, words, episode_words, env_ids, out, is_new)
+        self._run(begin, n, bound.words, bound.episode_words, env_ids, out, is_new)
         self._observations = out
         self._note_levels(env_ids)
 

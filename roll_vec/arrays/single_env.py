@@ -133,7 +133,10 @@ class SingleEnv(ClosableEnv):
         elif not self._has_started and self._lent is None:
             seed = draw_entropy()
         self._take_generator()
-        self._engine.reset(_ONE, [seed])
+        if seed is None and self._has_started:
+            self._engine.advance(_ONE)
+        else:
+            self._engine.reset(_ONE, [seed])
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
         self._give_generator()
@@ -143,7 +146,8 @@ class SingleEnv(ClosableEnv):
         """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
         self._engine.successes[0] = False
-        self._show()
+        if self.render_mode == "human":
+            self._show()
         return self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
