@@ -584,6 +584,9 @@ class ArrayEngine(EpisodeEngine):
         if self._in_place is None:
             # A step has observed; nobody else has these arrays.
             arrays, self._observations = self._observations, None
+            if arrays is not None and arrays is self._out_arrays:
+                # But for those of `observe_in_place`.
+                arrays = tuple([array.copy() for array in arrays])
         if arrays is not None and shape is not None:
             array = arrays[0]
             return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)

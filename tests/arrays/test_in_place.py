@@ -137,6 +137,22 @@ def test_a_step_writes_into_the_same_array():
         assert not first.flags.writeable
 
 
+@pytest.mark.parametrize("obs_mode", ["grid", "planes"])
+@pytest.mark.parametrize("name", ["Sokoban-v0", "RandomFrozenLake-v0"])
+def test_no_step_writes_into_what_recv_returned(name, obs_mode):
+    keywords = {"obs_mode": obs_mode, "action_start": 0, "copy": False}
+    env = roll_vec.make_vec(f"roll_vec/{name}", N, **keywords)
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    env.step(draw(env, rng))
+    env.send(draw(env, rng), np.arange(N))
+    received = env.recv(None)[0]
+    before = received.copy()
+    for _ in range(9):
+        env.step(draw(env, rng))
+    assert_same(received, before)
+
+
 def test_a_copy_draws_its_levels_again():
     keywords = {**ROOMS, "num_levels": 3, "autoreset_mode": "NextStep"}
     env = roll_vec.make_vec(SOKOBAN, N, **keywords)
