@@ -18,8 +18,9 @@ Every array below has one entry per environment::
 
 The caller never waits for a lock, so that Ctrl-C leaves none locked.  Background
 threads write slots within a lock of their own, and only while their keys are wanted: an
-order with another key empties the slot.  So no slot is written while the caller reads
-it.
+order with another key empties the slot.  A thread that has just begun to write fills it
+once more, and the level of the new order follows.  The caller reads a slot if both the
+order and the level that is ready have the key: no other level is written there then.
 """
 
 from __future__ import annotations
@@ -377,12 +378,15 @@ class LevelSource:
             return generate(seeds)
         keys = seeds + self._tag
         drawn = []
-        missing = np.flatnonzero(slots.ready[rows] != keys)
+        is_ordered = slots.orders[rows] == keys
+        missing = np.flatnonzero((slots.ready[rows] != keys) | ~is_ordered)
         while len(missing):
             missing_rows, missing_keys = rows[missing], keys[missing]
             # `claims` first: a claim ends after its level is ready.
             is_claimed = slots.claims[missing_rows] == missing_keys
-            is_missing = slots.ready[missing_rows] != missing_keys
+            is_claimed &= is_ordered[missing]
+            is_ready = slots.ready[missing_rows] == missing_keys
+            is_missing = ~(is_ready & is_ordered[missing])
             now = missing[is_missing & ~is_claimed]
             missing = missing[is_missing & is_claimed]
             if len(now):

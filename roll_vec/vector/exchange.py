@@ -18,6 +18,7 @@ from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
+    EnvironmentFaultError,
     InvalidOptionError,
     PendingResultsError,
     ResetNeededError,
@@ -321,7 +322,7 @@ class CalledExchange(Exchange):
         engine, needs_reset = self._autoreset.engine, self._find_resets(env_ids)
         engine.check_actions(actions, needs_reset)
         own = list(actions) if self._is_text else np.array(actions)
-        self.busy.append((env_ids, own))
+        self.busy.append((env_ids.copy(), own))
 
     def wait(self, count: int, timeout: float | None) -> None:  # noqa: ARG002
         """Step all environments that have an action.
@@ -335,24 +336,23 @@ class CalledExchange(Exchange):
         mask = None if is_whole else self.busy_mask
         try:
             results = self._autoreset.step(self._join_actions(), mask)
-        except RollVecError:
+        except RollVecError as error:
             self.clear()
+            self._autoreset.is_ready = not isinstance(error, EnvironmentFaultError)
             raise
         self._results = mask, results
 
     def _join_actions(self) -> Any:
         """Return a batch of actions, any for environments that have none."""
-        num_envs, (first, *_) = self._autoreset.engine.num_envs, self.busy
-        if isinstance(first[1], list):
+        engine, num_envs = self._autoreset.engine, self._autoreset.engine.num_envs
+        if self._is_text:
             texts = [""] * num_envs
             for env_ids, actions in self.busy:
                 for env_id, text in zip(env_ids.tolist(), actions, strict=True):
                     texts[env_id] = text
             return texts
-        dtype = first[1].dtype
-        if len(self.busy) > 1:
-            dtype = np.result_type(*[actions.dtype for _, actions in self.busy])
-        batch = np.zeros((num_envs, *first[1].shape[1:]), dtype)
+        space = engine.single_action_space
+        batch = np.zeros((num_envs, *(space.shape or ())), space.dtype)
         for env_ids, actions in self.busy:
             batch[env_ids] = actions
         return batch

@@ -184,6 +184,17 @@ def test_a_level_that_is_drawn_late_is_not_written(prefetcher):
     check_levels(source.get(ROWS[:8], seeds_from(300, 8), draw_now), seeds_from(300, 8))
 
 
+def test_a_slot_is_not_read_while_another_level_is_ordered(prefetcher):
+    source, goes_on = begin_to_draw(prefetcher)
+    slots, seeds = prefetcher._slots, seeds_from(100, 8)
+    # A thread that had begun to write before the order has filled the slots once more,
+    # and the next one writes the level of the order now.
+    slots.ready[:8] = seeds + source._tag
+    source.slots[1][:8] = -1
+    check_levels(source.get(ROWS[:8], seeds, draw_now), seeds)
+    goes_on.set()
+
+
 def test_a_level_that_is_being_drawn_is_waited_for(prefetcher):
     source, goes_on = begin_to_draw(prefetcher)
     threading.Timer(0.05, goes_on.set).start()
