@@ -59,6 +59,22 @@ def type_of(values):
 
 
 @kernel
+def _find_row(rows, row):
+    """Return the position of the first of some ascending rows that is not below a row.
+
+    Each thread finds its own rows so: to look at all of them took a tenth of a step.
+    """
+    low, high = 0, rows.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
 def keep_infos(k, infos):
     """Write no infos of a reset."""
 
@@ -120,7 +136,7 @@ def make_step(
         words, episode_words : (w,) int64, read
             Of ``fixed`` and ``episodes``.
         begins : (m,) int64, read
-            The rows whose next episodes begin; they are in memory.
+            The rows whose next episodes begin, ascending; they are in memory.
         actions : (n, ...) array, read
         skip_mask : (n,) bool, read
             The rows that take no step: those of ``begins`` are among them.
@@ -133,11 +149,11 @@ def make_step(
             The other infos, and the observations of all rows.
         """
         rules, state = load(words)
-        if begins.shape[0] > 0:
+        first, last = _find_row(begins, start), _find_row(begins, stop)
+        if first < last:
             episodes = load_episodes(episode_words)
-            for j in range(begins.shape[0]):
-                if start <= begins[j] < stop:
-                    begin_next(np.uint64(begins[j]), episodes, state)
+            for j in range(first, last):
+                begin_next(np.uint64(begins[j]), episodes, state)
         results, every = (rewards, flags[0], flags[1]), all_infos(flags, infos)
         step_rows(
             start, stop, _0, actions, skip_mask, rules, state, results, every, out
@@ -148,12 +164,11 @@ def make_step(
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
         if writes_reset_infos:
-            for j in range(begins.shape[0]):
-                if start <= begins[j] < stop:
-                    i = np.uint64(begins[j])
-                    write_reset_infos(i, every)
-                    for mask in range(3 + num_flags, flags.shape[0]):
-                        flags[mask, i] = True
+            for j in range(first, last):
+                i = np.uint64(begins[j])
+                write_reset_infos(i, every)
+                for mask in range(3 + num_flags, flags.shape[0]):
+                    flags[mask, i] = True
 
     @compiled
     def begin(start, stop, words, episode_words, begins, observations, observes_all):
@@ -167,12 +182,11 @@ def make_step(
         observes_all : bool
         """
         state, episodes = load(words)[1], load_episodes(episode_words)
-        for j in range(begins.shape[0]):
-            if start <= begins[j] < stop:
-                i = np.uint64(begins[j])
-                begin_next(i, episodes, state)
-                if not observes_all:
-                    observe_rows(begins[j], begins[j] + 1, _0, state, observations)
+        for j in range(_find_row(begins, start), _find_row(begins, stop)):
+            i = np.uint64(begins[j])
+            begin_next(i, episodes, state)
+            if not observes_all:
+                observe_rows(begins[j], begins[j] + 1, _0, state, observations)
         if observes_all:
             observe_rows(start, stop, _0, state, observations)
 
