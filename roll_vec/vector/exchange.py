@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import time
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from gymnasium.spaces import Text
@@ -302,7 +302,7 @@ class CalledExchange(Exchange):
     def clear(self) -> None:
         """Forget all environments."""
         # For each call of `send`: environments, and their actions.
-        self.busy = []
+        self.busy, self._results = [], None
 
     @property
     def num_busy(self) -> int:
@@ -332,6 +332,9 @@ class CalledExchange(Exchange):
         RollVecError
             As `Autoreset.step`; the actions are forgotten.
         """
+        # Ctrl-C may have come between the step and `receive`.
+        if self._results is not None:
+            return
         is_whole = self.num_busy == self._autoreset.engine.num_envs
         mask = None if is_whole else self.busy_mask
         try:
@@ -359,7 +362,7 @@ class CalledExchange(Exchange):
 
     def receive(self) -> StepBatch:
         """Return the batch of the environments that have stepped, ascending."""
-        mask, (rewards, terminations, truncations, infos) = self._results
+        mask, (rewards, terminations, truncations, infos) = cast(Any, self._results)
         engine, num_envs = self._autoreset.engine, self._autoreset.engine.num_envs
         env_ids = np.arange(num_envs) if mask is None else mask.nonzero()[0]
         space = engine.single_observation_space
