@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import time
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Text
@@ -302,7 +302,9 @@ class CalledExchange(Exchange):
     def clear(self) -> None:
         """Forget all environments."""
         # For each call of `send`: environments, and their actions.
-        self.busy, self._results = [], None
+        self.busy = []
+        # What `wait` leaves for `receive`.
+        self._results: Any = None
 
     @property
     def num_busy(self) -> int:
@@ -362,7 +364,7 @@ class CalledExchange(Exchange):
 
     def receive(self) -> StepBatch:
         """Return the batch of the environments that have stepped, ascending."""
-        mask, (rewards, terminations, truncations, infos) = cast(Any, self._results)
+        mask, (rewards, terminations, truncations, infos) = self._results
         engine, num_envs = self._autoreset.engine, self._autoreset.engine.num_envs
         env_ids = np.arange(num_envs) if mask is None else mask.nonzero()[0]
         space = engine.single_observation_space
