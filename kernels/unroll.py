@@ -289,7 +289,7 @@ def make_unroll(
         The first infos that are bool, a number a row; see `.bound.make_step`.
     """
     compiled = functools.partial(kernel, key=key)
-    fixed = begin_next, write_reset_infos
+    begins = begin_next, write_reset_infos
 
     if play_row is None:
 
@@ -456,8 +456,8 @@ def make_unroll(
         advance_rows,
         unroll,
         unroll_rows,
-        functools.partial(make_step, step_rows, *fixed, observe_rows, num_flags, key),
-        functools.partial(make_step, play_blind, *fixed, see_nothing, num_flags, key),
+        functools.partial(make_step, step_rows, *begins, observe_rows, num_flags, key),
+        functools.partial(make_step, play_blind, *begins, see_nothing, num_flags, key),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,
         place_rows,

@@ -291,22 +291,16 @@ class Members:
             if checks_steps or not is_step:
                 faults = self._find_misfits(each) | faults
             if is_step:
-                self._take_steps(each.env_ids, each.values, faults)
+                for env_id, fault in faults.items():
+                    self._fail_step(env_id, fault)
+                self._take_steps(*each.without(faults))
                 ended_ids += each.env_ids
             else:
                 ended_ids += self._take_resets(each.env_ids, each.values, faults)
         self.observations.is_stale = True
         return ended_ids
 
-    def _take_steps(
-        self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
-    ) -> None:
-        if faults:
-            for env_id, fault in faults.items():
-                self._fail_step(env_id, fault)
-            pairs = zip(env_ids, values, strict=True)
-            able = {env_id: value for env_id, value in pairs if env_id not in faults}
-            env_ids, values = list(able), list(able.values())
+    def _take_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
         latest, results = self.observations.latest, self.results
         for env_id, value in zip(env_ids, values, strict=True):
             latest[env_id] = value[0]
@@ -344,11 +338,8 @@ class Members:
 
     def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
         """Return the faults of results that do not fit into a batch, by environment."""
-        operation, env_ids, values, faults = outcomes
-        if faults:
-            pairs = zip(env_ids, values, strict=True)
-            able = {env_id: value for env_id, value in pairs if env_id not in faults}
-            env_ids, values = list(able), list(able.values())
+        operation = outcomes.operation
+        env_ids, values = outcomes.without(outcomes.faults)
         misfits = _find_unstackable(operation, [value[-1] for value in values])
         for k in self.observations.find_misfits([value[0] for value in values]):
             misfits[k] = misfit_fault(operation)

@@ -55,6 +55,16 @@ class Outcomes(NamedTuple):
     faults: dict[int, Fault]
     """Of those that failed, by environment."""
 
+    def without(
+        self, faults: Mapping[int, Fault]
+    ) -> tuple[Sequence[int], Sequence[Any]]:
+        """Return the environments that have none of some faults, and their results."""
+        if not faults:
+            return self.env_ids, self.values
+        pairs = zip(self.env_ids, self.values, strict=True)
+        able = {env_id: value for env_id, value in pairs if env_id not in faults}
+        return list(able), list(able.values())
+
 
 def group_outcomes(outcomes: Iterable[Outcome]) -> list[Outcomes]:
     """Return the outcomes of tasks by operation."""

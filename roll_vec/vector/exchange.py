@@ -101,11 +101,11 @@ class Exchange:
         """
         num_envs = self._autoreset.engine.num_envs
         checked = check_indices("env_ids", env_ids, num_envs)
-        given = np.zeros(num_envs, np.bool_)
-        given[checked] = True
-        if np.count_nonzero(given) != len(checked):
+        mask = np.zeros(num_envs, np.bool_)
+        mask[checked] = True
+        if np.count_nonzero(mask) != len(checked):
             raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        if self.busy and np.count_nonzero(given & self.busy_mask):
+        if self.busy and np.count_nonzero(mask & self.busy_mask):
             busy_ids = checked[self.busy_mask[checked]]
             message = (
                 f"environments {list_env_ids(busy_ids)} have results that "
@@ -303,7 +303,8 @@ class CalledExchange(Exchange):
         """Forget all environments."""
         # For each call of `send`: environments, and their actions.
         self.busy = []
-        # What `wait` leaves for `receive`.
+        # What `wait` leaves for `receive`: how many of these calls have stepped, their
+        # environments, or None for all, and the results.
         self._results: Any = None
 
     @property
@@ -345,7 +346,7 @@ class CalledExchange(Exchange):
             self.clear()
             self._autoreset.is_ready = not isinstance(error, EnvironmentFaultError)
             raise
-        self._results = mask, results
+        self._results = len(self.busy), mask, results
 
     def _join_actions(self) -> Any:
         """Return a batch of actions, any for environments that have none."""
@@ -364,7 +365,8 @@ class CalledExchange(Exchange):
 
     def receive(self) -> StepBatch:
         """Return the batch of the environments that have stepped, ascending."""
-        mask, (rewards, terminations, truncations, infos) = self._results
+        num_calls, mask, results = self._results
+        rewards, terminations, truncations, infos = results
         engine, num_envs = self._autoreset.engine, self._autoreset.engine.num_envs
         env_ids = np.arange(num_envs) if mask is None else mask.nonzero()[0]
         space = engine.single_observation_space
@@ -378,7 +380,8 @@ class CalledExchange(Exchange):
             rewards, terminations = rewards[env_ids], terminations[env_ids]
             truncations, infos = truncations[env_ids], take_infos(infos, env_ids)
         infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
-        self.clear()
+        # Calls of `send` after an interrupt wait for the next step.
+        self.busy, self._results = self.busy[num_calls:], None
         return observations, rewards, terminations, truncations, infos
 
 

@@ -38,6 +38,16 @@ def test_calls_of_send_may_have_actions_of_different_dtypes(envs):
     assert envs.recv(None)[-1]["env_id"].tolist() == [0, 1, 2]
 
 
+def test_actions_after_an_interrupt_of_recv_wait_for_the_next_step(envs):
+    envs.send([1], [0])
+    # Ctrl-C between the step and its results.
+    envs._exchange.wait(1, None)
+    envs._autoreset.is_ready = True
+    envs.send([1], [2])
+    assert envs.recv()[-1]["env_id"].tolist() == [0]
+    assert envs.recv()[-1]["env_id"].tolist() == [2]
+
+
 def test_a_recv_that_raises_leaves_the_batch_ready(envs, monkeypatch):
     envs.send([1], [0])
     before = envs.get_attr("num_env_steps")
