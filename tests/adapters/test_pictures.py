@@ -69,6 +69,8 @@ def test_rooms_have_the_tiles_of_the_package(stand_ins):
     check_rooms(room_to_rgb)
 
 
+# imageio warns of a function that gym-sokoban calls.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_rooms_are_gym_sokobans():
     reason = NEEDS_SOKOBAN
     utils = pytest.importorskip("gym_sokoban.envs.render_utils", reason=reason)

@@ -3,6 +3,7 @@
 ``python record.py FOLDER`` writes transcripts and rows, with a checkout of ROLL.
 """
 
+import hashlib
 import os
 import random
 import re
@@ -12,14 +13,17 @@ import tempfile
 from pathlib import Path
 
 import demo_shop
+import gymnasium
+import numpy as np
 from side_by_side import measure, write
 
 from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
-# Of ROLL's examples/config/traj_envs.yaml.
+# Of ROLL's examples/config/traj_envs.yaml and vl_traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 LAKE = {"max_steps": 4, "format_penalty": -0.01}
+PIXELS = {"render_mode": "rgb_array"}
 NUM_SEEDS = 100  # of the comparison
 ANSWERS = [
     *(f"<answer>{name}</answer>" for name in ("Up", "Down", "Left", "Right") * 4),
@@ -33,15 +37,17 @@ ANSWERS = [
     "",
 ]
 # Few and short, as the file stands in the repository; the seeds have no failed room.
-SEEDS = {"Sokoban": (7,), "FrozenLake": (0, 3), "WebShop": (5,)}
-NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5}
-KEYS = {"Sokoban": "sokoban", "FrozenLake": "frozen_lake", "WebShop": "webshop"}
+SEEDS = {"sokoban": (7,), "frozen_lake": (0, 3), "webshop": (5,)}
+NUM_TURNS = {"sokoban": 12, "frozen_lake": 6, "webshop": 5}
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
 SHOPPING = ("search[{}]", "I wait", "click[{}]", "buy", "click[buy now]")
 
 
 def plain(value):
-    """Return a result without numpy's scalars and tuples."""
+    """Return a result without numpy's scalars and tuples; of pixels a digest."""
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value)).hexdigest()[:16]
+        return f"{value.dtype} {value.shape} {digest}"
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -170,18 +176,27 @@ def main():
     small, recorded, rows = {"num_products": 100}, {}, []
     with tempfile.TemporaryDirectory() as folder:
         shop_env = make_webshop(Path(folder), **small)
+        room = "sokoban", SokobanEnv, GemSokobanEnv
+        lake = "frozen_lake", FrozenLakeEnv, GemFrozenLakeEnv
         games = {
-            "Sokoban": (SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move, move),
-            "FrozenLake": (FrozenLakeEnv(**LAKE), GemFrozenLakeEnv, LAKE, move, move),
-            "WebShop": (shop_env, GemWebShopEnv, small, shop, browse),
+            "Sokoban": (*room, SOKOBAN),
+            "Sokoban in pixels": (*room, SOKOBAN | PIXELS),
+            "FrozenLake": (*lake, LAKE),
+            "FrozenLake in pixels": (*lake, LAKE | PIXELS),
+            "WebShop": ("webshop", lambda **_: shop_env, GemWebShopEnv, small),
         }
-        for name, (theirs, ours, keywords, choose, choose_more) in games.items():
+        for name, (key, make, ours, keywords) in games.items():
+            theirs = make(**keywords)
+            choose, choose_more = (shop, browse) if key == "webshop" else (move, move)
             episodes = {
-                seed: shorten(play(theirs, seed, choose, NUM_TURNS[name]))
-                for seed in SEEDS[name]
+                seed: shorten(play(theirs, seed, choose, NUM_TURNS[key]))
+                for seed in SEEDS[key]
             }
-            recorded[KEYS[name]] = {"keywords": keywords, "episodes": episodes}
+            key += "_pixels" * ("render_mode" in keywords)
+            recorded[key] = {"keywords": keywords, "episodes": episodes}
             rows.append(make_row(name, theirs, ours(**keywords), choose_more))
+    # Its pictures differ between versions.
+    recorded["gymnasium"] = gymnasium.__version__
     write("roll", recorded)
     write("rows", rows)
 
