@@ -22,8 +22,8 @@ from roll_vec.text.validation import check_text
 Step = tuple[list[dict[str, Any]], float, bool, bool, dict[str, Any]]
 
 _SYSTEM = (
-    "You're a helpful assistant. You are a good game player. You are aiming to get high "
-    "reward in the game."
+    "You're a helpful assistant. You are a good game player. You are aiming to get "
+    "high reward in the game."
 )
 _FORMAT = (
     "\n\n<system-reminder>\nIMPORTANT: Ensure that your response is the format of "
@@ -154,7 +154,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     """
 
     OWN = NativeOptions
-    ROOM = {"dim_room": (6, 6), "num_boxes": 1}
+    ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (6, 6), "num_boxes": 1}
     TOOLS: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """The tools that a model is given, as OpenAI describes functions."""
     SYSTEM_END: ClassVar[str] = ""
