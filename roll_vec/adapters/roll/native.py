@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.grids import GemGridOptions, GemSokobanEnv
+from roll_vec.adapters.roll.grids import GemSokobanOptions, GemSokobanEnv
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.rules import BOX, BOX_ON_TARGET
 from roll_vec.options import check_choice, takes_keywords_of
@@ -78,7 +78,7 @@ _REMOVED_CALL = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class NativeOptions(GemGridOptions):
+class NativeOptions(GemSokobanOptions):
     """The keywords of ROLL's ``sokoban_native_env`` beside Sokoban's, and its defaults.
 
     Parameters
@@ -92,7 +92,7 @@ class NativeOptions(GemGridOptions):
     group_id, num_env_groups, mode, debug
         Accepted, without effect as in ROLL.
     **keywords
-        Those of `GemGridOptions`.
+        Those of `GemSokobanOptions`.
 
     Raises
     ------
