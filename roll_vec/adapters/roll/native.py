@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.grids import GemSokobanOptions, GemSokobanEnv
+from roll_vec.adapters.roll.grids import GemSokobanEnv, GemSokobanOptions
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.rules import BOX, BOX_ON_TARGET
 from roll_vec.options import check_choice, takes_keywords_of
