@@ -196,7 +196,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         self.task_idx += 1
         instructions = f"{info['env_instruction']}{self.SYSTEM_END}"
         self._say("system", f"{self.system_template}\n\n{instructions}")
-        self._show("Here is the current state", room)
+        self._say_room("Here is the current state", room)
         info = {
             "tools": [copy.deepcopy(tool) for tool in self.TOOLS],
             "error_msg": "",
@@ -231,7 +231,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         info = self._move(answer)
         self._say("assistant", answer)
         is_valid = info["metrics"]["action_is_valid"]
-        self._show("Current state", self._observation, "" if is_valid else REMINDER)
+        self._say_room("Current state", self._observation, "" if is_valid else REMINDER)
         return self._result(info)
 
     def _stop(self, reason: str) -> Step:
@@ -276,7 +276,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         """Add a message to the chat."""
         self.message_history.append({"role": role, "content": content, **more})
 
-    def _show(self, title: str, room: str, reminder: str = "") -> None:
+    def _say_room(self, title: str, room: str, reminder: str = "") -> None:
         """Add the user's message with the room to the chat."""
         text = f"{reminder}{title}:\n{room}\n\n{self.observation_suffix}"
         self._say("user", text)
@@ -396,7 +396,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
         if parsed is None:
             info = self._refuse()
             self._say("assistant", str(action)[:200])
-            self._show("Current state", self._observation, _NO_CALL)
+            self._say_room("Current state", self._observation, _NO_CALL)
             return self._result(info)
         call, direction = parsed
         is_direction = direction in DIRECTIONS
@@ -410,7 +410,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
             self._say("tool", text, tool_call_id=call["id"])
         else:
             reminder = _REMOVED_CALL
-        self._show("Current game state", room, reminder)
+        self._say_room("Current game state", room, reminder)
         return self._result(info)
 
     def _refuse(self) -> dict[str, Any]:
