@@ -27,6 +27,7 @@ from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.adapters.roll import GemSokobanEnv, GemWebShopEnv, register_gem_envs
 from roll_vec.adapters.roll.gem_env import GEM_IDS
 from roll_vec.adapters.verl_agent import build_webshop_envs
+from roll_vec.cli import main
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
@@ -245,6 +246,15 @@ def test_without_openenv_the_error_names_the_extra(stand_ins, monkeypatch):
     monkeypatch.setitem(sys.modules, "openenv.core", None)
     with pytest.raises(MissingExtraError, match="openenv"):
         importlib.import_module("roll_vec.adapters.openenv")
+
+
+def test_without_mcp_the_error_names_the_extra(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "roll_vec.adapters.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtraError, match=r"needs mcp>=2: .*\[mcp\]"):
+        importlib.import_module("roll_vec.adapters.mcp")
+    assert main(["serve-mcp", LAKE]) == 2
+    assert "roll-vec serve-mcp needs mcp: " in capsys.readouterr().err
 
 
 # -------------------------------------- generators of one environment of a package
