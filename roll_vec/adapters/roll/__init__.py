@@ -12,6 +12,7 @@ In reading order:
 `shared_batch`    one batch for all environments of a process with the same keywords
 `gem_env`         the base of the pipeline's classes; `register_gem_envs`
 `grids`           `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
+`native`          `GemSokobanNativeEnv`, `GemSokobanToolCallEnv`: messages, and a tool
 `webshop`         `WebShopEnv`, `GemWebShopEnv`
 `countdown`       `CountdownEnv`, `GemCountdownEnv`
 ================  =====================================================================
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
         SokobanEnv,
         SokobanEnvConfig,
     )
+    from roll_vec.adapters.roll.native import (
+        GemSokobanNativeEnv,
+        GemSokobanToolCallEnv,
+    )
     from roll_vec.adapters.roll.webshop import (
         GemWebShopEnv,
         WebShopEnv,
@@ -50,6 +55,8 @@ __all__ = [
     "GemCountdownEnv",
     "GemFrozenLakeEnv",
     "GemSokobanEnv",
+    "GemSokobanNativeEnv",
+    "GemSokobanToolCallEnv",
     "GemWebShopEnv",
     "SokobanEnv",
     "SokobanEnvConfig",
@@ -59,7 +66,13 @@ __all__ = [
 ]
 
 # Each file imports its games alone: WebShop needs no compiled kernels.
-_FILES = {"Countdown": "countdown", "WebShop": "webshop", "register": "gem_env"}
+_FILES = {
+    "Countdown": "countdown",
+    "Native": "native",
+    "ToolCall": "native",
+    "WebShop": "webshop",
+    "register": "gem_env",
+}
 
 # Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:

@@ -255,6 +255,8 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 GEM_IDS = {
     "roll_vec/sokoban": f"{_PACKAGE}:GemSokobanEnv",
+    "roll_vec/sokoban_native_env": f"{_PACKAGE}:GemSokobanNativeEnv",
+    "roll_vec/sokoban_tool_call": f"{_PACKAGE}:GemSokobanToolCallEnv",
     "roll_vec/frozen_lake": f"{_PACKAGE}:GemFrozenLakeEnv",
     "roll_vec/webshop": f"{_PACKAGE}:GemWebShopEnv",
     "roll_vec/countdown": f"{_PACKAGE}:GemCountdownEnv",

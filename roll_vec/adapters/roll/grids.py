@@ -405,6 +405,8 @@ class GemSokobanEnv(GemGridEnv):
     ID = "roll_vec/Sokoban-v0"
     OPTIONS = SokobanOptions
     OWN = GemSokobanOptions
+    ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (10, 10), "num_boxes": 4}
+    """ROLL's defaults of rooms that are generated."""
     ACTION_START = 1
     INSTRUCTION = (
         "You are solving the Sokoban puzzle. "
@@ -421,7 +423,7 @@ class GemSokobanEnv(GemGridEnv):
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         if keywords.get("levels") is None:
-            keywords = {"dim_room": (10, 10), "num_boxes": 4, **keywords}
+            keywords = {**self.ROOM, **keywords}
         return {
             **super()._batch_keywords(keywords),
             "max_steps": self.options.max_steps,
