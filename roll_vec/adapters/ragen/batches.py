@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,8 @@ class Batch:
     """
 
     ID = ""
+    EPISODES: ClassVar[tuple[str, ...]] = ("observations",)
+    """Lists with a value for each environment."""
 
     def __init__(self, config: Any, num_envs: int) -> None:
         self.config = config
@@ -129,6 +131,17 @@ class Batch:
             step = Step(observations[row], float(rewards[row]), bool(ends[row]), infos)
             results[row] = self.result(row, action, step)
         return results
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of all environments."""
+        own = {name: list(getattr(self, name)) for name in self.EPISODES}
+        return {**own, "envs": self.envs.get_state()}
+
+    def set_state(self, state: Mapping[str, Any], rows: Sequence[int]) -> None:
+        """Let each environment become a copy of one of a state."""
+        self.envs.set_state(state["envs"], rows=rows)
+        for name in self.EPISODES:
+            setattr(self, name, [state[name][row] for row in rows])
 
     def convert(self, action: Any) -> Any:
         """Return our form of an action."""
@@ -238,6 +251,7 @@ class WebShopBatch(Batch):
     """
 
     ID = "roll_vec/WebShop-v0"
+    EPISODES = (*Batch.EPISODES, "pages", "_actions")
 
     def __init__(self, config: Any, num_envs: int) -> None:
         super().__init__(config, num_envs)

@@ -224,7 +224,7 @@ class GemGridOptions(AnswerOptions):
     max_steps : int
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
-    action_pattern, special_token_list, format_penalty, env_instruction
+    action_pattern, special_token_list, format_penalty, env_instruction, evaluation_split
         See `AnswerOptions`.
 
     Raises
@@ -423,6 +423,7 @@ class GemFrozenLakeEnv(GemGridEnv):
     ID = "roll_vec/RandomFrozenLake-v0"
     OPTIONS = RandomFrozenLakeOptions
     ACTION_START = 0
+    EPISODE = (*GemGridEnv.EPISODE, "_success")
     INSTRUCTION = (
         "You are solving the FrozenLake puzzle. "
         "Forbid the whole and go to the target. "
