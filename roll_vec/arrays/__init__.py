@@ -21,6 +21,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `prefetch`             levels drawn ahead of time by background threads
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `bound_steps`          kernels of steps, with what stays the same packed once
+`observations`         `ObservedEngine`: observations and frames of environments
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
 `row_threads`          work of seconds on several threads, and Ctrl-C

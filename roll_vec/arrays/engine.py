@@ -9,33 +9,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
-from gymnasium.spaces import Tuple as TupleSpace
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
-from roll_vec.arrays.bound_steps import BoundStep, InPlace, OneStep
-from roll_vec.arrays.episodes import EpisodeEngine
+from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.kernel_threads import MIN_ROWS
 from roll_vec.arrays.level_providers import describe_measures
+from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
-from roll_vec.errors import InvalidActionError, InvalidStateError
+from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
-from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
-from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, UnrollResult
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
-from roll_vec.vector.space_batches import item_at
 
 Mask: TypeAlias = NDArray[np.bool_]
 # Steps of all environments that an unroll takes before it begins the next episodes.
@@ -72,7 +68,7 @@ def _own_properties(single: Any) -> dict[str, property]:
     return properties
 
 
-class ArrayEngine(EpisodeEngine):
+class ArrayEngine(ObservedEngine):
     """The engine of all environments in arrays; see `roll_vec.vector.engine.Engine`.
 
     Parameters
@@ -98,12 +94,6 @@ class ArrayEngine(EpisodeEngine):
     action_codes: ActionCodes | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
-    # Of the last step, until something else moves an environment.
-    _observations: Arrays | None = None
-    # From the first call of `observe_in_place` on: what it returns, and its arrays.
-    _batch: Any = None
-    _out_arrays: Arrays | None = None
-    _in_place: InPlace | None = None
 
     def __init__(
         self,
@@ -147,36 +137,7 @@ class ArrayEngine(EpisodeEngine):
         own = self._has_masks or self.action_parser or options.has_level_infos
         self._has_no_reset_infos = not (own or options.adds_reset_infos)
         self._writes_reset_infos = options.HAS_RESET_INFOS and not own
-        # By the limit of steps.
-        self._bound: dict[int, BoundStep] = {}
-
-    def _observation_space(self) -> Space[Any]:
-        if self.observes_text:
-            return UnicodeText(MAX_TEXT)
-        if self.observer is not None:
-            return self.observer.space  # type: ignore[no-any-return]
-        return self.options.observation_space  # type: ignore[no-any-return]
-
-    @cached_property
-    def observes_text(self) -> bool:
-        """Whether observations are texts of the method ``text`` of a class."""
-        return bool(self.options.obs_mode == "text" and self.options.writes_own_text)
-
-    @cached_property
-    def _observes_codes(self) -> bool:
-        """Whether observations are made of cell codes, which kernels write."""
-        observer = self.observer
-        return observer is not None and self.options.obs_mode == observer.obs_mode
-
-    @cached_property
-    def _writes_coordinates(self) -> bool:
-        """Whether observations are texts with coordinates."""
-        return self._observes_codes and self.observer.text_format != "grid"
-
-    @property
-    def _marks_starts(self) -> bool:
-        """Whether these name the cells where players start."""
-        return self._writes_coordinates and self.options.start_marks is not None
+        self._bound = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
@@ -382,20 +343,6 @@ class ArrayEngine(EpisodeEngine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _bind(self, max_steps: int, begins: bool) -> BoundStep:
-        """Return the kernels of a batch, bound to its arrays.
-
-        ``begins``: they are to begin episodes.
-        """
-        bound = self._bound.get(max_steps)
-        if bound is None or (begins and bound.source is not self._level_table()):
-            make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
-            episodes, source = self._next_episodes(), self._level_table()
-            fixed = rules, self._state
-            bound = BoundStep(make, fixed, episodes, source, self._in_place)
-            self._bound[max_steps] = bound
-        return bound
-
     def _begin_inside(self, env_ids: Ids) -> None:
         """Start the next episodes in compiled code alone, and observe them.
 
@@ -575,252 +522,6 @@ class ArrayEngine(EpisodeEngine):
             for_row_ranges(kernel, num_rows, *split, arguments)
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
-
-    # ---------------------------------------------------------------- observations
-
-    def observe(self) -> Any:
-        """Return the observations of all environments; see `Engine.observe`."""
-        arrays, shape = None, self._plain_shape
-        if self._in_place is None:
-            # A step has observed; nobody else has these arrays.
-            arrays, self._observations = self._observations, None
-            if arrays is not None and arrays is self._out_arrays:
-                # But for those of `observe_in_place`.
-                arrays = tuple([array.copy() for array in arrays])
-        if arrays is not None and shape is not None:
-            array = arrays[0]
-            return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
-        return self._observe_all(arrays)
-
-    def observe_in_place(self) -> Any:
-        """Return the observations of all environments in the arrays of the last call.
-
-        Arrays of the state itself cannot be written.
-        """
-        if self._batch is None:
-            self._keep_observations()
-        if self._in_place is None:
-            arrays, self._observations = self._observations, None
-            if arrays is None or arrays is not self._out_arrays:
-                self._batch = self._observe_all(arrays, self._batch)
-        elif self._observations is None:
-            self._observe_kept()
-        return self._batch
-
-    def _keep_observations(self) -> None:
-        """Make the arrays of `observe_in_place`."""
-        self._in_place = self.options.observe_in_place(self.variables)
-        if self._in_place is None:
-            self._batch = self.observe()
-            if not self.observes_text:
-                self._out_arrays = self._arrays_of(self._batch, self.num_envs)
-            return
-        # Steps are other kernels from now on.
-        self._bound.clear()
-        self._observations = None
-        _, self._out_arrays, self._batch = self._in_place
-
-    def _observe_kept(self, env_ids: Ids | None = None) -> None:
-        """Write the observations that stay in place, of some or all environments."""
-        rows = np.arange(self.num_envs) if env_ids is None else env_ids
-        bound, out = self._bind(self.max_steps, False), self._out_arrays
-        self._run(bound.observe_in_place, len(rows), bound.words, rows, rows, out)
-        self._observations = out
-
-    def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
-        """Return the observations of all environments, from those of a step, if any."""
-        if self.observes_text:
-            return self._texts(np.arange(self.num_envs))
-        if arrays is None:
-            arrays = self._observe(np.arange(self.num_envs))
-        if self._marks_starts:
-            self._mark_starts(arrays, np.arange(self.num_envs))
-        return self._shape_observations(arrays, (self.num_envs,), out)
-
-    def _observe(self, env_ids: Ids) -> Arrays:
-        """Return the observations of some environments, as kernels write them."""
-        arrays: Arrays = self.options.allocate_observations(len(env_ids))
-        self._write_observations(env_ids, np.arange(len(env_ids)), arrays)
-        return arrays
-
-    def _write_observations(self, env_ids: Ids, rows: Ids, out: Arrays) -> None:
-        """Write the observations of some environments to rows of arrays."""
-        bound = self._bind(self.max_steps, False)
-        self._run(bound.observe, len(env_ids), bound.words, env_ids, rows, out)
-
-    def _observe_begun(self, env_ids: Ids) -> None:
-        if len(env_ids) == self.num_envs:
-            self._observations = None
-        elif self._observations is not None:
-            if self._in_place is None:
-                self._write_observations(env_ids, env_ids, self._observations)
-            else:
-                self._observe_kept(env_ids)
-
-    def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
-        """Add `START_MARK` to the codes of start cells, if texts name them."""
-        if self._marks_starts:
-            codes = arrays[0].reshape(-1, *self.observer.shape)
-            codes |= self.options.start_marks(self.variables, env_ids)
-
-    def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
-        """Return the arrays of observations of a user, as kernels write them.
-
-        None if the observations are made of others.
-        """
-        if self._observes_codes and self.options.obs_mode != "grid":
-            return None
-        own = self.options.allocate_observations(0)
-        pairs = zip(self._parts_of(out), own, strict=True)
-        return tuple(each.reshape(num_rows, *array.shape[1:]) for each, array in pairs)
-
-    def _parts_of(self, batch: Any) -> Any:
-        """Return the arrays of observations of a user."""
-        if isinstance(batch, tuple):
-            return batch
-        return [batch[name] if name else batch for name in self.options.parts]
-
-    def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
-        """Return the arrays of the observations of T * n steps, as kernels take them.
-
-        Parameters
-        ----------
-        shape : (int, int)
-            T and n.
-        out : observations of T steps, or None
-            These may be the arrays.
-        """
-        num_rows = shape[0] * shape[1]
-        arrays = None if out is None else self._arrays_of(out, num_rows)
-        return arrays or self.options.allocate_observations(num_rows)
-
-    def _shape_observations(
-        self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
-    ) -> Any:
-        """Return arrays of kernels as observations of a user, (*shape, ...)."""
-        if out is None and self._plain_shape is not None:
-            return arrays[0].reshape(*shape, *self._plain_shape)
-        if self._observes_codes:
-            self._check_codes(arrays[0])
-            observations = self.observer.observe_steps(arrays[0], shape, out)
-            return out if isinstance(out, np.ndarray) else observations
-        parts = self.options.parts
-        shaped = [
-            array.reshape(*shape, *(space.shape or ()))
-            for array, space in zip(arrays, parts.values(), strict=True)
-        ]
-        if out is not None:
-            for target, array in zip(self._parts_of(out), shaped, strict=True):
-                if not np.may_share_memory(target, array):
-                    target[...] = array
-            return out
-        if isinstance(self.single_observation_space, TupleSpace):
-            return tuple(shaped)
-        return dict(zip(parts, shaped, strict=True))
-
-    def _check_codes(self, codes: NDArray[Any]) -> None:
-        """Refuse codes that have no looks; kernels would read outside of tables."""
-        options = self.options
-        if not options.CHECKS_CODES:
-            return
-        count, highest = options.FAMILY.num_codes, codes.max(initial=0)
-        if highest >= count:
-            message = (
-                f"{options.name}: the board has the code {highest}: expected "
-                f"codes below {count}, the number of cells"
-            )
-            raise InvalidStateError(message)
-
-    def observe_envs(self, env_ids: Ids) -> list[Any]:
-        """Return the observations of some environments, one by one."""
-        arrays, shape = self._observations, self._plain_shape
-        if self._in_place is not None:
-            rows = self.observe_in_place()[env_ids]
-            return rows.tolist() if rows.ndim == 1 else list(rows)
-        if arrays is not None and shape is not None:
-            # A step has observed all.
-            array = arrays[0].take(env_ids, 0).reshape(-1, *shape)
-            # Python's own numbers, as a single environment returns them.
-            return list(array) if shape else array.tolist()
-        if self.observes_text:
-            return list(self._texts(env_ids))
-        if arrays is None:
-            return self._list(self._observe(env_ids), env_ids)
-        return self._list(tuple(array[env_ids] for array in arrays), env_ids)
-
-    def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
-        self._mark_starts(arrays, env_ids)
-        batch = self._shape_observations(arrays, (len(env_ids),))
-        if isinstance(batch, np.ndarray) and batch.ndim == 1:
-            # Python's own numbers, as a single environment returns them.
-            return batch.tolist()  # type: ignore[no-any-return]
-        if isinstance(batch, np.ndarray) or self._observes_codes:
-            return list(batch)
-        space, rows = self.single_observation_space, range(len(env_ids))
-        return [item_at(space, batch, row) for row in rows]
-
-    def observe_one(self) -> Any:
-        """Return the observation of the one environment of this engine."""
-        if self.observes_text:
-            return self._texts(_ONE)[0]
-        arrays, self._observations = self._observations, None
-        if arrays is None:
-            arrays = self._observe(_ONE)
-        shape = self._plain_shape
-        if shape is None:
-            # The next step writes the arrays again.
-            return self._list(tuple(array.copy() for array in arrays), _ONE)[0]
-        return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
-
-    @cached_property
-    def _plain_shape(self) -> tuple[int, ...] | None:
-        """The shape of an observation that is an array of a kernel, else None."""
-        options, parts = self.options, self.options.parts
-        is_other = self._observes_codes and options.obs_mode != "grid"
-        is_other = is_other or self.observes_text or options.CHECKS_CODES
-        if "" not in parts or is_other:
-            return None
-        return parts[""].shape or ()
-
-    @property
-    def are_codes_enough(self) -> bool:
-        """Whether boards of cell codes decide the observations."""
-        # Not the start cells that texts of coordinates name.
-        is_text = self.observes_text or self._writes_coordinates
-        return self._observes_codes and not is_text
-
-    def draws_frames(self, mode: str) -> bool:
-        """Return whether boards of cell codes decide the frames of a mode."""
-        is_own_text = mode != "rgb_array" and self.options.writes_own_text
-        return self.observer is not None and not is_own_text
-
-    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
-        """Return a frame of each of some environments: a picture or a text."""
-        if not self.draws_frames(mode):
-            return self._texts(env_ids)
-        scale = self.options.render_scale
-        frames: tuple[Any, ...] = self.observer.frames(self.grids(env_ids), mode, scale)
-        return frames
-
-    def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
-        """Return the cell codes of the boards of some environments, (m, H, W)."""
-        codes: NDArray[np.uint8] = self.options.allocate_codes(len(env_ids))
-        self._write_observations(env_ids, np.arange(len(env_ids)), (codes,))
-        self._check_codes(codes)
-        return codes.reshape(-1, *self.observer.shape)
-
-    def _texts(self, env_ids: Ids) -> tuple[str, ...]:
-        texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
-        if not all(isinstance(text, str) for text in texts):
-            owner = f"{self.options.name}.text"
-            raise InvalidStateError.expected(owner, "a str", texts[0])
-        return texts
-
-    def row(self, env_id: int) -> Row:
-        """Return a copy of an environment, as rules see it."""
-        variables, constants, _, _ = self.options.types
-        copies = [array[env_id : env_id + 1].copy() for array in self.variables]
-        return Row(variables(*copies), constants(*self.constants), 0)
 
     # ---------------------------------------------------------------- state
 

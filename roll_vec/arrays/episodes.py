@@ -97,7 +97,7 @@ class EpisodeSeeds:
 
 
 class EpisodeEngine(Engine):
-    """The half of `roll_vec.arrays.engine.ArrayEngine` that begins episodes.
+    """The part of `roll_vec.arrays.engine.ArrayEngine` that begins episodes.
 
     An episode begins in one of three ways, as the kernels of the family say:
 

@@ -11,6 +11,8 @@ from roll_vec.adapters.roll import (
     GemCountdownEnv,
     GemFrozenLakeEnv,
     GemSokobanEnv,
+    GemSokobanNativeEnv,
+    GemSokobanToolCallEnv,
     GemWebShopEnv,
 )
 from roll_vec.adapters.verl_agent import (
@@ -35,12 +37,20 @@ def answer(text):
     return f"<answer>{text}</answer>"
 
 
+def tool_call(direction):
+    function = {"name": "move_player", "arguments": {"direction": direction}}
+    return {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+
+
 MOVES = [*map(answer, ("Up", "Left", "Down", "Right")), "no action"]
+CALLS = [tool_call(name) for name in ("up", "left", "down", "right", "jump")]
 SHOPPING = [*map(answer, ("search[red shoes]", "click[buy now]")), "no action"]
 NUMBERS = [*map(answer, ("1 + 2", "3 * 4", "7")), "no action"]
 GAMES = {
     "Sokoban": (lambda: GemSokobanEnv(**ROOM, max_steps=6), MOVES),
     "pictures": (lambda: GemSokobanEnv(**ROOM, render_mode="rgb_array"), MOVES),
+    "messages": (lambda: GemSokobanNativeEnv(max_steps=6), MOVES),
+    "tool": (lambda: GemSokobanToolCallEnv(max_steps=6), CALLS),
     "FrozenLake": (lambda: GemFrozenLakeEnv(size=4, max_steps=6), MOVES),
     "Countdown": (lambda: GemCountdownEnv(max_steps=4), NUMBERS),
     "WebShop": (lambda: GemWebShopEnv(**SHOP, max_steps=6), SHOPPING),
@@ -71,7 +81,8 @@ def test_forks_of_rolls_environments_go_on_as_the_first_one(name):
         # The others have gone other ways before.
         play(forks[0], rng.choices(answers, k=3))
         other = make()
-        assert_same(other.set_state(pickle.loads(pickle.dumps(state))), env.render())
+        other.set_state(pickle.loads(pickle.dumps(state)))
+        assert_same(other.render(), env.render())
         expected = play(env, later)
         assert_same(play(forks[1], later), expected)
         assert_same(play(other, later), expected)

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 from roll_vec.adapters import ragen
-from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
+from roll_vec.adapters.roll import (
+    GemFrozenLakeEnv,
+    GemSokobanEnv,
+    GemSokobanNativeEnv,
+    GemSokobanToolCallEnv,
+    GemWebShopEnv,
+)
+from roll_vec.adapters.roll.native import REMINDER
 from roll_vec.adapters.trl import environment_factory
 from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
 from tests.adapters.stand_ins import read_json
@@ -23,6 +30,10 @@ GEM_CLASSES = {
     "sokoban": GemSokobanEnv,
     "frozen_lake": GemFrozenLakeEnv,
     "webshop": GemWebShopEnv,
+}
+CHAT_CLASSES = {
+    "sokoban_native_env": GemSokobanNativeEnv,
+    "sokoban_tool_call": GemSokobanToolCallEnv,
 }
 ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
 
@@ -53,6 +64,29 @@ def test_rolls_classes(name):
             assert env.render() == expected[0]
             kinds.add((info["metrics"]["action_is_valid"], result[2]))
     assert kinds >= {(True, False), (False, False)}
+
+
+@pytest.mark.parametrize("name", CHAT_CLASSES)
+def test_rolls_classes_with_messages(name):
+    kinds = set()
+    env = CHAT_CLASSES[name](**ROLL[name]["keywords"])
+    for seed, ((chat, info), turns) in ROLL[name]["episodes"].items():
+        assert env.reset(int(seed)) == (chat[:2], info)
+        for answer, length, *expected in turns:
+            messages, *result, info = env.step(answer)
+            is_valid = info["metrics"]["action_is_valid"]
+            assert info.pop("metrics_agg_mode").keys() <= info["metrics"].keys()
+            as_json = [
+                json.dumps(each, sort_keys=True) for each in ([*result, info], expected)
+            ]
+            assert as_json[0] == as_json[1]
+            if name == "sokoban_native_env" and not is_valid:
+                # ROLL never shows it.
+                chat[length - 1]["content"] = REMINDER + chat[length - 1]["content"]
+            assert messages == chat[:length]
+            kinds.add((is_valid, info["metrics"]["action_is_effective"]))
+        assert len(messages) == len(chat)
+    assert kinds == {(True, True), (True, False), (False, False)}
 
 
 RAGENS = [*RAGEN["classes"], *RAGEN["countdown"]["episodes"]]

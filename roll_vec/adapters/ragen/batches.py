@@ -15,6 +15,7 @@ import numpy as np
 
 from roll_vec.adapters.roll.countdown import signed_rows
 from roll_vec.adapters.roll.grids import resize_lake
+from roll_vec.adapters.tiles import make_painter
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
@@ -109,7 +110,7 @@ class Batch:
         ``mode``, of RAGEN's managers, matters to WebShop alone.
         """
         observations, _ = self.envs.reset(seed=list(seeds))
-        self.observations = list(map(self.show, observations))
+        self.observations = [self.show(*row) for row in enumerate(observations)]
 
     def step(self, actions: Mapping[int, Any]) -> dict[int, Result]:
         """Take one action in some environments, which have not ended.
@@ -147,13 +148,13 @@ class Batch:
         """Return our form of an action."""
         return action
 
-    def show(self, observation: Any) -> Any:
-        """Return RAGEN's form of an observation."""
+    def show(self, row: int, observation: Any) -> Any:  # noqa: ARG002
+        """Return RAGEN's form of an observation of ours."""
         return observation
 
     def result(self, row: int, action: Any, step: Step) -> Result:  # noqa: ARG002
         """Return the results of an action, and take over the observation."""
-        self.observations[row] = self.show(step.observation)
+        self.observations[row] = self.show(row, step.observation)
         keys = ("action_is_effective", "action_is_valid", "success")
         info = {key: bool(step.infos[key][row]) for key in keys}
         return Result(step.reward, step.has_ended, info)
@@ -163,16 +164,45 @@ class Batch:
         self.envs.close()
 
 
-class SokobanBatch(Batch):
+class GridBatch(Batch):
+    """A game on a grid."""
+
+    # Of each environment the last action of its episode, where a picture shows it.
+    _directions: Mapping[int, int] = {}
+
+    def show(self, row: int, observation: Any) -> Any:
+        """Return a text as it is, and an array as a picture."""
+        if isinstance(observation, str):
+            return observation
+        painter = make_painter(self.config.tiles)
+        if painter is None:
+            return self.resize(observation)
+        return painter(self.envs.engine, row, self._directions.get(row))
+
+    def resize(self, picture: Any) -> Any:
+        """Return a picture of our own tiles in RAGEN's size."""
+        return picture
+
+
+class SokobanBatch(GridBatch):
     """RAGEN's Sokoban."""
 
     ID = "roll_vec/Sokoban-v0"
 
 
-class FrozenLakeBatch(Batch):
+class FrozenLakeBatch(GridBatch):
     """RAGEN's FrozenLake."""
 
     ID = "roll_vec/RandomFrozenLake-v0"
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        self._directions: dict[int, int] = {}
+        super().__init__(config, num_envs)
+
+    def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
+        """Start new episodes in all environments."""
+        self._directions.clear()
+        super().reset(seeds, mode)
 
     def convert(self, action: Any) -> Any:
         """Return the action of ``action_map``.
@@ -187,12 +217,13 @@ class FrozenLakeBatch(Batch):
             raise InvalidActionError.expected("action", f"one of {accepted}", action)
         return self.config.action_map[action] + 1
 
-    def show(self, observation: Any) -> Any:
-        """Return a picture in RAGEN's size."""
-        return resize_lake(observation)
+    def resize(self, picture: Any) -> Any:
+        """Return a picture of our own tiles in RAGEN's size."""
+        return resize_lake(picture)
 
     def result(self, row: int, action: Any, step: Step) -> Result:
         """Return the results with a reward of type int, as RAGEN's prompts show it."""
+        self._directions[row] = self.config.action_map[action]
         result = super().result(row, action, step)
         return result._replace(reward=int(result.reward))
 

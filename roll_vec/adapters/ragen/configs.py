@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from roll_vec.adapters.roll import countdown as roll
 from roll_vec.adapters.roll.configs import GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
+from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
@@ -22,7 +23,13 @@ from roll_vec.options import check_choice
 
 @dataclass(kw_only=True)
 class _GridConfig(GridConfig):
-    """A grid whose ``observation_format`` is our ``text_format``."""
+    """A grid whose ``observation_format`` is our ``text_format``.
+
+    ``tiles`` names the package whose pictures pixels are made of: `TILES`, as in RAGEN,
+    or ``roll_vec``.
+    """
+
+    TILES: ClassVar[str]
 
     # Names of actions are the manager's: turns.py.
     OURS: ClassVar[Mapping[str, str | None]] = {
@@ -35,13 +42,17 @@ class _GridConfig(GridConfig):
     action_lookup: Mapping[int, str] | None = None
     render_mode: str = "text"
     observation_format: str = "grid"
+    tiles: str
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
         keywords: dict[str, Any] = plain_value(super().batch_keywords())
         check_choice("observation_format", self.observation_format, TEXT_FORMATS)
+        check_choice("tiles", self.tiles, (self.TILES, OWN))
         if self.render_mode != "text":
             del keywords["text_format"]
+            if make_painter(self.tiles) is not None:
+                keywords["obs_mode"] = "grid"
         return keywords
 
     def _check_actions(self, name: str, actions: Any) -> None:
@@ -59,11 +70,14 @@ class SokobanEnvConfig(_GridConfig):
     """RAGEN's configuration of Sokoban.
 
     ``observation_format`` is our ``text_format``.  ``render_mode`` is ``text`` or
-    ``rgb_array``; observations have this form.
+    ``rgb_array``; observations have this form.  ``tiles`` is ``gym_sokoban`` or
+    ``roll_vec``: whose pictures the latter is made of.
     """
 
     OPTIONS: ClassVar[type[Any]] = SokobanOptions
+    TILES: ClassVar[str] = GYM_SOKOBAN
 
+    tiles: str = field(default=GYM_SOKOBAN, kw_only=True)
     dim_room: tuple[int, int] = (6, 6)
     max_steps: int = 100
     num_boxes: int = 3
@@ -83,11 +97,14 @@ class FrozenLakeEnvConfig(_GridConfig):
     """RAGEN's configuration of FrozenLake.
 
     ``action_map`` gives Gymnasium's direction of each action, ``map_lookup`` the key in
-    ``grid_lookup`` of each letter.  A reset's seed replaces ``map_seed``.
+    ``grid_lookup`` of each letter.  A reset's seed replaces ``map_seed``.  ``tiles`` is
+    ``gymnasium`` or ``roll_vec``: whose pictures ``rgb_array`` is made of.
     """
 
     OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
+    TILES: ClassVar[str] = GYMNASIUM
 
+    tiles: str = field(default=GYMNASIUM, kw_only=True)
     size: int = 4
     p: float = 0.9
     success_rate: float = 0.8

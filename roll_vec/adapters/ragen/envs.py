@@ -112,7 +112,7 @@ class _GridEnv(RagenEnv):
         # The same arrays, observed in another form.
         engine: Any = copy.copy(self._batch.envs.engine)
         engine.observer = GridObserver(replace(engine.options, **keywords))
-        return self._batch.show(engine.observe_envs(np.zeros(1, np.int64))[0])
+        return self._batch.show(0, engine.observe_envs(np.zeros(1, np.int64))[0])
 
 
 class SokobanEnv(_GridEnv):

@@ -13,6 +13,7 @@ In reading order:
 `evaluation_split`  each episode of an evaluation split once, over all processes
 `gem_env`           the base of the pipeline's classes; `register_gem_envs`
 `grids`             `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
+`native`            `GemSokobanNativeEnv`, `GemSokobanToolCallEnv`: messages, a tool
 `webshop`           `WebShopEnv`, `GemWebShopEnv`
 `countdown`         `CountdownEnv`, `GemCountdownEnv`
 =================== ====================================================================
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
         SokobanEnv,
         SokobanEnvConfig,
     )
+    from roll_vec.adapters.roll.native import (
+        GemSokobanNativeEnv,
+        GemSokobanToolCallEnv,
+    )
     from roll_vec.adapters.roll.webshop import (
         GemWebShopEnv,
         WebShopEnv,
@@ -51,6 +56,8 @@ __all__ = [
     "GemCountdownEnv",
     "GemFrozenLakeEnv",
     "GemSokobanEnv",
+    "GemSokobanNativeEnv",
+    "GemSokobanToolCallEnv",
     "GemWebShopEnv",
     "SokobanEnv",
     "SokobanEnvConfig",
@@ -60,7 +67,13 @@ __all__ = [
 ]
 
 # Each file imports its games alone: WebShop needs no compiled kernels.
-_FILES = {"Countdown": "countdown", "WebShop": "webshop", "register": "gem_env"}
+_FILES = {
+    "Countdown": "countdown",
+    "Native": "native",
+    "ToolCall": "native",
+    "WebShop": "webshop",
+    "register": "gem_env",
+}
 
 # Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:

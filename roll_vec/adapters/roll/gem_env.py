@@ -307,12 +307,8 @@ class GemEnv(ABC):
         own = {name: getattr(self, name) for name in self.EPISODE}
         return {**copy.deepcopy(own), "row": self._session.get_state()}
 
-    def set_state(self, state: Mapping[str, Any]) -> Any:
+    def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state of `get_state`; what follows equals what followed it then.
-
-        Returns
-        -------
-        observation
 
         Raises
         ------
@@ -327,7 +323,6 @@ class GemEnv(ABC):
         self._open().set_state(state["row"])
         for name in self.EPISODE:
             setattr(self, name, copy.deepcopy(state[name]))
-        return self._observation
 
     def fork(self, k: int) -> list[Self]:
         """Return k environments that stand where this one stands.
@@ -366,6 +361,8 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 GEM_IDS = {
     "roll_vec/sokoban": f"{_PACKAGE}:GemSokobanEnv",
+    "roll_vec/sokoban_native_env": f"{_PACKAGE}:GemSokobanNativeEnv",
+    "roll_vec/sokoban_tool_call": f"{_PACKAGE}:GemSokobanToolCallEnv",
     "roll_vec/frozen_lake": f"{_PACKAGE}:GemFrozenLakeEnv",
     "roll_vec/webshop": f"{_PACKAGE}:GemWebShopEnv",
     "roll_vec/countdown": f"{_PACKAGE}:GemCountdownEnv",

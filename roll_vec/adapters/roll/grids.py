@@ -19,6 +19,8 @@ from roll_vec.adapters.roll.configs import (
     GuideEnv,
 )
 from roll_vec.adapters.roll.gem_env import GemEnv
+from roll_vec.adapters.roll.shared_batch import engine_of
+from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
 from roll_vec.arrays.options import LevelOptions
 from roll_vec.arrays.single_env import LevelEnv
 from roll_vec.base_envs import BaseDiscreteActionEnv
@@ -220,7 +222,10 @@ class GemGridOptions(AnswerOptions):
     ----------
     render_mode : str
         ``text``, or ``rgb_array`` for pixels as observations: (height, width, 3) uint8
-        of ROLL's size.  The tiles are ours.
+        of ROLL's size.
+    tiles : str
+        The package whose pictures pixels are made of: `TILES`, as in ROLL, or
+        ``roll_vec``.
     max_steps : int
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
@@ -232,7 +237,10 @@ class GemGridOptions(AnswerOptions):
     InvalidOptionError
     """
 
+    TILES: ClassVar[str]
+
     render_mode: str = "text"
+    tiles: str
     max_steps: int = 20
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
@@ -240,7 +248,26 @@ class GemGridOptions(AnswerOptions):
 
     def __post_init__(self) -> None:
         check_choice("render_mode", self.render_mode, tuple(_OBS_MODES))
+        check_choice("tiles", self.tiles, (self.TILES, OWN))
         check_int("max_steps", self.max_steps, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemSokobanOptions(GemGridOptions):
+    """The keywords of ROLL's Sokoban, see `GemGridOptions`."""
+
+    TILES: ClassVar[str] = GYM_SOKOBAN
+
+    tiles: str = GYM_SOKOBAN
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemFrozenLakeOptions(GemGridOptions):
+    """The keywords of ROLL's FrozenLake, see `GemGridOptions`."""
+
+    TILES: ClassVar[str] = GYMNASIUM
+
+    tiles: str = GYMNASIUM
 
 
 class GemGridEnv(GemEnv):
@@ -254,7 +281,7 @@ class GemGridEnv(GemEnv):
     """
 
     OPTIONS: ClassVar[type[LevelOptions]]
-    OWN = GemGridOptions
+    OWN: ClassVar[type[GemGridOptions]]
     LEFT_OUT = frozenset(
         {
             *("action_mode", "action_start", "obs_mode", "render_scale"),
@@ -264,6 +291,8 @@ class GemGridEnv(GemEnv):
     # The code of the first action, as in ROLL.
     ACTION_START: ClassVar[int]
     ACTION_LOOKUP: dict[int, str]
+    # The last action of the episode, where a picture shows it.
+    _direction: int | None = None
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         family, start, own = self.OPTIONS.FAMILY, self.ACTION_START, self.options
@@ -276,11 +305,14 @@ class GemGridEnv(GemEnv):
             accepted = f"codes from 0 to {start + family.num_actions - 1}"
             raise InvalidOptionError.expected("action_lookup", accepted, names)
         self.ACTION_LOOKUP = names
+        obs_mode = _OBS_MODES[own.render_mode]
+        if own.render_mode != "text" and make_painter(own.tiles) is not None:
+            obs_mode = "grid"
         return {
             **keywords,
             "action_start": start,
             "grid_lookup": self.GRID_LOOKUP,
-            "obs_mode": _OBS_MODES[own.render_mode],
+            "obs_mode": obs_mode,
             # That of the frames which are no observations, see `render`.
             "render_mode": "text" if own.render_mode != "text" else "rgb_array",
         }
@@ -315,16 +347,28 @@ class GemGridEnv(GemEnv):
         InvalidOptionError
         """
         check_choice("mode", mode, (None, *_OBS_MODES))
-        if mode in (None, self.render_mode) or self._session is None:
+        if mode in (None, self.render_mode) or self._observation is None:
             return self._observation
-        return self._resize(self._session.render())
+        assert self._session is not None, "there is an observation"
+        return self._show(self._session.render())
 
     def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
-        super()._note(self._resize(observation), info)
+        super()._note(self._show(observation), info)
 
-    def _resize(self, frame: Any) -> Any:
-        """Return pixels in ROLL's size, and a text as it is."""
-        return frame
+    def _show(self, frame: Any) -> Any:
+        """Return ROLL's form of a frame of ours: a text, or an array for a picture."""
+        if isinstance(frame, str):
+            return frame
+        painter = make_painter(self.options.tiles)
+        if painter is None:
+            return self._resize(frame)
+        assert self._session is not None, "it has the frame"
+        engine, env_id = engine_of(self._session), self._session.env_id
+        return painter(engine, env_id, self._direction)
+
+    def _resize(self, picture: Any) -> Any:
+        """Return a picture of our own tiles in ROLL's size."""
+        return picture
 
     def _valid_info(
         self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float
@@ -349,7 +393,7 @@ class GemSokobanEnv(GemGridEnv):
     Parameters
     ----------
     **keywords
-        Those of `GemGridOptions`, and those of
+        Those of `GemSokobanOptions`, and those of
         `roll_vec.envs.sokoban.options.SokobanOptions` with ROLL's defaults: rooms of
         10 × 10 cells with 4 boxes.
 
@@ -360,6 +404,9 @@ class GemSokobanEnv(GemGridEnv):
 
     ID = "roll_vec/Sokoban-v0"
     OPTIONS = SokobanOptions
+    OWN = GemSokobanOptions
+    ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (10, 10), "num_boxes": 4}
+    """ROLL's defaults of rooms that are generated."""
     ACTION_START = 1
     INSTRUCTION = (
         "You are solving the Sokoban puzzle. "
@@ -370,13 +417,13 @@ class GemSokobanEnv(GemGridEnv):
         "The answer must be one of action in a turn, format is <answer>Right</answer>."
     )
 
-    @takes_keywords_of(GemGridOptions, open_end=True)
+    @takes_keywords_of(GemSokobanOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         if keywords.get("levels") is None:
-            keywords = {"dim_room": (10, 10), "num_boxes": 4, **keywords}
+            keywords = {**self.ROOM, **keywords}
         return {
             **super()._batch_keywords(keywords),
             "max_steps": self.options.max_steps,
@@ -411,7 +458,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         Without effect on episodes of a seed, as in ROLL: the seed of a first reset
         without one.
     **keywords
-        Those of `GemGridOptions`, and those of
+        Those of `GemFrozenLakeOptions`, and those of
         `roll_vec.envs.frozen_lake.options.RandomFrozenLakeOptions`, whose defaults are
         ROLL's.
 
@@ -422,6 +469,7 @@ class GemFrozenLakeEnv(GemGridEnv):
 
     ID = "roll_vec/RandomFrozenLake-v0"
     OPTIONS = RandomFrozenLakeOptions
+    OWN = GemFrozenLakeOptions
     ACTION_START = 0
     EPISODE = (*GemGridEnv.EPISODE, "_success")
     INSTRUCTION = (
@@ -431,7 +479,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         "The answer must be one of action in a turn, format is <answer>Right</answer>"
     )
 
-    @takes_keywords_of(GemGridOptions, open_end=True)
+    @takes_keywords_of(GemFrozenLakeOptions, open_end=True)
     def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
         self._map_seed = None if map_seed is None else check_seed(map_seed)
         self._success = False
@@ -442,6 +490,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         if seed is None:
             seed = self._map_seed
         self._map_seed, self._success = None, False
+        self._direction = None
         return super().reset(seed)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -456,5 +505,10 @@ class GemFrozenLakeEnv(GemGridEnv):
         info = self._valid_info(parsed, outcome, self.format_penalty)
         return observation, reward, terminated, truncated, info
 
-    def _resize(self, frame: Any) -> Any:
-        return resize_lake(frame)
+    def _take(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._check_running()
+        self._direction = action
+        return super()._take(action)
+
+    def _resize(self, picture: Any) -> Any:
+        return resize_lake(picture)

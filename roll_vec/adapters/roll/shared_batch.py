@@ -92,6 +92,11 @@ def share_batch(
         return batch
 
 
+def engine_of(session: Session) -> Any:
+    """Return the engine of the batch that a session has a row of."""
+    return session._sessions.envs.engine
+
+
 def _hashable(value: Any) -> Any:
     """Return a value that is equal for equal keywords, and hashable.
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.adapters.tiles import GYM_SOKOBAN, OWN, join_cells, load_sokoban_tiles
 from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs, take_keywords
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 
 MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
-TILES = ("gym_sokoban", "roll_vec")
+TILES = (GYM_SOKOBAN, OWN)
 
 
 class GridGame(NamedTuple):
@@ -63,8 +63,8 @@ class GridEnvs(VerlAgentEnvs):
         # The registered limit is verl-agent's default, too.
         keywords["max_episode_steps"] = keywords.pop("max_steps", None)
         self._tiles: NDArray[np.uint8] | None = None
-        if tiles == "gym_sokoban" and mode == "rgb_array":
-            self._tiles = _load_tiles(game.family.num_codes)
+        if tiles == GYM_SOKOBAN and mode == "rgb_array":
+            self._tiles = load_sokoban_tiles()
         super().__init__(game.id, groups, keywords)
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
@@ -104,10 +104,7 @@ class GridEnvs(VerlAgentEnvs):
         if mode == "state":
             frames = list(grids.astype(np.int64))
         elif mode == "rgb_array" and self._tiles is not None:
-            n, height, width = grids.shape
-            # (n, H, W, 16, 16, 3) to (n, H, 16, W, 16, 3)
-            pictures = self._tiles[grids].transpose(0, 1, 3, 2, 4, 5)
-            frames = list(pictures.reshape(n, 16 * height, 16 * width, 3))
+            frames = list(join_cells(self._tiles[grids]))
         elif mode == "rgb_array":
             frames = list(engine.observer.frames(grids, "rgb_array"))
         else:
@@ -116,16 +113,3 @@ class GridEnvs(VerlAgentEnvs):
             lines = [text.split("\n") for text in frames]
             frames = [[" ".join(row.split()) for row in rows] for rows in lines]
         return frames if env_idx is None else frames[0]
-
-
-def _load_tiles(num_codes: int) -> NDArray[np.uint8]:
-    """Return gym-sokoban's picture of each cell code, (num_codes, 16, 16, 3)."""
-    try:
-        from gym_sokoban.envs.render_utils import (  # type: ignore[import-not-found]
-            room_to_rgb,
-        )
-    except ImportError:
-        accepted = "'roll_vec', or gym-sokoban to be installed for its pictures"
-        raise InvalidOptionError.expected("tiles", accepted, TILES[0]) from None
-    row = np.array(room_to_rgb(np.arange(num_codes)[np.newaxis]), np.uint8)
-    return row.reshape(16, num_codes, 16, 3).transpose(1, 0, 2, 3).copy()

@@ -3,6 +3,7 @@
 ``python record.py FOLDER`` writes transcripts and rows, with a checkout of ROLL.
 """
 
+import json
 import os
 import random
 import re
@@ -14,12 +15,20 @@ from pathlib import Path
 import demo_shop
 from side_by_side import measure, write
 
-from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
+from roll_vec.adapters.roll import (
+    GemFrozenLakeEnv,
+    GemSokobanEnv,
+    GemSokobanNativeEnv,
+    GemSokobanToolCallEnv,
+    GemWebShopEnv,
+)
+from roll_vec.adapters.roll.native import DIRECTIONS, REMINDER
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 # Of ROLL's examples/config/traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 LAKE = {"max_steps": 4, "format_penalty": -0.01}
+CHAT = {"max_steps": 8, "format_penalty": -0.15}
 NUM_SEEDS = 100  # of the comparison
 ANSWERS = [
     *(f"<answer>{name}</answer>" for name in ("Up", "Down", "Left", "Right") * 4),
@@ -33,9 +42,22 @@ ANSWERS = [
     "",
 ]
 # Few and short, as the file stands in the repository; the seeds have no failed room.
-SEEDS = {"Sokoban": (7,), "FrozenLake": (0, 3), "WebShop": (5,)}
-NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5}
-KEYS = {"Sokoban": "sokoban", "FrozenLake": "frozen_lake", "WebShop": "webshop"}
+NATIVE, TOOL_CALLS = "Sokoban with messages", "Sokoban by tool calls"
+SEEDS = {
+    "Sokoban": (7,),
+    "FrozenLake": (0, 3),
+    "WebShop": (5,),
+    NATIVE: (7,),
+    TOOL_CALLS: (9,),
+}
+NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5, NATIVE: 6, TOOL_CALLS: 14}
+KEYS = {
+    "Sokoban": "sokoban",
+    "FrozenLake": "frozen_lake",
+    "WebShop": "webshop",
+    NATIVE: "sokoban_native_env",
+    TOOL_CALLS: "sokoban_tool_call",
+}
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
 SHOPPING = ("search[{}]", "I wait", "click[{}]", "buy", "click[buy now]")
 
@@ -119,11 +141,52 @@ def move(rng, turn, observation):
     return "Up" if turn == 1 else rng.choice(ANSWERS)
 
 
+def make_call(arguments, name="move_player", number="call_1"):
+    """Return the message of a model that calls a tool."""
+    function = {"name": name, "arguments": arguments}
+    call = {"id": number, "type": "function", "function": function}
+    return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+
+def call_tool(rng, turn, observation):
+    """Return a random message: mostly a call of the tool, with a direction."""
+    del observation
+    direction = rng.choice(DIRECTIONS)
+    others = (
+        make_call('{"direction": "west"}'),
+        make_call({"direction": direction.upper()}, number="call_2"),
+        {**make_call("{}"), "content": None},
+        make_call("{", number="call_3"),
+        make_call("{}", "jump"),
+        {"role": "assistant", "content": "I wait.", "tool_calls": []},
+        "<answer>Up</answer>" * (1 + 20 * rng.randrange(2)),
+    )
+    if turn < len(others) or rng.random() < 0.2:
+        return others[turn] if turn < len(others) else rng.choice(others)
+    return make_call(json.dumps({"direction": direction}))
+
+
+def forget_reminders(episode):
+    """Return an episode as a text without the reminders that ROLL never shows."""
+    text = json.dumps(episode, sort_keys=True)
+    return text.replace(json.dumps(REMINDER)[1:-1], "")
+
+
 def shorten(episode):
-    """Return an episode without what is the same in each of its infos."""
+    """Return an episode without what is the same in each of its infos.
+
+    A chat stands there once; each answer has the number of messages after it.
+    """
     first, turns = episode
+    chat = turns[-1][1]
     for turn in turns:
         del turn[-1]["metrics_agg_mode"]
+        if isinstance(chat, list):
+            assert turn[1] == chat[: len(turn[1])]
+            turn[1] = len(turn[1])
+    if isinstance(chat, list):
+        assert first[0] == chat[:2]
+        first[0] = chat
     return first, turns
 
 
@@ -146,12 +209,15 @@ def count_resets(env_class):
 def make_row(name, theirs, ours, choose):
     """Return a row: the equal episodes, and the rates of one environment of each."""
     resets, num_equal = count_resets(type(theirs)), 0
+    # Keys have an order.
+    show = forget_reminders if name in (NATIVE, TOOL_CALLS) else repr
     for seed in range(NUM_SEEDS):
         before = len(resets)
+        # Infos of messages have the number of the episode.
+        theirs.task_idx = ours.task_idx = seed
         expected = play(theirs, seed, choose, 30)
         if len(resets) == before + 1:
-            # Keys have an order.
-            assert repr(play(ours, seed, choose, 30)) == repr(expected), seed
+            assert show(play(ours, seed, choose, 30)) == show(expected), seed
             num_equal += 1
 
     def count_turns(env):
@@ -166,7 +232,12 @@ def main():
     """Record, compare, measure."""
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
+    from roll.pipeline.agentic.env.sokoban.native_env import SokobanNativeEnv
+    from roll.pipeline.agentic.env.sokoban.tool_call_env import SokobanToolCallEnv
 
+    native = SokobanNativeEnv(**CHAT), GemSokobanNativeEnv, CHAT
+    full = {**CHAT, "full_history": True}
+    tool_calls = SokobanToolCallEnv(**full), GemSokobanToolCallEnv, full
     small, recorded, rows = {"num_products": 100}, {}, []
     with tempfile.TemporaryDirectory() as folder:
         shop_env = make_webshop(Path(folder), **small)
@@ -174,6 +245,8 @@ def main():
             "Sokoban": (SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move, move),
             "FrozenLake": (FrozenLakeEnv(**LAKE), GemFrozenLakeEnv, LAKE, move, move),
             "WebShop": (shop_env, GemWebShopEnv, small, shop, browse),
+            NATIVE: (*native, move, move),
+            TOOL_CALLS: (*tool_calls, call_tool, call_tool),
         }
         for name, (theirs, ours, keywords, choose, choose_more) in games.items():
             episodes = {

@@ -1,0 +1,192 @@
+"""Pictures of adapters are those of gym-sokoban and of Gymnasium, to the byte."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from roll_vec.adapters import ragen
+from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv
+from roll_vec.adapters.tiles import load_sokoban_tiles
+from roll_vec.adapters.verl_agent import build_sokoban_envs
+from roll_vec.errors import InvalidOptionError
+from tests.adapters.stand_ins import room_to_rgb
+
+ROOM = {"dim_room": (6, 7), "num_boxes": 2, "search_depth": 50}
+NEEDS_SOKOBAN = "the pictures are those of the installed gym-sokoban"
+NEEDS_PYGAME = "Gymnasium draws its pictures with pygame"
+CODES = {glyph: code for code, glyph in enumerate("#_O√XPS")}
+ANSWERS = [*"LDRU", "", "<answer>Jump</answer>"]
+NAMES = dict(zip("LDRU", ("Left", "Down", "Right", "Up"), strict=True))
+
+
+def answers(seed, number=12):
+    """Return random answers of a model, some of them without an action."""
+    drawn = np.random.default_rng(seed).choice(ANSWERS, number).tolist()
+    return [f"<answer>{NAMES.get(one, one)}</answer>" if one else one for one in drawn]
+
+
+def frames(env, seed):
+    """Yield the answers of an episode of ROLL's kind, and its observations."""
+    yield None, env.reset(seed)[0]
+    for answer in answers(seed):
+        observation, _, terminated, _, _ = env.step(answer)
+        yield answer, observation
+        if terminated:
+            return
+
+
+# ------------------------------------------------------------------------ gym-sokoban
+
+
+def check_rooms(draw):
+    """Compare rooms to the pictures of a ``room_to_rgb``, through all adapters."""
+    texts = GemSokobanEnv(**ROOM)
+    pixels = GemSokobanEnv(**ROOM, render_mode="rgb_array")
+    for seed in range(5):
+        both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
+        for (_, text), (_, picture) in both:
+            room = np.array([[CODES[glyph] for glyph in row] for row in text.split()])
+            expected = draw(room)
+            assert (picture.dtype, picture.shape) == (np.uint8, (96, 112, 3))
+            np.testing.assert_array_equal(picture, expected)
+            np.testing.assert_array_equal(texts.render("rgb_array"), expected)
+            np.testing.assert_array_equal(pixels.render(), expected)
+            assert pixels.render("text") == text
+    env = ragen.SokobanEnv(ragen.SokobanEnvConfig(**ROOM, render_mode="rgb_array"))
+    words = ragen.SokobanEnv(ragen.SokobanEnvConfig(**ROOM))
+    for take in (lambda one: one.reset(7), lambda one: one.step(1)[0]):
+        picture, text = take(env), take(words)
+        room = np.array([[CODES[glyph] for glyph in row] for row in text.split()])
+        np.testing.assert_array_equal(picture, draw(room))
+        np.testing.assert_array_equal(words.render("rgb_array"), draw(room))
+    envs = build_sokoban_envs(0, 2, 1, env_kwargs=ROOM)
+    for picture, grid in zip(envs.reset()[0], envs.render("state"), strict=True):
+        np.testing.assert_array_equal(picture, draw(grid))
+
+
+def test_rooms_have_the_tiles_of_the_package(stand_ins):
+    check_rooms(room_to_rgb)
+
+
+def test_rooms_are_gym_sokobans():
+    reason = NEEDS_SOKOBAN
+    utils = pytest.importorskip("gym_sokoban.envs.render_utils", reason=reason)
+    check_rooms(utils.room_to_rgb)
+
+
+def test_without_gym_sokoban_the_error_names_the_keyword_and_our_tiles(monkeypatch):
+    for name in ("gym_sokoban", "gym_sokoban.envs", "gym_sokoban.envs.render_utils"):
+        monkeypatch.setitem(sys.modules, name, None)
+    expected = (
+        "tiles: expected 'roll_vec', or gym-sokoban to be installed for its pictures, "
+        "got 'gym_sokoban'"
+    )
+    for make in (
+        lambda: GemSokobanEnv(**ROOM, render_mode="rgb_array"),
+        lambda: ragen.SokobanEnvConfig(**ROOM, render_mode="rgb_array"),
+        lambda: build_sokoban_envs(env_kwargs=ROOM),
+        load_sokoban_tiles,
+    ):
+        with pytest.raises(InvalidOptionError) as error:
+            make()
+        assert str(error.value) == expected
+    # Texts need no pictures until one is asked for.
+    env = GemSokobanEnv(**ROOM)
+    env.reset(0)
+    with pytest.raises(InvalidOptionError, match="tiles"):
+        env.render("rgb_array")
+    with pytest.raises(
+        InvalidOptionError, match="expected one of 'gym_sokoban', 'roll"
+    ):
+        GemSokobanEnv(tiles="gymnasium")
+
+
+# -------------------------------------------------------------------------- Gymnasium
+
+OBLONG = ["FFSFF", "FHFHF", "FFGFF"]
+WIDE = ["S" + "F" * 8, *["FFHFFHFFF"] * 9, "F" * 8 + "G"]
+LAKES = [{"size": size} for size in (2, 4, 7, 9)]
+LAKES += [{"levels": [OBLONG]}, {"levels": [WIDE]}]
+
+
+def draw_lake(desc, cell, direction):
+    """Return a new frame of Gymnasium's."""
+    from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+
+    lake = FrozenLakeEnv(desc=desc, render_mode="rgb_array")
+    lake.s, lake.lastaction = cell, direction
+    return lake.render()
+
+
+def read_lake(text, start):
+    """Return Gymnasium's map, and the player's cell, of one of our texts."""
+    rows = text.split()
+    cell = next(i for i, glyph in enumerate("".join(rows)) if glyph in "PX√")
+    letters = [row.translate(str.maketrans("P_OGX√", "FFHGHG")) for row in rows]
+    row, column = divmod(start, len(rows[0]))
+    line = letters[row]
+    letters[row] = f"{line[:column]}S{line[column + 1 :]}"
+    return letters, cell
+
+
+@pytest.mark.parametrize("keywords", LAKES, ids=str)
+@pytest.mark.parametrize("is_slippery", [False, True])
+def test_lakes_are_gymnasiums(keywords, is_slippery):
+    pytest.importorskip("pygame", reason=NEEDS_PYGAME)
+    keywords = {**keywords, "is_slippery": is_slippery}
+    texts = GemFrozenLakeEnv(**keywords)
+    pixels = GemFrozenLakeEnv(**keywords, render_mode="rgb_array")
+    seen = set()
+    for seed in range(6):
+        direction = None
+        both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
+        for (answer, text), (_, picture) in both:
+            if answer is None:
+                start = next(i for i, c in enumerate("".join(text.split())) if c == "P")
+            else:
+                parsed = texts.parse_action(answer)["action"]
+                direction = direction if parsed is None else parsed
+            desc, cell = read_lake(text, start)
+            expected = draw_lake(desc, cell, direction)
+            seen.add("".join(desc)[cell])
+            assert picture.dtype == np.uint8
+            np.testing.assert_array_equal(picture, expected)
+            np.testing.assert_array_equal(texts.render("rgb_array"), expected)
+            assert pixels.render("text") == text
+    assert len(seen) > 1
+
+
+def test_ragens_lakes_are_gymnasiums():
+    pytest.importorskip("pygame", reason=NEEDS_PYGAME)
+    # Other directions than those of the batch.
+    maps = {"action_lookup": {1: "Up", 2: "Down"}, "action_map": {1: 3, 2: 1}}
+    config = ragen.FrozenLakeEnvConfig(**maps, render_mode="rgb_array")
+    env = ragen.FrozenLakeEnv(config)
+    words = ragen.FrozenLakeEnv(ragen.FrozenLakeEnvConfig(**maps))
+    for seed in range(6):
+        picture, text, direction = env.reset(seed), words.reset(seed), None
+        start = next(i for i, c in enumerate("".join(text.split())) if c == "P")
+        for action in (1, 2, 2, 1, 2):
+            expected = draw_lake(*read_lake(text, start), direction)
+            np.testing.assert_array_equal(picture, expected)
+            np.testing.assert_array_equal(words.render("rgb_array"), expected)
+            picture, _, has_ended, _ = env.step(action)
+            text = words.step(action)[0]
+            direction = config.action_map[action]
+            if has_ended:
+                break
+
+
+def test_without_pygame_the_error_names_the_keyword_and_our_tiles(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    expected = (
+        "tiles: expected 'roll_vec', or pygame to be installed for Gymnasium's "
+        "pictures, got 'gymnasium'"
+    )
+    for make in (GemFrozenLakeEnv, ragen.FrozenLakeEnvConfig):
+        with pytest.raises(InvalidOptionError) as error:
+            make(render_mode="rgb_array")
+        assert str(error.value) == expected
+    with pytest.raises(InvalidOptionError, match="expected one of 'gymnasium', 'roll_"):
+        GemFrozenLakeEnv(tiles="gym_sokoban")
