@@ -2,9 +2,9 @@
 
 ROLL plays the members of a group from the beginning of a task.  Here they share their
 beginning: `fork` makes copies of an environment in the middle of an episode, each copy
-takes another answer, and so on.  The value of an answer is the mean return of the leaves
-below it, its advantage what it is better than its siblings: a score for each step,
-though the task gives one for the whole episode.
+takes another answer, and so on.  The value of an answer is the mean return of the
+leaves below it, and its advantage the difference to the value of the answer before.  So
+each step has a score, though the task gives one for the whole episode.
 
 At the end each leaf is compared with an environment that has played the same answers
 from the beginning: the states are equal to the bit.

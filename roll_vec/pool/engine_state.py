@@ -102,9 +102,7 @@ def get_state(
     return arrays, objects
 
 
-def _pack_records(
-    members: Members, env_ids: Sequence[int]
-) -> dict[str, NDArray[Any]]:
+def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
     kinds, contents = [], []
     observations = members.observations.batch_parts()
     for env_id in env_ids:

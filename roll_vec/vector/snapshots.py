@@ -149,7 +149,9 @@ class BatchSnapshots(BatchActionSampling):
 
         Sessions reset and step the engine: they know whether its episode has ended.
         """
-        own = {name: array[[env_id]] for name, array in self._autoreset.get_state().items()}
+        own = {
+            name: array[[env_id]] for name, array in self._autoreset.get_state().items()
+        }
         own |= {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
         return self._make_state(own, self.engine.get_env_state(env_id))
 

@@ -30,6 +30,7 @@ from tests.adapters.stand_ins import make_manager, read_json
 from tests.contract.cases import assert_same
 
 ROOM = {"dim_room": (6, 6), "num_boxes": 1}
+PICTURES = {"render_mode": "rgb_array", "tiles": "roll_vec"}
 SHOP = {"num_products": 100, "catalog_seed": 233}
 
 
@@ -48,7 +49,7 @@ SHOPPING = [*map(answer, ("search[red shoes]", "click[buy now]")), "no action"]
 NUMBERS = [*map(answer, ("1 + 2", "3 * 4", "7")), "no action"]
 GAMES = {
     "Sokoban": (lambda: GemSokobanEnv(**ROOM, max_steps=6), MOVES),
-    "pictures": (lambda: GemSokobanEnv(**ROOM, render_mode="rgb_array"), MOVES),
+    "pictures": (lambda: GemSokobanEnv(**ROOM, **PICTURES), MOVES),
     "messages": (lambda: GemSokobanNativeEnv(max_steps=6), MOVES),
     "tool": (lambda: GemSokobanToolCallEnv(max_steps=6), CALLS),
     "FrozenLake": (lambda: GemFrozenLakeEnv(size=4, max_steps=6), MOVES),
@@ -184,7 +185,7 @@ def test_verl_agents_environments_go_back_and_branch(name):
     assert_same([others.step(actions) for actions in plan], expected)
     # Environments become copies of some: columns of these results repeat.
     rows = [3, 0, 0, 2]
-    observations, infos = others.set_state(state, rows=rows)
+    observations, _ = others.set_state(state, rows=rows)
     assert_same(observations, [before[row] for row in rows])
     actions = [plan[0][row] for row in rows]
     expected = [[column[row] for row in rows] for column in expected[0]]

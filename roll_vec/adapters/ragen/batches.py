@@ -167,8 +167,12 @@ class Batch:
 class GridBatch(Batch):
     """A game on a grid."""
 
-    # Of each environment the last action of its episode, where a picture shows it.
-    _directions: Mapping[int, int] = {}
+    EPISODES = (*Batch.EPISODES, "_directions")
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        super().__init__(config, num_envs)
+        # Of each environment the last action of its episode, where a picture shows it.
+        self._directions: list[int | None] = [None] * num_envs
 
     def show(self, row: int, observation: Any) -> Any:
         """Return a text as it is, and an array as a picture."""
@@ -177,7 +181,7 @@ class GridBatch(Batch):
         painter = make_painter(self.config.tiles)
         if painter is None:
             return self.resize(observation)
-        return painter(self.envs.engine, row, self._directions.get(row))
+        return painter(self.envs.engine, row, self._directions[row])
 
     def resize(self, picture: Any) -> Any:
         """Return a picture of our own tiles in RAGEN's size."""
@@ -195,13 +199,9 @@ class FrozenLakeBatch(GridBatch):
 
     ID = "roll_vec/RandomFrozenLake-v0"
 
-    def __init__(self, config: Any, num_envs: int) -> None:
-        self._directions: dict[int, int] = {}
-        super().__init__(config, num_envs)
-
     def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
         """Start new episodes in all environments."""
-        self._directions.clear()
+        self._directions = [None] * len(seeds)
         super().reset(seeds, mode)
 
     def convert(self, action: Any) -> Any:

@@ -398,7 +398,9 @@ class EnvStateManager:
         ------
         InvalidOptionError
         """
-        return [copy.deepcopy(self) for _ in range(check_int("k", k, 1))]
+        count = check_int("k", k, 1)
+        configs = {id(one): one for one in (self.sys_config, self.config)}
+        return [copy.deepcopy(self, dict(configs)) for _ in range(count)]
 
     def get_rollout_states(self) -> list[dict[str, Any]]:
         """Return the rollouts with their ``metrics``; see `measure_rollout`."""

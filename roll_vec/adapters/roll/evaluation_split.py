@@ -96,7 +96,9 @@ class EpisodeCounter:
         """
         with self._lock:
             numbers = self._rounds.setdefault(round_number, {})
-            number = numbers.setdefault(object() if seed is None else seed, len(numbers))
+            number = numbers.setdefault(
+                object() if seed is None else seed, len(numbers)
+            )
         return number if number < self._num_episodes else None
 
     def reset(self) -> None:

@@ -229,7 +229,8 @@ class GemGridOptions(AnswerOptions):
     max_steps : int
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
-    action_pattern, special_token_list, format_penalty, env_instruction, evaluation_split
+    action_pattern, special_token_list, format_penalty, env_instruction
+    evaluation_split
         See `AnswerOptions`.
 
     Raises
@@ -471,7 +472,7 @@ class GemFrozenLakeEnv(GemGridEnv):
     OPTIONS = RandomFrozenLakeOptions
     OWN = GemFrozenLakeOptions
     ACTION_START = 0
-    EPISODE = (*GemGridEnv.EPISODE, "_success")
+    EPISODE = (*GemGridEnv.EPISODE, "_success", "_direction")
     INSTRUCTION = (
         "You are solving the FrozenLake puzzle. "
         "Forbid the whole and go to the target. "
