@@ -166,6 +166,7 @@ def make_parser() -> Parser:
         play,
         replay,
         rollout,
+        serve_mcp,
         watch,
         webshop,
     )
@@ -180,7 +181,7 @@ def make_parser() -> Parser:
     )
     commands = parser.add_commands()
     order = rollout, replay, eval, watch, export, play, info, levels
-    for command in (*order, webshop, doctor):
+    for command in (*order, webshop, serve_mcp, doctor):
         command.add_parser(commands)
     completion.add_parser(commands, parser)
     return parser

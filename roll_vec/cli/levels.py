@@ -180,6 +180,8 @@ def _show(arguments: argparse.Namespace) -> int:
     out = arguments.out
     if arguments.text:
         refuse_arguments(arguments, ["out"], "with --text")
+        if "render_scale" in arguments.options:
+            raise argument_error("-o", "render_scale: not allowed with --text")
     else:
         check_target("--out", out)
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
@@ -15,7 +15,6 @@ from roll_vec.evaluation.splits import FREE_KEYWORDS, Split
 from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import check_seed
-from roll_vec.spaces import UnicodeText
 from roll_vec.trajectories import Policy, Turn, play_steps
 from roll_vec.vector.action_sampling import choose_actions
 from roll_vec.vector.infos import episode_successes
@@ -215,14 +214,13 @@ class UniformPolicy:
     Raises
     ------
     InvalidOptionError
-        If the action space is neither `Discrete` nor texts with examples.
+        If actions are texts without examples.
     """
 
     def __init__(self, envs: Any, seed: int) -> None:
         space = envs.single_action_space
-        is_text = isinstance(space, UnicodeText) and space.examples
-        if not isinstance(space, Discrete) and not is_text:
-            accepted = "environments with a Discrete action space or examples of texts"
+        if isinstance(space, Text) and not getattr(space, "examples", ()):
+            accepted = "environments whose texts have examples"
             raise InvalidOptionError.expected("envs", accepted, space)
         self._seed = check_seed(seed)
         self._space = space

@@ -15,6 +15,7 @@ import threading
 import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -22,19 +23,22 @@ import pytest
 from gymnasium.spaces import Discrete
 from gymnasium.vector import SyncVectorEnv
 
-from roll_vec.adapters import gem, reasoning_gym
+from roll_vec.adapters import gem, ragen, reasoning_gym
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.adapters.roll import GemSokobanEnv, GemWebShopEnv, register_gem_envs
 from roll_vec.adapters.roll.gem_env import GEM_IDS
 from roll_vec.adapters.verl_agent import build_webshop_envs
+from roll_vec.cli import main
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
+    InvalidOptionError,
     MissingExtraError,
     ResetNeededError,
     SessionsFullError,
 )
 from tests.adapters.stand_ins import Monitor, make_manager, read_json
+from tests.envs.webshop.shops import write as write_shop
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 KEYWORDS = {"max_episode_steps": 5, "is_slippery": False, "seed_info": True}
@@ -245,6 +249,81 @@ def test_without_openenv_the_error_names_the_extra(stand_ins, monkeypatch):
     monkeypatch.setitem(sys.modules, "openenv.core", None)
     with pytest.raises(MissingExtraError, match="openenv"):
         importlib.import_module("roll_vec.adapters.openenv")
+
+
+def test_without_mcp_the_error_names_the_extra(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "roll_vec.adapters.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtraError, match=r"needs mcp>=2: .*\[mcp\]"):
+        importlib.import_module("roll_vec.adapters.mcp")
+    assert main(["serve-mcp", LAKE]) == 2
+    assert "roll-vec serve-mcp needs mcp: " in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------- RAGEN
+
+# By tag of RAGEN's config/envs.yaml, `env_type` and what `env_config` has.
+LETTERS = dict(enumerate("W.GCBA@"))
+RAGEN_TAGS = {
+    "SimpleSokoban": ("sokoban", {"dim_x": 6, "dim_y": 6, "num_boxes": 1}),
+    "LargerSokoban": ("sokoban", {"dim_x": 8, "dim_y": 8, "search_depth": 10}),
+    "SokobanDifferentGridVocab": ("sokoban", {"grid_lookup": LETTERS}),
+    "CoordSokoban": ("sokoban", {"observation_format": "grid_coord"}),
+    "FrozenLake": ("frozen_lake", {"success_rate": 0.8}),
+    "CoordFrozenLake": ("frozen_lake", {"observation_format": "grid_coord"}),
+    "Countdown": ("countdown", {"train_path": None}),
+    "WebShop": ("webshop", {"dataset": "small"}),
+    "WebShopFull": ("webshop", {"dataset": "full"}),
+}
+
+
+@pytest.fixture
+def webshop_minimal(tmp_path, monkeypatch):
+    """Put the files of RAGEN's shop where its setup does; nothing can be imported."""
+    folder = tmp_path / "webshop_minimal"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError('it was imported')")
+    (folder / "data").mkdir()
+    for dataset, ending in (("small", "_1000.json"), ("full", ".json")):
+        (folder / "data" / dataset).mkdir()
+        for keyword, path in write_shop(tmp_path).items():
+            name = {"products": "items_shuffle", "attributes": "items_ins_v2"}
+            if keyword in name:
+                target = folder / "data" / dataset / f"{name[keyword]}{ending}"
+                target.write_bytes(Path(path).read_bytes())
+    monkeypatch.syspath_prepend(tmp_path)
+    return folder / "data"
+
+
+@pytest.mark.parametrize("tag", RAGEN_TAGS)
+def test_tags_of_ragen_that_are_here(tag, webshop_minimal):
+    env_type, keywords = RAGEN_TAGS[tag]
+    config = ragen.REGISTERED_ENV_CONFIGS[env_type](**keywords)
+    env = ragen.REGISTERED_ENVS[env_type](config)
+    mode, session = "train", {}
+    if env_type == "webshop":
+        session = {"session": 0}  # this shop has too few goals for RAGEN's modes
+        assert config.file_path.is_relative_to(webshop_minimal / keywords["dataset"])
+    assert isinstance(env.reset(seed=1, mode=mode, **session), str)
+    env.close()
+
+
+def test_a_file_of_products_takes_the_place_of_ragens(webshop_minimal):
+    path = webshop_minimal / "full" / "items_shuffle.json"
+    config = ragen.WebShopEnvConfig(dataset="small", file_path=path)
+    assert config.file_path == path
+
+
+@pytest.mark.parametrize("env_type", ["bandit", "game_2048", None, ["sokoban"]])
+def test_other_environments_of_ragen_are_an_error_that_names_the_page(env_type):
+    error = r"env_type: expected one of 'sokoban', .*; see docs/frameworks/ragen.md"
+    tag = {"env_type": env_type, "max_actions_per_traj": 1, "env_config": {}}
+    with pytest.raises(InvalidOptionError, match=rf"^custom_envs.LakeTag.{error}"):
+        make_manager(tags={"LakeTag": tag})
+    if isinstance(env_type, str):
+        for table in (ragen.REGISTERED_ENVS, ragen.REGISTERED_ENV_CONFIGS):
+            with pytest.raises(InvalidOptionError, match=f"^{error}"):
+                table[env_type]
 
 
 # -------------------------------------- generators of one environment of a package

@@ -214,6 +214,7 @@ ERRORS = [
     (f"rollout {LAKE} --no-image --boards 3", "--boards: not allowed without a pictur"),
     (f"rollout {LAKE} --save-values 3", "--save-values: not allowed without --out FI"),
     (f"levels show {LAKE} --text --out x.png", "--out: not allowed with --text"),
+    (f"levels show {LAKE} --text -o render_scale=2", "-o: render_scale: not allowed w"),
     (f"levels stats {LAKE} --max-states 3", "--max-states: not allowed with lakes"),
     (f"levels stats {LAKE} --random-episodes 0 --seed 3", "--seed: not allowed with -"),
     ("webshop index --check --force", "--force: not allowed without --out DIR"),

@@ -122,4 +122,5 @@ FRAMEWORKS = {
     ),
     "ldp": Framework("ldp", "ldp[scg]"),
     "gymnasium": Framework("Gymnasium", "gymnasium==1.4.*"),
+    "mcp": Framework("MCP", "mcp==2.*"),
 }

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.adapters.roll import countdown as roll
@@ -19,6 +21,10 @@ from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
+
+PAGE = "docs/frameworks/ragen.md"
+"""Which of RAGEN's tags are here, and which are not."""
+_PRODUCTS = {"small": "items_shuffle_1000.json", "full": "items_shuffle.json"}
 
 
 @dataclass(kw_only=True)
@@ -155,13 +161,26 @@ class CountdownEnvConfig(roll.CountdownEnvConfig):
 class WebShopEnvConfig(ShopConfig):
     """RAGEN's configuration of WebShop.
 
-    RAGEN's ``dataset`` names a file within its own package: here it must be None.
+    ``dataset`` is ``small`` or ``full``, the products of the package webshop_minimal,
+    which RAGEN's setup installs; ``file_path`` takes its place.  Without both it is the
+    demo shop.
     """
 
     dataset: str | None = None
 
     def __post_init__(self) -> None:
         if self.dataset is not None:
-            accepted = "None: file_path names the file of products, or the demo shop"
-            raise InvalidOptionError.expected("dataset", accepted, self.dataset)
+            check_choice("dataset", self.dataset, _PRODUCTS)
+            self.file_path = self.file_path or _find_products(self.dataset)
         super().__post_init__()
+
+
+def _find_products(dataset: str) -> Path:
+    """Return the file of RAGEN's products; its package is not imported."""
+    spec = find_spec("webshop_minimal")
+    if spec is None or not spec.submodule_search_locations:
+        accepted = "None or the package webshop_minimal, which RAGEN's setup installs"
+        hint = f"; see {PAGE}"
+        raise InvalidOptionError.expected("dataset", accepted, dataset, hint)
+    folder = Path(spec.submodule_search_locations[0])
+    return folder / "data" / dataset / _PRODUCTS[dataset]

@@ -16,6 +16,7 @@ from roll_vec.adapters.ragen.batches import (
     WebShopBatch,
 )
 from roll_vec.adapters.ragen.configs import (
+    PAGE,
     CountdownEnvConfig,
     FrozenLakeEnvConfig,
     SokobanEnvConfig,
@@ -23,7 +24,7 @@ from roll_vec.adapters.ragen.configs import (
 )
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_observations import GridObserver
-from roll_vec.errors import ResetNeededError
+from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_choice
 from roll_vec.seeding import check_seed
 
@@ -162,10 +163,38 @@ def _check_seed(seed: Any) -> int | None:
     return None if seed is None else check_seed(seed)
 
 
-REGISTERED_ENVS: dict[str, type[RagenEnv]] = {
-    "sokoban": SokobanEnv,
-    "frozen_lake": FrozenLakeEnv,
-    "countdown": CountdownEnv,
-    "webshop": WebShopEnv,
-}
-REGISTERED_ENV_CONFIGS = {name: env.CONFIG for name, env in REGISTERED_ENVS.items()}
+class _Registered(dict[str, Any]):
+    """A table by ``env_type``; an error says which of RAGEN's environments it has."""
+
+    def __missing__(self, env_type: Any) -> Any:
+        return find_env_class("env_type", env_type)
+
+
+REGISTERED_ENVS: dict[str, type[RagenEnv]] = _Registered(
+    sokoban=SokobanEnv,
+    frozen_lake=FrozenLakeEnv,
+    countdown=CountdownEnv,
+    webshop=WebShopEnv,
+)
+REGISTERED_ENV_CONFIGS: dict[str, type[Any]] = _Registered(
+    {name: env.CONFIG for name, env in REGISTERED_ENVS.items()}
+)
+
+
+def find_env_class(name: str, env_type: Any) -> type[RagenEnv]:
+    """Return the class of an ``env_type``.
+
+    Parameters
+    ----------
+    name : str
+        Of the option, for the error.
+    env_type : str
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if env_type not in tuple(REGISTERED_ENVS):
+        accepted = f"one of {', '.join(map(repr, REGISTERED_ENVS))}"
+        raise InvalidOptionError.expected(name, accepted, env_type, f"; see {PAGE}")
+    return REGISTERED_ENVS[env_type]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from roll_vec.adapters.ragen.batches import Batch
-from roll_vec.adapters.ragen.envs import REGISTERED_ENVS
+from roll_vec.adapters.ragen.envs import find_env_class
 from roll_vec.adapters.ragen.metrics import add_pass_at_k, measure_rollout
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
+from roll_vec.options import check_int, check_unknown, keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
 
 # Of validation, where the config has no seed.
@@ -184,9 +184,7 @@ class EnvStateManager:
     def _add_groups(self, tag: str, num_envs: int) -> None:
         template = self.sys_config.custom_envs[tag]
         name = f"custom_envs.{tag}.env_type"
-        env_class = REGISTERED_ENVS[
-            check_choice(name, template.env_type, REGISTERED_ENVS)
-        ]
+        env_class = find_env_class(name, template.env_type)
         env_config = template.env_config or {}
         check_unknown(env_config, keywords_of(env_class.CONFIG))
         config = env_class.CONFIG(**env_config)
