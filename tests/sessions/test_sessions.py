@@ -29,7 +29,6 @@ from roll_vec.errors import (
 )
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import Call
-from roll_vec.vector.state import VectorState
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import make_env
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
@@ -260,7 +259,7 @@ def test_a_state_is_one_of_the_same_keywords():
     with make_sessions(LAKES) as sessions, make_sessions(LAKES, size=8) as others:
         [session], [other] = open_started(sessions, 1), open_started(others, 1)
         before = session.get_state()
-        two = VectorState.concatenate([before, before])
+        two = roll_vec.VectorState.concatenate([before, before])
         for state, text in (
             (None, "VectorState"),
             (other.get_state(), "size"),

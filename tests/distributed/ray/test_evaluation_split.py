@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from roll_vec.adapters.roll import GemSokobanEnv
-from roll_vec.evaluation.splits import find_split
+from roll_vec.evaluation import find_split
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
