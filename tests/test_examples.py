@@ -222,3 +222,19 @@ def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):
     with pytest.raises(SystemExit):
         simulation.main(["--step-us=nan"])
     assert "expected a finite number" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------- answer_tree
+
+
+def test_a_tree_of_answers_ends_in_equal_worlds(example, capsys):
+    example("answer_tree").main(["--width=2", "--depth=2"])
+    table = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[0] for row in table] == [
+        "Sokoban",
+        "FrozenLake",
+        "Countdown",
+        "WebShop",
+    ]
+    for _, num_leaves, num_steps, num_replayed, *_ in table:
+        assert int(num_leaves) < int(num_steps) <= int(num_replayed)

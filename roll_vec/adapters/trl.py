@@ -9,6 +9,7 @@ reads its name, its types and its docstring, which has Google's form.  After a r
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -20,17 +21,28 @@ import gymnasium
 
 from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.webshop import WebShop
-from roll_vec.errors import InvalidOptionError, InvalidSeedError
+from roll_vec.errors import InvalidOptionError, InvalidSeedError, InvalidStateError
+from roll_vec.objects.states import get_env_state, set_env_state
 from roll_vec.options import check_int
 from roll_vec.registration import find_registered
 from roll_vec.seeding import check_seed, episode_seed
 
-__all__ = ["AnswerEnv", "GridEnv", "ShopEnv", "environment_factory"]
+__all__ = [
+    "AnswerEnv",
+    "GridEnv",
+    "ShopEnv",
+    "environment_factory",
+    "fork",
+    "get_state",
+    "set_state",
+]
 
 EPISODE_OVER = "The episode is over. No further action counts."
 """End of the last observation, and the result of every tool call after it."""
 CALL_TOOLS = "Act by calling a tool, once for each action."
 """A line below the game's instructions, which ask for an answer in the text."""
+# Attributes of an episode, besides the environment.
+_EPISODE = ("_return", "_is_over")
 
 
 class Tasks:
@@ -155,6 +167,48 @@ class AnswerEnv(_ToolEnv):
             The task after the answer.
         """
         return self._step(str(text))
+
+
+# Functions: a public method would be a tool of the model.
+
+
+def get_state(env: _ToolEnv) -> dict[str, Any]:
+    """Return where the episode of an environment stands; it can be pickled.
+
+    Raises
+    ------
+    ResetNeededError
+    """
+    own = {name: getattr(env, name) for name in _EPISODE}
+    return {**own, "env": copy.deepcopy(get_env_state(env._env))}
+
+
+def set_state(env: _ToolEnv, state: Mapping[str, Any]) -> None:
+    """Let an environment of the same keywords go to a state of `get_state`.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is none of such an environment; nothing has changed then.
+    """
+    if not isinstance(state, Mapping) or state.keys() != {*_EPISODE, "env"}:
+        raise InvalidStateError.expected("state", "a state of `get_state`", state)
+    set_env_state(env._env, copy.deepcopy(state["env"]))
+    for name in _EPISODE:
+        setattr(env, name, state[name])
+
+
+def fork(env: _ToolEnv, k: int) -> list[_ToolEnv]:
+    """Return k environments that stand where this one stands.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    forks = [copy.copy(env) for _ in range(check_int("k", k, 1))]
+    for one in forks:
+        one._env = copy.deepcopy(env._env)
+    return forks
 
 
 def environment_factory(

@@ -375,6 +375,14 @@ class ShardsEngine(CompositeEngine):
         whole = VectorState.concatenate(states)
         return EngineState(dict(whole.arrays), whole.shared)
 
+    def get_env_state(self, env_id: int) -> EngineState:
+        """Return the state of one environment; see `get_state`."""
+        ((shard, _, ids),) = self.parts(np.array([env_id]))
+        values = self._ask({shard: PartCall("get_env_state", (int(ids[0]),))})
+        self._check_alive(values)
+        state: EngineState = values[shard]
+        return state
+
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state`."""
         shard = next(iter(self.shards.live), 0)

@@ -46,6 +46,7 @@ _QUESTIONS = frozenset(
     (
         "describe",
         "get_state",
+        "get_env_state",
         "check_state",
         "get_attribute",
         "get_array",

@@ -189,6 +189,12 @@ def find_split(id: str, name: str, **shop: Any) -> Split:
         If there is no such id or split, or the shop cannot be read, or has no goals in
         this split.
     """
+    split = make_split(id, name, **shop)
+    return split if split.digest else replace(split, digest=split.compute_digest())
+
+
+def make_split(id: str, name: str, **shop: Any) -> Split:
+    """Return a split, without its digest where that must be computed; `find_split`."""
     splits = splits_of(id)
     if not splits:
         accepted = f"one of {', '.join(SPLITS)}, or an id of `roll_vec.register`"
@@ -202,7 +208,7 @@ def find_split(id: str, name: str, **shop: Any) -> Split:
             accepted = f"no keywords; those of a shop are for {WEBSHOP}"
             raise InvalidOptionError.expected("shop", accepted, shop)
         split = _shop_split(name, shop)
-    return split if split.digest else replace(split, digest=split.compute_digest())
+    return split
 
 
 def splits_of(id: str) -> dict[str, Split]:

@@ -259,9 +259,16 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If a worker died.
         """
+        return self._get_states(range(self.num_envs))
+
+    def get_env_state(self, env_id: int) -> EngineState:
+        """Return the state of one environment; others need no reset."""
+        return self._get_states([env_id])
+
+    def _get_states(self, env_ids: Sequence[int]) -> EngineState:
         self.members.wait_for_all()
-        arrays, objects = engine_state.get_state(self.members)
-        arrays["successes"] = self.successes
+        arrays, objects = engine_state.get_state(self.members, env_ids)
+        arrays["successes"] = self.successes[np.array(env_ids)]
         return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:

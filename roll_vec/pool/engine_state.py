@@ -61,11 +61,17 @@ _NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS
 
 
 def get_state(
-    members: Members,
+    members: Members, env_ids: Sequence[int]
 ) -> tuple[dict[str, NDArray[Any]], tuple[Any, ...] | None]:
     """Return the arrays but ``successes``, and the objects that are copies.
 
     Counts of faults are no part of it, nor are attributes that the user has set.
+
+    Parameters
+    ----------
+    members : Members
+    env_ids : sequence of int
+        The environments whose rows are returned.
 
     Raises
     ------
@@ -74,21 +80,20 @@ def get_state(
     EnvironmentFaultError
         If a worker died.  An exception of an environment is raised as it is.
     """
-    able_ids, snapshots = members.able_ids, [EnvSnapshot(LOST)] * len(members)
+    able_ids = sorted({*members.able_ids} & {*env_ids})
     arguments = [members.in_caller_process] * len(able_ids)
-    for env_id, snapshot in zip(
-        able_ids, members.run("get_state", arguments, able_ids), strict=True
-    ):
-        snapshots[env_id] = snapshot or EnvSnapshot(LOST)
+    able = members.run("get_state", arguments, able_ids)
+    by_id = dict(zip(able_ids, able, strict=True))
+    snapshots = [by_id.get(env_id) or EnvSnapshot(LOST) for env_id in env_ids]
     kinds = [snapshot.kind for snapshot in snapshots]
     contents = [b"" if one.kind == COPY else one.content for one in snapshots]
     objects = None
     if COPY in kinds:
         objects = tuple(one.content if one.kind == COPY else None for one in snapshots)
-    records = members.records
+    records = [members.records[env_id] for env_id in env_ids]
     arrays = {
         **pack("state", kinds, contents),
-        **_pack_records(members),
+        **_pack_records(members, env_ids),
         "first_seeds": encode_seeds([one.first_seed for one in records]),
         "episode_numbers": np.array([one.episode for one in records], np.int64),
         "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
@@ -97,11 +102,12 @@ def get_state(
     return arrays, objects
 
 
-def _pack_records(members: Members) -> dict[str, NDArray[Any]]:
+def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
     kinds, contents = [], []
-    for env_id, observation in enumerate(members.observations.batch_parts()):
+    observations = members.observations.batch_parts()
+    for env_id in env_ids:
         record = {
-            "observation": observation,
+            "observation": observations[env_id],
             "error": members.faults.stalled.get(env_id),
             "level_options": members.records[env_id].level_options,
         }

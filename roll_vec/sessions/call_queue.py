@@ -158,14 +158,14 @@ class CallQueue:
         is_blocked = False
         with self._mutex:
             for call in self._waiting:
-                if call.operation == "render":
+                if call.is_alone:
                     # A batch renders when nothing is active; later calls let it.
                     is_blocked = is_blocked or bool(calls or self._rows.active)
                 if is_blocked or not self._rows.can_start(call):
                     others.append(call)
                 else:
                     calls.append(call)
-                    is_blocked = call.operation == "render"
+                    is_blocked = call.is_alone
             self._batch, self._waiting = calls, others
 
     def _make_calls(self, leader: Call | None = None) -> None:
@@ -174,7 +174,7 @@ class CallQueue:
         try:
             self._take_calls()
             self._rows.start(self._batch)
-            # Errors and pictures do not wait for the steps of others.
+            # Errors, pictures and states do not wait for the steps of others.
             finish_calls([call for call in self._batch if call.is_done], leader)
             while self._rows.active:
                 ended_calls += self._rows.collect()

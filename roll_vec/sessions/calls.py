@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
-Operation: TypeAlias = Literal["reset", "step", "render"]
+Operation: TypeAlias = Literal["reset", "step", "render", "get_state", "set_state"]
 
 
 class Call:
-    """A reset, a step or a rendering that one session has asked for.
+    """A reset, a step, or something else that one session has asked for.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Call:
         The environment of the batch.
     operation : str
     argument
-        The action of a step; the seed and the options of a reset.
+        The action of a step; the seed and the options of a reset; a state.
     loop : event loop or None
         That of the caller, a coroutine; None: it is a thread, which waits.
 
@@ -59,6 +59,11 @@ class Call:
             self._lock.acquire()
         else:
             self.future: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else may be active while it is made."""
+        return self.operation not in ("reset", "step")
 
     @property
     def has_result(self) -> bool:  # noqa: D102

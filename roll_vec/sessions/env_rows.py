@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from roll_vec.errors import EnvironmentFaultError
 from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import EnvResult, batch_actions
@@ -45,13 +46,13 @@ class EnvRows:
         return call.row not in self._active
 
     def start(self, calls: Sequence[Call]) -> None:
-        """Start calls; those that have an error or are renderings are done at once.
+        """Start calls; those that have an error, or `is_alone`, are done at once.
 
-        No call may be active when a rendering starts.
+        No call may be active when such a one starts.
         """
         for call in calls:
-            if call.operation == "render":
-                self._render(call)
+            if call.is_alone:
+                self._run_alone(call)
         steps = [call for call in calls if call.operation == "step"]
         actions: dict[int, Any] = {}
         if steps:
@@ -106,17 +107,31 @@ class EnvRows:
             call.succeed((result.observation, result.reward, *ends, info))
         return call
 
-    def _render(self, call: Call) -> None:
-        mode, frame = self._envs.render_mode, None
+    def _run_alone(self, call: Call) -> None:
+        row, envs = call.row, self._envs
         try:
-            if mode is not None or self._engine.has_objects:
-                # A window is for one batch, not for one of its environments.
-                mode = "rgb_array" if mode == "human" else mode
-                (frame,) = self._engine.frames(np.array([call.row]), mode or "")
+            if call.operation == "get_state":
+                call.succeed(envs._get_env_state(row, has_ended=call.argument))
+            elif call.operation == "set_state":
+                envs._set_env_state(row, call.argument)
+                call.succeed(self._engine.observe_envs(np.array([row]))[0])
+            else:
+                call.succeed(self._render(row))
         except Exception as error:
+            is_fault = isinstance(error, EnvironmentFaultError)
+            if is_fault and call.operation == "set_state":
+                # All environments must be reset then.
+                raise
             call.fail(error)
-            return
-        call.succeed(frame)
+
+    def _render(self, row: int) -> Any:
+        mode = self._envs.render_mode
+        if mode is None and not self._engine.has_objects:
+            return None
+        # A window is for one batch, not for one of its environments.
+        mode = "rgb_array" if mode == "human" else mode
+        (frame,) = self._engine.frames(np.array([row]), mode or "")
+        return frame
 
     @property
     def active(self) -> list[Call]:

@@ -27,6 +27,7 @@ from roll_vec.sessions.call_queue import CallQueue, closed_error
 from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.state import VectorState
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
@@ -260,6 +261,53 @@ class Session:
         self._check_started()
         return self._run("render", None)
 
+    def get_state(self) -> VectorState:
+        """Return the state of the environment, with all that later steps depend on.
+
+        Returns
+        -------
+        VectorState
+            Of one environment.  It can be pickled, saved, and set in any session, also
+            of other sessions, and in any batch of the same keywords.
+
+        Raises
+        ------
+        UnsupportedError
+            Also for an environment without a state that can be kept.
+        ResetNeededError
+            Before the first reset, and if an interrupt has struck all environments.
+        PendingResultsError, ClosedError
+        """
+        self._check_started()
+        has_ended = self._epoch is None
+        if not has_ended:
+            self._check_epoch()
+        state: VectorState = self._run("get_state", has_ended)
+        return state
+
+    def set_state(self, state: VectorState) -> Any:
+        """Go to the state of an environment, which need not be this one.
+
+        Parameters
+        ----------
+        state : VectorState
+            Of one environment, with the keywords of this batch; `VectorState.take`
+            takes one of many.
+
+        Returns
+        -------
+        observation
+            Of the state.
+
+        Raises
+        ------
+        InvalidStateError
+            If it is none of such an environment; nothing has changed then.
+        PendingResultsError, ClosedError, UnsupportedError
+        """
+        self._check_open()
+        return self._run("set_state", state)
+
     async def reset_async(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> Reset:
@@ -313,11 +361,14 @@ class Session:
             message = "the session must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
-    def _check_step(self, action: Any) -> Any:
-        self._check_started()
+    def _check_epoch(self) -> None:
         if self._epoch != self._sessions._epoch:
             message = "the episode has ended: reset the session"
             raise ResetNeededError(message)
+
+    def _check_step(self, action: Any) -> Any:
+        self._check_started()
+        self._check_epoch()
         space = self._sessions.envs.single_action_space
         if isinstance(space, Discrete):
             # The range is checked with the batch.
@@ -394,6 +445,9 @@ class Session:
             _, _, terminated, truncated, _ = call.get()
             if terminated or truncated:
                 self._epoch = None
+        elif call.operation == "set_state" and call.has_result:
+            has_ended = call.argument.arrays["has_ended"][0]
+            self._has_started, self._epoch = True, None if has_ended else call.epoch
         self._in_call.release()
         if self._is_closed:
             self._free()

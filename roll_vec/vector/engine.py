@@ -263,6 +263,13 @@ class Engine:
         """Return the state of all environments, in new arrays."""
         raise NotImplementedError
 
+    def get_env_state(self, env_id: int) -> EngineState:
+        """Return the state of one environment: one row."""
+        state = self.get_state()
+        arrays = {name: array[[env_id]] for name, array in state.arrays.items()}
+        objects = state.objects and (state.objects[env_id],)
+        return EngineState(arrays, state.shared, objects)
+
     def check_state(self, state: EngineState) -> None:
         """Check a state that may have been changed since `get_state` returned it.
 

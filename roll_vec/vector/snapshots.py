@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
-from roll_vec.vector.columns import StreamSeeds
+from roll_vec.vector.columns import StreamSeeds, encode_seeds
+from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
     ROWS,
@@ -59,6 +60,12 @@ class BatchSnapshots(BatchActionSampling):
         with self._interruptible():
             state = self.engine.get_state()
         own = {"seeds": self._seeds.digits, **self._autoreset.get_state()}
+        return self._make_state(own, state)
+
+    def _make_state(
+        self, own: Mapping[str, NDArray[Any]], state: EngineState
+    ) -> VectorState:
+        """Return the snapshot of arrays of this class and the state of the engine."""
         return VectorState.of_batch(
             self._snapshot_id(),
             self._configuration(),
@@ -114,17 +121,7 @@ class BatchSnapshots(BatchActionSampling):
         ClosedError
         """
         self._check_idle("set_state")
-        if not isinstance(state, VectorState):
-            raise InvalidStateError.expected("state", "a VectorState", state)
-        configuration, digest = self._configuration()
-        state.check_configuration(self._snapshot_id(), configuration, digest)
-        engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
-        self._drop_leftovers()
-        if state._valid_for != digest:
-            self._check_own_arrays(state)
-            with self._interruptible():
-                self.engine.check_state(engine_state)
-            state._valid_for = digest
+        engine_state = self._check_state(state)
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
         indices = self._check_state_rows(state, rows, env_ids)
@@ -145,7 +142,43 @@ class BatchSnapshots(BatchActionSampling):
         autoreset.is_ready = True
         return observations
 
+    # --------------------------------------------- one environment, for sessions
+
+    def _get_env_state(self, env_id: int, *, has_ended: bool) -> VectorState:
+        """Return the snapshot of one environment, the only one that need be started.
+
+        Sessions reset and step the engine: they know whether its episode has ended.
+        """
+        own = {
+            name: array[[env_id]] for name, array in self._autoreset.get_state().items()
+        }
+        own |= {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
+        return self._make_state(own, self.engine.get_env_state(env_id))
+
+    def _set_env_state(self, env_id: int, state: VectorState) -> None:
+        """Go to the snapshot of one environment, which has one row."""
+        engine_state = self._check_state(state)
+        if len(state) != 1:
+            accepted = "the state of one environment; `take` returns one of many"
+            raise InvalidStateError.expected("state", accepted, state)
+        self.engine.set_state(engine_state, np.zeros(1, np.int64), np.array([env_id]))
+
     # ------------------------------------------------------------------ checks
+
+    def _check_state(self, state: VectorState) -> EngineState:
+        """Check a snapshot, and return the part of the engine."""
+        if not isinstance(state, VectorState):
+            raise InvalidStateError.expected("state", "a VectorState", state)
+        configuration, digest = self._configuration()
+        state.check_configuration(self._snapshot_id(), configuration, digest)
+        engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
+        self._drop_leftovers()
+        if state._valid_for != digest:
+            self._check_own_arrays(state)
+            with self._interruptible():
+                self.engine.check_state(engine_state)
+            state._valid_for = digest
+        return engine_state
 
     def _configuration(self) -> tuple[dict[str, Any], str]:
         """Return the configuration and its digest, computed once."""

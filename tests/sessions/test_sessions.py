@@ -16,9 +16,11 @@ import pytest
 import roll_vec
 from roll_vec.errors import (
     ClosedError,
+    EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
     InvalidSeedError,
+    InvalidStateError,
     LevelGenerationError,
     PendingResultsError,
     ResetNeededError,
@@ -211,6 +213,103 @@ def test_sessions_return_what_single_environments_return(kind, way):
     for seed, result in zip((3, *range(4)), results, strict=True):
         single = gymnasium.make(id, **keywords)
         assert_same(result, play(single, plans[seed], seed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_goes_into_another_session(kind):
+    id, keywords, *options = KINDS[kind]
+    make = make_env if "shards" in kind else roll_vec.make_vec
+    more = {**(options[0] if options else {}), **keywords}
+    envs = make(id, 4, autoreset_mode="Disabled", **more)
+    space = copy.deepcopy(envs.single_action_space)
+    space.seed(0)
+    with Sessions(envs) as sessions:
+        # The others were never reset.
+        first, second = sessions.open(), sessions.open()
+        with pytest.raises(ResetNeededError):
+            first.get_state()
+        observation, _ = first.reset(seed=3)
+        if id != COUNTDOWN:
+            observation, *_ = first.step(space.sample())
+        state = pickle.loads(pickle.dumps(first.get_state()))
+        assert (len(state), state.arrays["has_ended"].tolist()) == (1, [False])
+        results = []
+        plan = [space.sample() for _ in range(12)]
+        for session in (first, second, second):
+            if session is second:
+                assert_same(session.set_state(state), observation)
+            played = []
+            for action in plan:
+                played.append(session.step(action))
+                if played[-1][2] or played[-1][3]:
+                    break
+            results.append([*played, session.get_state(), session.reset(seed=None)])
+            ended = results[-1][-2]
+        assert results[0][-2] == results[1][-2]
+        for one in results:
+            del one[-2]
+        assert_same(results[1], results[0])
+        assert_same(results[2], results[0])
+        if played[-1][2]:
+            second.set_state(ended)
+            check_reset_needed(second)
+
+
+def test_a_state_is_one_of_the_same_keywords():
+    with make_sessions(LAKES) as sessions, make_sessions(LAKES, size=8) as others:
+        [session], [other] = open_started(sessions, 1), open_started(others, 1)
+        before = session.get_state()
+        two = roll_vec.VectorState.concatenate([before, before])
+        for state, text in (
+            (None, "VectorState"),
+            (other.get_state(), "size"),
+            (two, "of one environment"),
+        ):
+            with pytest.raises(InvalidStateError, match=text):
+                session.set_state(state)
+        assert session.get_state() == before
+        # A batch takes it as well.
+        envs = roll_vec.make_vec(LAKES, 3, autoreset_mode="Disabled")
+        grids = envs.set_state(before, rows=[0, 0, 0])
+        np.testing.assert_array_equal(grids[2], session.reset(seed=0)[0])
+
+
+def test_an_environment_without_a_state_says_so(gates):
+    [session] = open_started(gates[0], 1)
+    with pytest.raises(UnsupportedError, match="Gate"):
+        session.get_state()
+    assert session.step(1)[0] == 1
+
+
+class Stubborn(gymnasium.Env):
+    """Its state cannot be set."""
+
+    observation_space = action_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return action, 0.0, False, False, {}
+
+    def get_state(self):
+        return {}
+
+    def set_state(self, state):
+        raise RuntimeError("no")
+
+
+def test_after_a_fault_of_set_state_all_must_be_reset():
+    roll_vec.register("tests_sessions/Stubborn-v0", Stubborn)
+    with make_sessions("tests_sessions/Stubborn-v0") as sessions:
+        one, other = open_started(sessions, 2)
+        with pytest.raises(EnvironmentFaultError, match="no"):
+            one.set_state(other.get_state())
+        for session in (one, other):
+            check_reset_needed(session)
+            session.reset(seed=0)
+            assert session.step(1)[0] == 1
 
 
 def test_render_returns_the_frame_of_the_session():

@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class Batch:
     """
 
     ID = ""
+    EPISODES: ClassVar[tuple[str, ...]] = ("observations",)
+    """Lists with a value for each environment."""
 
     def __init__(self, config: Any, num_envs: int) -> None:
         self.config = config
@@ -131,6 +133,17 @@ class Batch:
             results[row] = self.result(row, action, step)
         return results
 
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of all environments."""
+        own = {name: list(getattr(self, name)) for name in self.EPISODES}
+        return {**own, "envs": self.envs.get_state()}
+
+    def set_state(self, state: Mapping[str, Any], rows: Sequence[int]) -> None:
+        """Let each environment become a copy of one of a state."""
+        self.envs.set_state(state["envs"], rows=rows)
+        for name in self.EPISODES:
+            setattr(self, name, [state[name][row] for row in rows])
+
     def convert(self, action: Any) -> Any:
         """Return our form of an action."""
         return action
@@ -154,8 +167,12 @@ class Batch:
 class GridBatch(Batch):
     """A game on a grid."""
 
-    # Of each environment the last action of its episode, where a picture shows it.
-    _directions: Mapping[int, int] = {}
+    EPISODES = (*Batch.EPISODES, "_directions")
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        super().__init__(config, num_envs)
+        # Of each environment the last action of its episode, where a picture shows it.
+        self._directions: list[int | None] = [None] * num_envs
 
     def show(self, row: int, observation: Any) -> Any:
         """Return a text as it is, and an array as a picture."""
@@ -164,7 +181,7 @@ class GridBatch(Batch):
         painter = make_painter(self.config.tiles)
         if painter is None:
             return self.resize(observation)
-        return painter(self.envs.engine, row, self._directions.get(row))
+        return painter(self.envs.engine, row, self._directions[row])
 
     def resize(self, picture: Any) -> Any:
         """Return a picture of our own tiles in RAGEN's size."""
@@ -182,13 +199,9 @@ class FrozenLakeBatch(GridBatch):
 
     ID = "roll_vec/RandomFrozenLake-v0"
 
-    def __init__(self, config: Any, num_envs: int) -> None:
-        self._directions: dict[int, int] = {}
-        super().__init__(config, num_envs)
-
     def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
         """Start new episodes in all environments."""
-        self._directions.clear()
+        self._directions = [None] * len(seeds)
         super().reset(seeds, mode)
 
     def convert(self, action: Any) -> Any:
@@ -269,6 +282,7 @@ class WebShopBatch(Batch):
     """
 
     ID = "roll_vec/WebShop-v0"
+    EPISODES = (*Batch.EPISODES, "pages", "_actions")
 
     def __init__(self, config: Any, num_envs: int) -> None:
         super().__init__(config, num_envs)

@@ -6,6 +6,7 @@ environments of a tag, are one call of ``step``.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -330,6 +331,74 @@ class EnvStateManager:
             message = f"the episodes of environments {ended} have ended"
             raise ResetNeededError(message)
         return [self.envs[env_id] for env_id in env_ids]
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of all environments and their rollouts; it can be pickled.
+
+        The seeds of later resets are no part of it.
+
+        Raises
+        ------
+        ResetNeededError
+        """
+        statuses = [entry["status"] for entry in self.envs]
+        own = {"statuses": statuses, "rollouts": self._rollouts()}
+        batches = [batch.get_state() for batch in self._batches]
+        return {**copy.deepcopy(own), "batches": batches}
+
+    def set_state(
+        self, state: Mapping[str, Any], rows: Sequence[int] | None = None
+    ) -> list[dict[str, Any]]:
+        """Go to a state of `get_state`, of a manager with the same tags.
+
+        Parameters
+        ----------
+        state : dict
+        rows : sequence of int, or None
+            For each environment the one of the state that it becomes a copy of, which
+            has the same tag; None: that of its own number.
+
+        Returns
+        -------
+        list of dict
+            The rollouts, see `reset`.
+
+        Raises
+        ------
+        InvalidOptionError
+            If ``rows`` do not fit; no environment has moved then.
+        InvalidStateError
+        """
+        rollouts, last = state["rollouts"], len(state["rollouts"]) - 1
+        chosen = list(range(len(self.envs)) if rows is None else rows)
+        chosen = [check_int("rows", row, 0, last) for row in chosen]
+        tags = [entry["tag"] for entry in self.envs]
+        if [rollouts[row]["tag"] for row in chosen] != tags:
+            accepted = f"environments of the tags {tags}"
+            raise InvalidOptionError.expected("rows", accepted, chosen)
+        start = first = 0
+        for batch, own in zip(self._batches, state["batches"], strict=True):
+            stop = start + batch.envs.num_envs
+            batch.set_state(own, [row - first for row in chosen[start:stop]])
+            start, first = stop, first + len(own["observations"])
+        self.rollout_cache = copy.deepcopy([rollouts[row] for row in chosen])
+        for entry, rollout, row in zip(
+            self.envs, self.rollout_cache, chosen, strict=True
+        ):
+            entry["status"] = copy.deepcopy(state["statuses"][row])
+            rollout.update(env_id=entry["env_id"], group_id=entry["group_id"])
+        return self.rollout_cache
+
+    def fork(self, k: int) -> list[EnvStateManager]:
+        """Return k copies of this manager, which go on by themselves.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        count = check_int("k", k, 1)
+        configs = {id(one): one for one in (self.sys_config, self.config)}
+        return [copy.deepcopy(self, dict(configs)) for _ in range(count)]
 
     def get_rollout_states(self) -> list[dict[str, Any]]:
         """Return the rollouts with their ``metrics``; see `measure_rollout`."""

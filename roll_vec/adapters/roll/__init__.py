@@ -7,15 +7,16 @@ have the interface of GEM's environments that ROLL's environment managers make b
 
 In reading order:
 
-================  =====================================================================
-`configs`         ROLL's names and defaults, for keywords of ours
-`shared_batch`    one batch for all environments of a process with the same keywords
-`gem_env`         the base of the pipeline's classes; `register_gem_envs`
-`grids`           `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
-`native`          `GemSokobanNativeEnv`, `GemSokobanToolCallEnv`: messages, and a tool
-`webshop`         `WebShopEnv`, `GemWebShopEnv`
-`countdown`       `CountdownEnv`, `GemCountdownEnv`
-================  =====================================================================
+=================== ====================================================================
+`configs`           ROLL's names and defaults, for keywords of ours
+`shared_batch`      one batch for all environments of a process with the same keywords
+`evaluation_split`  each episode of an evaluation split once, over all processes
+`gem_env`           the base of the pipeline's classes; `register_gem_envs`
+`grids`             `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
+`native`            `GemSokobanNativeEnv`, `GemSokobanToolCallEnv`: messages, a tool
+`webshop`           `WebShopEnv`, `GemWebShopEnv`
+`countdown`         `CountdownEnv`, `GemCountdownEnv`
+=================== ====================================================================
 """
 
 from __future__ import annotations

@@ -186,6 +186,10 @@ class AnswerOptions:
         The reward of an answer that is no action, or added to it.
     env_instruction : str or None
         Replaces the description of the game in the prompt.
+    evaluation_split : str or None
+        The name of an evaluation split, for validation alone: each of its episodes is
+        played once, over all environments with the same keywords, and then `reset`
+        returns None.  Keywords that choose the task are the split's.
     """
 
     REMOVES_TOKENS: ClassVar[bool] = True
@@ -194,6 +198,7 @@ class AnswerOptions:
     special_token_list: Sequence[str] | None = ("<|im_start|>", "<|im_end|>")
     format_penalty: float = 0.0
     env_instruction: str | None = None
+    evaluation_split: str | None = None
 
     def text_options(self) -> TextOptions:
         """Return the options of the parser, checked.

@@ -7,18 +7,29 @@ managers read.  Names, texts and keys are those of ROLL's classes in
 
 from __future__ import annotations
 
+import copy
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Set
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from roll_vec.adapters.roll.configs import AnswerOptions, plain_value
+from roll_vec.adapters.roll.evaluation_split import apply_split, share_counter
 from roll_vec.adapters.roll.shared_batch import share_batch
-from roll_vec.errors import EnvironmentFaultError, ResetNeededError
-from roll_vec.options import check_unknown, keywords_of, parse_options, take_options
+from roll_vec.errors import EnvironmentFaultError, InvalidStateError, ResetNeededError
+from roll_vec.options import (
+    check_int,
+    check_unknown,
+    keywords_of,
+    parse_options,
+    take_options,
+)
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.validation import check_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # How ROLL aggregates the metrics of an episode's steps.
 _AGG_MODE = {
@@ -60,12 +71,24 @@ class GemEnv(ABC):
     INSTRUCTION: ClassVar[str] = ""
     ACTION_LOOKUP: Any = None
     """The parser's names of actions; without names any text is an action."""
+    EPISODE: ClassVar[tuple[str, ...]] = (
+        *("_turn", "_is_running"),
+        *("_observation", "_outcome"),
+    )
+    """Attributes of an episode, besides the row of the batch: `get_state` has them."""
+    # Of an evaluation split: who counts its episodes, and how often this environment
+    # has come to the end.
+    _counter: Any = None
+    _seeds: Sequence[int] = ()
+    _num_rounds = 0
 
     def __init__(self, keywords: Mapping[str, Any]) -> None:
         accepted = keywords_of(self.OPTIONS).keys() - self.LEFT_OUT
         check_unknown(keywords, accepted | keywords_of(self.OWN).keys())
         ours = plain_value(keywords)
         self.options: Any = take_options(self.OWN, ours)
+        if self.options.evaluation_split is not None:
+            ours = self._play_split(self.options.evaluation_split, ours)
         ours = self._batch_keywords(ours)
         # Validated now, so that a bad keyword fails where it is written.
         self.our_options: Any = parse_options(self.OPTIONS, ours)
@@ -91,6 +114,19 @@ class GemEnv(ABC):
         """Return the keywords of the batch for those of the yaml that are ours."""
         return keywords
 
+    def _task_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        """Return the keywords of the batch that may choose the task."""
+        return keywords
+
+    def _play_split(self, name: str, keywords: dict[str, Any]) -> dict[str, Any]:
+        """Play the episodes of a split; return its keywords, and those of the yaml."""
+        tasks = self._task_keywords(dict(keywords))
+        split, _ = apply_split(self.ID, name, tasks)
+        self._seeds = split.seeds
+        options = {**vars(self.options), **keywords}
+        self._counter = share_counter(self.ID, options, len(split))
+        return {**keywords, **split.keywords}
+
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode.
 
@@ -98,12 +134,15 @@ class GemEnv(ABC):
         ----------
         seed : int or None
             ROLL's environment manager passes that of the group plus the number of the
-            episode.  None goes on to the next episode.
+            episode.  None goes on to the next episode.  With an ``evaluation_split`` it
+            chooses no episode: calls with one seed, those of a group, get the same one.
 
         Returns
         -------
         observation, info
-            The info has ``env_instruction``, the beginning of the prompt.
+            The info has ``env_instruction``, the beginning of the prompt.  After the
+            last episode of an ``evaluation_split`` the observation is None, and the
+            info empty; the next call begins the split anew.
 
         Raises
         ------
@@ -116,12 +155,23 @@ class GemEnv(ABC):
     def _reset(
         self, seed: int | None, options: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
-        if self._session is None:
-            self._session = self._batch.open()
-        result = self._session.reset(seed, options)
+        if self._counter is not None:
+            number = self._counter.take(self._num_rounds, seed)
+            if number is None:
+                self._num_rounds += 1
+                self._is_running = False
+                return None, {}
+            seed = self._seeds[number]
+        result = self._open().reset(seed, options)
         self._note(*result)
         self._turn, self._is_running = 0, True
         return self._observation, {"env_instruction": self.get_instructions()}
+
+    def _open(self) -> Session:
+        """Return the session of this environment, which has a row of the batch."""
+        if self._session is None:
+            self._session = self._batch.open()
+        return self._session
 
     def _check_running(self) -> None:
         if not self._is_running:
@@ -237,6 +287,62 @@ class GemEnv(ABC):
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
         """Return the latest observation, for any mode; None before a reset."""
         return self._observation
+
+    def get_state(self) -> dict[str, Any]:
+        """Return where the episode stands, with the turns and the latest observation.
+
+        Returns
+        -------
+        dict
+            It can be pickled.  `set_state` of any environment of the same keywords
+            takes it, also in another process.
+
+        Raises
+        ------
+        ResetNeededError
+        """
+        if self._session is None:
+            message = "the environment must be reset before it has a state"
+            raise ResetNeededError(message)
+        own = {name: getattr(self, name) for name in self.EPISODE}
+        return {**copy.deepcopy(own), "row": self._session.get_state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state of `get_state`; what follows equals what followed it then.
+
+        Raises
+        ------
+        InvalidStateError
+            If it is none of an environment of the same keywords; nothing has changed
+            then.
+        """
+        names = {*self.EPISODE, "row"}
+        if not isinstance(state, Mapping) or state.keys() != names:
+            accepted = f"a state of {type(self).__name__}.get_state"
+            raise InvalidStateError.expected("state", accepted, state)
+        self._open().set_state(state["row"])
+        for name in self.EPISODE:
+            setattr(self, name, copy.deepcopy(state[name]))
+
+    def fork(self, k: int) -> list[Self]:
+        """Return k environments that stand where this one stands.
+
+        Each has a row of its own in the shared batch until it is closed or deleted.
+        Equal answers lead to equal results.
+
+        Raises
+        ------
+        ResetNeededError, InvalidOptionError
+        """
+        state = self.get_state()
+        forks = [copy.copy(self) for _ in range(check_int("k", k, 1))]
+        # All join before one opens a session, so that a new batch has rows for all.
+        for env in forks:
+            env._session, env._random = None, random.Random()
+            self._batch.join(env)
+        for env in forks:
+            env.set_state(state)
+        return forks
 
     @property
     def unwrapped(self) -> GemEnv:

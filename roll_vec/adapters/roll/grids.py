@@ -230,6 +230,7 @@ class GemGridOptions(AnswerOptions):
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
     action_pattern, special_token_list, format_penalty, env_instruction
+    evaluation_split
         See `AnswerOptions`.
 
     Raises
@@ -471,6 +472,7 @@ class GemFrozenLakeEnv(GemGridEnv):
     OPTIONS = RandomFrozenLakeOptions
     OWN = GemFrozenLakeOptions
     ACTION_START = 0
+    EPISODE = (*GemGridEnv.EPISODE, "_success", "_direction")
     INSTRUCTION = (
         "You are solving the FrozenLake puzzle. "
         "Forbid the whole and go to the target. "

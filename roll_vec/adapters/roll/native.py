@@ -154,6 +154,11 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     """
 
     OWN = NativeOptions
+    EPISODE = (
+        *GemSokobanEnv.EPISODE,
+        *("message_history", "task_idx", "current_step", "reward"),
+        *("terminated", "truncated", "env_timeout", "stop_reason"),
+    )
     ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (6, 6), "num_boxes": 1}
     TOOLS: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """The tools that a model is given, as OpenAI describes functions."""
@@ -192,6 +197,8 @@ class GemSokobanNativeEnv(GemSokobanEnv):
             Has ``tools``, and ``error_msg`` and ``failure_mode``, which are empty.
         """
         room, info = super().reset(seed)
+        if room is None:  # after the last episode of an evaluation split
+            return None, info
         self._begin()
         self.task_idx += 1
         instructions = f"{info['env_instruction']}{self.SYSTEM_END}"

@@ -201,7 +201,7 @@ class GemWebShopOptions(AnswerOptions):
     max_steps : int
     file_path, server, limit_goals
         See `shop_keywords`.
-    action_pattern, format_penalty, env_instruction
+    action_pattern, format_penalty, env_instruction, evaluation_split
         See `AnswerOptions`.
     special_token_list : sequence of str, or None
         Without effect, as in ROLL.
@@ -250,6 +250,9 @@ class GemWebShopEnv(GemEnv):
     @takes_keywords_of(GemWebShopOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
+
+    def _task_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
+        return self._batch_keywords(keywords)
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         own = self.options

@@ -33,6 +33,7 @@ def build_sokoban_envs(
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     seed_draw: str = "verl_agent",
+    evaluation_split: str | None = None,
     tiles: str = "gym_sokoban",
 ) -> GridEnvs:
     """Build Sokoban environments; actions are 1 up, 2 down, 3 left, 4 right, 0 still.
@@ -56,6 +57,10 @@ def build_sokoban_envs(
         ``verl_agent``: every reset draws new rooms, as verl-agent does, from a
         generator of these environments alone.  ``fixed``: every reset starts the rooms
         of the first one.
+    evaluation_split : str or None
+        The name of an evaluation split.  Each reset begins its next ``env_num``
+        episodes, one for each group, and after the last one the first ones again:
+        verl-agent asks for as many resets as its validation set has batches.
     tiles : str
         Pictures of the cells: ``gym_sokoban``, those of verl-agent, from this package,
         or ``roll_vec``.
@@ -69,7 +74,7 @@ def build_sokoban_envs(
     from roll_vec.envs.sokoban.grid import SOKOBAN
     from roll_vec.kernels.sokoban.rules import PENALTY_STEP
 
-    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
     game = GridGame("roll_vec/Sokoban-v0", SOKOBAN, still_reward=PENALTY_STEP)
     return GridEnvs(game, groups, env_kwargs, mode=mode, tiles=tiles)
 
@@ -84,6 +89,7 @@ def build_frozen_lake_envs(
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     seed_draw: str = "verl_agent",
+    evaluation_split: str | None = None,
 ) -> GridEnvs:
     """Build lakes; actions are 1 left, 2 down, 3 right, 4 up, 0 still.
 
@@ -93,6 +99,7 @@ def build_frozen_lake_envs(
         ``size``, ``p``, ``is_slippery``, ``max_steps``, and any other keyword of
         `roll_vec/RandomFrozenLake-v0`.
     seed, env_num, group_n, mode, resources_per_worker, is_train, seed_draw
+    evaluation_split
         See `build_sokoban_envs`.
 
     Raises
@@ -102,7 +109,7 @@ def build_frozen_lake_envs(
     del resources_per_worker
     from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 
-    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
     game = GridGame("roll_vec/RandomFrozenLake-v0", FROZEN_LAKE, still_reward=0.0)
     return GridEnvs(game, groups, env_kwargs, mode=mode, tiles="roll_vec")
 
@@ -116,6 +123,7 @@ def build_webshop_envs(
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     seed_draw: str = "verl_agent",
+    evaluation_split: str | None = None,
 ) -> WebShopEnvs:
     """Build WebShop environments; rewards are 10 for a perfect purchase, and 0.
 
@@ -131,7 +139,7 @@ def build_webshop_envs(
     seed_draw : str
         ``verl_agent``: every reset draws other goals, as verl-agent does, without
         repetition.  ``fixed``: every reset starts the goals of the first one.
-    seed, env_num, group_n, resources_per_worker
+    seed, env_num, group_n, resources_per_worker, evaluation_split
         See `build_sokoban_envs`.
 
     Raises
@@ -140,7 +148,7 @@ def build_webshop_envs(
     """
     del resources_per_worker
     keywords = take_keywords(env_kwargs, max_episode_steps=-1)
-    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
     return WebShopEnvs("roll_vec/WebShop-v0", groups, catalogue_keywords(keywords))
 
 
@@ -153,6 +161,7 @@ def build_countdown_envs(
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     seed_draw: str = "verl_agent",
+    evaluation_split: str | None = None,
 ) -> VerlAgentEnvs:
     """Build Countdown environments; rewards are 10 for a correct answer, and 0.
 
@@ -160,7 +169,7 @@ def build_countdown_envs(
     ----------
     env_kwargs : dict or None
         Keywords of `roll_vec/Countdown-v0`.
-    seed, env_num, group_n, resources_per_worker, is_train, seed_draw
+    seed, env_num, group_n, resources_per_worker, is_train, seed_draw, evaluation_split
         See `build_sokoban_envs`.
 
     Raises
@@ -168,5 +177,5 @@ def build_countdown_envs(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     del resources_per_worker
-    groups = Groups(seed, env_num, group_n, is_train, seed_draw)
+    groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
     return VerlAgentEnvs("roll_vec/Countdown-v0", groups, take_keywords(env_kwargs))

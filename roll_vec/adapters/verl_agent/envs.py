@@ -7,17 +7,22 @@ these steps out.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.configs import plain_value
+from roll_vec.adapters.roll.evaluation_split import apply_split
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
 from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.seeding import check_seed
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Info = dict[str, Any]
 
@@ -53,6 +58,7 @@ class Groups(NamedTuple):
     group_n: int
     is_train: bool
     seed_draw: str
+    evaluation_split: str | None = None
 
 
 class VerlAgentEnvs:
@@ -95,6 +101,12 @@ class VerlAgentEnvs:
         check_choice("seed_draw", groups.seed_draw, SEED_DRAWS)
         self._is_fixed = groups.seed_draw == "fixed"
         self._rng = np.random.RandomState(_check_numpy_seed(groups.seed))
+        # The tasks of an evaluation split, and how many of them have begun.
+        self._split_tasks: Sequence[int] | None = None
+        self._num_begun = 0
+        if groups.evaluation_split is not None:
+            split, keywords = apply_split(id, groups.evaluation_split, keywords)
+            self._split_tasks = split.seeds
         self._tasks: NDArray[np.int64] | None = None
         self._ended = np.zeros(self.num_processes, np.bool_)
         self._infos: list[Info] = []
@@ -115,7 +127,7 @@ class VerlAgentEnvs:
         ClosedError
         """
         if self._tasks is None or not self._is_fixed:
-            self._tasks = self._draw_tasks()
+            self._tasks = self._next_tasks()
         self._infos = self._begin(self._tasks)
         self._ended[:] = False
         return self._observe(), [dict(info) for info in self._infos]
@@ -167,6 +179,56 @@ class VerlAgentEnvs:
         infos = [dict(info) for info in self._infos]
         return self._observe(), rewards, self._ended.tolist(), infos
 
+    def get_state(self) -> dict[str, Any]:
+        """Return the state of all environments; it can be pickled.
+
+        The draw of the tasks of later resets is no part of it.
+
+        Raises
+        ------
+        ResetNeededError, ClosedError
+        """
+        return {"envs": self.envs.get_state(), "infos": copy.deepcopy(self._infos)}
+
+    def set_state(
+        self, state: Mapping[str, Any], rows: Sequence[int] | None = None
+    ) -> tuple[list[Any], list[Info]]:
+        """Go to a state of `get_state`, of environments with the same keywords.
+
+        Parameters
+        ----------
+        state : dict
+        rows : sequence of int, or None
+            For each environment the one of the state that it becomes a copy of; None:
+            that of its own number.
+
+        Returns
+        -------
+        observations, infos
+            As of `reset`.
+
+        Raises
+        ------
+        InvalidStateError, InvalidOptionError
+            No environment has moved then.
+        ClosedError
+        """
+        self._observations = self.envs.set_state(state["envs"], rows=rows)
+        indices = np.arange(self.num_processes) if rows is None else np.asarray(rows)
+        self._ended = state["envs"].arrays["has_ended"][indices]
+        infos = [state["infos"][row] for row in indices.tolist()]
+        self._infos = copy.deepcopy(infos)
+        return self._observe(), [dict(info) for info in self._infos]
+
+    def fork(self, k: int) -> list[Self]:
+        """Return k copies of all environments, which go on by themselves.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        return [copy.deepcopy(self) for _ in range(check_int("k", k, 1))]
+
     def render(self, mode: str = "text", env_idx: int | None = None) -> Any:
         """Return the observation of an environment, or a list of all.
 
@@ -185,6 +247,15 @@ class VerlAgentEnvs:
     def close(self) -> None:
         """Close all environments; a second call does nothing."""
         self.envs.close()
+
+    def _next_tasks(self) -> NDArray[np.int64]:
+        """Return a task for each group: the next ones of a split, or drawn ones."""
+        tasks = self._split_tasks
+        if tasks is None:
+            return self._draw_tasks()
+        numbers = range(self._num_begun, self._num_begun + self.env_num)
+        self._num_begun = numbers.stop % len(tasks)
+        return np.array([tasks[number % len(tasks)] for number in numbers], np.int64)
 
     def _draw_tasks(self) -> NDArray[np.int64]:
         """Return a task for each group, here a seed."""

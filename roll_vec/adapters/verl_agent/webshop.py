@@ -56,6 +56,9 @@ class WebShopEnvs(VerlAgentEnvs):
         self._goals = (
             range(len(test_goals), len(goals)) if self.is_train else test_goals
         )
+        if self._split_tasks is not None:
+            # Numbers of goals in the place of the seeds that draw them.
+            self._split_tasks = self._goals = range(len(self._split_tasks))
         if self.env_num > len(self._goals):
             self.close()
             kind = "training" if self.is_train else "validation"
