@@ -249,9 +249,11 @@ def _make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
     if spec.id not in ENVIRONMENTS:
         text = f"expected an id of this package or of roll_vec.register, got {id!r}"
         raise argument_error("ID", text)
-    needs_texts = FORMATS[arguments.format].needs_texts or is_endpoint(policy)
+    format = FORMATS[arguments.format]
+    needs_texts = format.needs_texts or format.needs_pictures or is_endpoint(policy)
     if needs_texts and not is_pooled(spec):
-        keywords = {**TEXTS, **keywords}
+        pictures = {"obs_mode": "rgb"} if format.needs_pictures else {}
+        keywords = {**TEXTS, **pictures, **keywords}
     make = _chat_source if is_endpoint(policy) else _policy_source
     source = make_or_refuse(id, lambda: make(id, policy, keywords, arguments))
     return source, arguments.num_rows or _NUM_ROWS

@@ -4,7 +4,7 @@ In reading order:
 
 - `source`: the episodes to export, and the environment that they come from
 - `formats`: the table of formats; `register_format` adds one
-- `messages`, `parquet`, `minari`: the formats
+- `messages`, `parquet`, `vision`, `minari`: the formats
 - `exporter`: write a file; the episodes of an unfinished export, to which the next call
   goes back
 - `verification`: play each row of a file again
@@ -36,6 +36,7 @@ from roll_vec.export.source import (
     recorded_source,
 )
 from roll_vec.export.verification import VerificationError, verify
+from roll_vec.export.vision import VisionFormat
 
 __all__ = [
     "FORMATS",
@@ -55,5 +56,5 @@ __all__ = [
     "verify",
 ]
 
-for _format in (MessagesFormat(), ParquetFormat(), MinariFormat()):
+for _format in (MessagesFormat(), VisionFormat(), ParquetFormat(), MinariFormat()):
     register_format(_format)

@@ -91,12 +91,16 @@ class Format(ABC):
     needs_texts : bool
         True: observations and actions have to be texts.  The command line then asks
         grid games for texts, with the action in tags.
+    needs_pictures : bool
+        True: observations have to be pictures, actions texts.  The command line then
+        asks grid games for them.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str] = ""
     summary: ClassVar[str]
     needs_texts: ClassVar[bool] = False
+    needs_pictures: ClassVar[bool] = False
 
     def check(self, source: Source, out: Path) -> None:
         """Raise an error for a source or an output that the format cannot have.

@@ -17,8 +17,6 @@ from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
-# Of a row group.
-_GROUP_ROWS = 512
 _METADATA = b"roll_vec"
 
 
@@ -32,14 +30,15 @@ class ParquetFormat(Format):
     name: ClassVar[str] = "parquet"
     suffix: ClassVar[str] = ".parquet"
     summary: ClassVar[str] = "Parquet: an episode a row, steps in lists (extra parquet)"
+    group_rows: ClassVar[int] = 512
 
     def check(self, source: Source, out: Path) -> None:
         """Refuse spaces that have no column type."""
         del out
         MissingExtraError.import_module(
-            "pyarrow", "the format parquet", extra="parquet"
+            "pyarrow", f"the format {self.name}", extra="parquet"
         )
-        _schema(source)
+        self.schema(source)
 
     def check_episode(self, episode: Trajectory) -> None:
         """Refuse half a surrogate pair."""
@@ -52,10 +51,10 @@ class ParquetFormat(Format):
         del target
         from pyarrow import parquet
 
-        schema = _schema(source)
+        schema = self.schema(source)
         with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-            while group := [*islice(episodes, _GROUP_ROWS)]:
-                writer.write_table(_to_table(group, source, schema))
+            while group := [*islice(episodes, self.group_rows)]:
+                writer.write_table(self.to_table(group, source, schema))
 
     def read(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file."""
@@ -63,67 +62,81 @@ class ParquetFormat(Format):
 
         try:
             with parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(_GROUP_ROWS):
-                    for row in batch.to_pylist():
-                        yield Row.of(row, row["actions"], row["observations"])
+                for batch in file.iter_batches(self.group_rows):
+                    yield from map(self.to_row, batch.to_pylist())
         except (OSError, LookupError, ValueError, TypeError) as error:
             # Arrow raises an OSError without a number for damage.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            message = f"{path}: no file of the format parquet: {error}"
+            message = f"{path}: no file of the format {self.name}: {error}"
             raise InvalidFileError(message) from error
 
+    def schema(self, source: Source) -> Any:
+        """Return the pyarrow schema of the rows of a source."""
+        import pyarrow as pa
 
-def _to_table(episodes: Sequence[Trajectory], source: Source, schema: Any) -> Any:
-    """Return the pyarrow table of some rows."""
-    import pyarrow as pa
+        content = {**source.facts, "roll_vec": __version__}
+        return pa.schema(
+            [
+                pa.field("id", pa.string(), nullable=False),
+                pa.field("keywords", pa.string(), nullable=False),
+                pa.field("seed", pa.int64()),
+                *self.step_fields(source),
+                pa.field("rewards", pa.list_(pa.float64())),
+                pa.field("return", pa.float64(), nullable=False),
+                pa.field("success", pa.bool_()),
+                pa.field("num_steps", pa.int64(), nullable=False),
+                pa.field("terminated", pa.bool_(), nullable=False),
+                pa.field("truncated", pa.bool_(), nullable=False),
+            ],
+            metadata={_METADATA: json.dumps(content, sort_keys=True).encode()},
+        )
 
-    rows = [
-        {
-            **to_columns(episode, source),
+    def step_fields(self, source: Source) -> list[Any]:
+        """Return the pyarrow fields of instructions, observations and actions."""
+        import pyarrow as pa
+
+        return [
+            pa.field("instruction", pa.string()),
+            pa.field("observations", pa.list_(_type(source.observation_space))),
+            pa.field("actions", pa.list_(_type(source.action_space))),
+        ]
+
+    def to_table(
+        self, episodes: Sequence[Trajectory], source: Source, schema: Any
+    ) -> Any:
+        """Return the pyarrow table of some rows."""
+        import pyarrow as pa
+
+        rows = [
+            {**to_columns(episode, source), **self.step_columns(episode)}
+            for episode in episodes
+        ]
+        dtypes = {
+            "observations": source.observation_space.dtype,
+            "actions": source.action_space.dtype,
+            "rewards": np.float64,
+        }
+        arrays = []
+        for field in schema:
+            column = [row[field.name] for row in rows]
+            if field.name in dtypes:
+                arrays.append(_list_array(column, field.type, dtypes[field.name]))
+            else:
+                arrays.append(pa.array(column, field.type))
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def step_columns(self, episode: Trajectory) -> dict[str, Any]:
+        """Return the columns of `step_fields` of an episode."""
+        return {
             "instruction": episode.instruction,
             "observations": episode.observations,
             "actions": episode.actions,
         }
-        for episode in episodes
-    ]
-    dtypes = {
-        "observations": source.observation_space.dtype,
-        "actions": source.action_space.dtype,
-        "rewards": np.float64,
-    }
-    arrays = []
-    for field in schema:
-        column = [row[field.name] for row in rows]
-        if field.name in dtypes:
-            arrays.append(_list_array(column, field.type, dtypes[field.name]))
-        else:
-            arrays.append(pa.array(column, field.type))
-    return pa.Table.from_arrays(arrays, schema=schema)
 
-
-def _schema(source: Source) -> Any:
-    """Return the pyarrow schema of the rows of a source."""
-    import pyarrow as pa
-
-    content = {**source.facts, "roll_vec": __version__}
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("keywords", pa.string(), nullable=False),
-            pa.field("seed", pa.int64()),
-            pa.field("instruction", pa.string()),
-            pa.field("observations", pa.list_(_type(source.observation_space))),
-            pa.field("actions", pa.list_(_type(source.action_space))),
-            pa.field("rewards", pa.list_(pa.float64())),
-            pa.field("return", pa.float64(), nullable=False),
-            pa.field("success", pa.bool_()),
-            pa.field("num_steps", pa.int64(), nullable=False),
-            pa.field("terminated", pa.bool_(), nullable=False),
-            pa.field("truncated", pa.bool_(), nullable=False),
-        ],
-        metadata={_METADATA: json.dumps(content, sort_keys=True).encode()},
-    )
+    def to_row(self, columns: dict[str, Any]) -> Row:
+        """Return the parts of a row to play again."""
+        return Row.of(columns, columns["actions"], columns["observations"])
 
 
 def _type(space: Space[Any]) -> Any:

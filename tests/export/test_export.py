@@ -23,6 +23,8 @@ from roll_vec.export import (
     verify,
 )
 from roll_vec.export.exporter import partial_folder
+from roll_vec.export.parquet import ParquetFormat
+from roll_vec.render.png import from_png
 from roll_vec.trajectories import play_seeds
 from tests.golden import assert_golden
 from tests.interruptions import (
@@ -39,6 +41,8 @@ TEXTS |= {"action_pattern": "<answer>(.*?)</answer>"}
 DRY = {"is_slippery": False}
 # A name of each format's output.
 NAMES = {"messages": "rows.jsonl", "parquet": "rows.parquet", "folders": "rows"}
+NAMES["vision"] = "pictures.parquet"
+PICTURES = {"obs_mode": "rgb"}
 
 
 def lakes(num_envs=5, *, start_seed=3, policy_seed=1, **keywords):
@@ -83,7 +87,7 @@ class Folders(Format):
 def folders(monkeypatch):
     """Add a format of folders; write groups of some rows."""
     monkeypatch.setitem(FORMATS, "folders", Folders())
-    monkeypatch.setattr("roll_vec.export.parquet._GROUP_ROWS", 4)
+    monkeypatch.setattr(ParquetFormat, "group_rows", 4)
 
 
 @pytest.fixture
@@ -138,6 +142,51 @@ def test_a_row_of_parquet_is_an_episode(tmp_path, obs_mode, dtype, shape):
     assert (verify(path, "parquet", **more), counts) == ((9, 0), [9])
     metadata = json.loads(table.schema.metadata[b"roll_vec"])
     assert (metadata["id"], metadata["policy"]) == (LAKE, "uniform 1")
+
+
+def test_a_row_of_vision_is_a_chat_with_pictures(tmp_path):
+    source, path = lakes(**PICTURES), tmp_path / "rows.parquet"
+    export(path, source, format="vision", num=9)
+    table = parquet.read_table(path)
+    for row, episode in zip(table.to_pylist(), play(source, 9), strict=True):
+        system, *talk = row["messages"]
+        assert system["content"] == [{"type": "text", "text": episode.instruction}]
+        assert [message["role"] for message in talk] == [
+            *("user", "assistant") * episode.num_steps
+        ]
+        for question, answer, action in zip(
+            talk[::2], talk[1::2], episode.actions, strict=True
+        ):
+            assert question["content"] == [{"type": "image", "text": None}]
+            assert answer["content"] == [{"type": "text", "text": action}]
+        # Nobody answers the last observation.
+        images = zip(row["images"], episode.observations[:-1], strict=True)
+        for image, pixels in images:
+            assert image["path"] is None
+            np.testing.assert_array_equal(from_png(image["bytes"]), pixels)
+        assert row["seed"] == episode.seed
+        assert row["return"] == episode.total_reward
+    # What Hugging Face's datasets read pictures by.
+    features = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["images"]["feature"] == {"_type": "Image"}
+    assert verify(path, "vision", num_envs=4) == (9, 0)
+    for keywords in ({}, {**PICTURES, "action_mode": "discrete"}):
+        own = {"action_pattern": None} if "action_mode" in keywords else {}
+        with pytest.raises(
+            InvalidOptionError, match=r"format: vision needs obs.*'rgb'"
+        ):
+            export(tmp_path / "no.parquet", lakes(**keywords, **own), format="vision")
+
+
+def test_a_changed_picture_is_named(tmp_path):
+    path = tmp_path / "rows.parquet"
+    export(path, lakes(**PICTURES), format="vision", num=3)
+    table = parquet.read_table(path)
+    rows = table.to_pylist()
+    rows[1]["images"][0] = rows[0]["images"][-1]
+    parquet.write_table(type(table).from_pylist(rows, table.schema), path)
+    with pytest.raises(VerificationError, match=r"row 1 .*observation 0 differs"):
+        verify(path, "vision")
 
 
 def test_only_success_keeps_the_successes_in_the_order_of_seeds(tmp_path):
@@ -202,6 +251,8 @@ def test_an_export_goes_on_from_any_interruption_and_damage(
     keywords, source = {"format": format, "num": 8}, {}
     if seed % 3 == 0:
         keywords, source = {"format": format, "num": 2, "only_success": True}, DRY
+    if format == "vision":
+        source = {**source, **PICTURES}
 
     def play(name, on_progress):
         # An interrupted call may have deleted its rows already: the output is complete.
@@ -398,6 +449,7 @@ def test_a_row_that_was_changed_is_named(messages, tmp_path):
         ("messages", b'{"messages": []}\n', r"rows, line 1"),
         ("messages", b"[]\n", r"rows, line 1"),
         ("parquet", b"no", r"rows: no file of the format parquet"),
+        ("vision", b"no", r"rows: no file of the format vision"),
     ],
 )
 def test_a_file_of_something_else_is_named(tmp_path, format, content, text):
@@ -408,9 +460,13 @@ def test_a_file_of_something_else_is_named(tmp_path, format, content, text):
 
 
 def test_damage_is_an_error_of_the_file(tmp_path):
-    for format, most in (("messages", 0), ("parquet", 9)):
+    for format, most, keywords in (
+        ("messages", 0, {}),
+        ("parquet", 9, {}),
+        ("vision", 9, PICTURES),
+    ):
         path, num_undamaged = tmp_path / NAMES[format], 0
-        export(path, lakes(), num=3, format=format)
+        export(path, lakes(**keywords), num=3, format=format)
         content = path.read_bytes()
         for place in range(1, len(content), len(content) // 20):
             path.write_bytes(content[:place] + b"\xff" * 9 + content[place + 9 :])

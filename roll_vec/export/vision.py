@@ -1,0 +1,99 @@
+"""Chats with pictures as a Parquet file, for models that see: one row an episode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box, Space, Text
+
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.export.formats import Row
+from roll_vec.export.parquet import ParquetFormat
+from roll_vec.export.source import Source
+from roll_vec.render.png import from_png, import_pillow, to_png
+from roll_vec.trajectories import Trajectory
+
+# datasets then reads the column as pictures, not as bytes.
+_FEATURES = {"images": {"feature": {"_type": "Image"}, "_type": "Sequence"}}
+
+
+class VisionFormat(ParquetFormat):
+    """A Parquet file with the columns ``messages`` and ``images``.
+
+    Both are those of TRL's vision data sets: the content of a message is a list of
+    parts, text or picture, and the pictures, PNG files, stand in ``images`` in their
+    order.  The other columns and the metadata are those of `ParquetFormat`.
+    """
+
+    name: ClassVar[str] = "vision"
+    summary: ClassVar[str] = "Parquet: chats with pictures (extras parquet and cli)"
+    needs_pictures: ClassVar[bool] = True
+    # Of pictures: a row has hundreds of kilobytes.
+    group_rows: ClassVar[int] = 32
+
+    def check(self, source: Source, out: Path) -> None:
+        """Refuse observations that are no pictures, and actions that are no texts."""
+        import_pillow(f"the format {self.name}")
+        observations, actions = source.observation_space, source.action_space
+        if not (_is_of_pictures(observations) and isinstance(actions, Text)):
+            message = (
+                f"format: {self.name} needs observations that are pictures and actions "
+                f"that are texts; those of {source.id} are {shorten(observations)} and "
+                f"{shorten(actions)} (a game on a grid has them with obs_mode='rgb' "
+                "and action_mode='text')"
+            )
+            raise InvalidOptionError(message)
+        super().check(source, out)
+
+    def schema(self, source: Source) -> Any:
+        """Return the pyarrow schema of the rows of a source."""
+        schema = super().schema(source)
+        info = json.dumps({"info": {"features": _FEATURES}}).encode()
+        return schema.with_metadata({**schema.metadata, b"huggingface": info})
+
+    def step_fields(self, source: Source) -> list[Any]:  # noqa: ARG002
+        """Return the pyarrow fields of messages and pictures."""
+        import pyarrow as pa
+
+        part = pa.struct({"type": pa.string(), "text": pa.string()})
+        message = pa.struct({"role": pa.string(), "content": pa.list_(part)})
+        image = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+        return [
+            pa.field("messages", pa.list_(message)),
+            pa.field("images", pa.list_(image)),
+        ]
+
+    def step_columns(self, episode: Trajectory) -> dict[str, Any]:
+        """Return the messages and the pictures of an episode."""
+        messages = []
+        if episode.instruction is not None:
+            messages.append(_message("system", episode.instruction))
+        for answer in episode.actions:
+            messages += [_message("user", None), _message("assistant", answer)]
+        seen = episode.observations[: episode.num_steps]
+        images = [{"bytes": to_png(pixels), "path": None} for pixels in seen]
+        return {"messages": messages, "images": images}
+
+    def to_row(self, columns: dict[str, Any]) -> Row:
+        """Return the parts of a row to play again."""
+        answers = [
+            message["content"][0]["text"]
+            for message in columns["messages"]
+            if message["role"] == "assistant"
+        ]
+        pictures = [from_png(image["bytes"]) for image in columns["images"]]
+        return Row.of(columns, answers, pictures)
+
+
+def _is_of_pictures(space: Space[Any]) -> bool:
+    is_of_bytes = isinstance(space, Box) and space.dtype == np.uint8
+    return is_of_bytes and len(space.shape or ()) == 3 and (space.shape or ())[2] == 3
+
+
+def _message(role: str, text: str | None) -> dict[str, Any]:
+    """Return a message of one part; None: a picture."""
+    kind = "image" if text is None else "text"
+    return {"role": role, "content": [{"type": kind, "text": text}]}
