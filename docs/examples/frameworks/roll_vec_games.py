@@ -6,6 +6,7 @@ import gymnasium
 import verifiers.v1 as vf
 
 import roll_vec
+from roll_vec.trajectories import to_content
 
 
 class GamesConfig(vf.TasksetConfig):
@@ -48,7 +49,8 @@ class GamesEnv(vf.Env[GamesEnvConfig]):
                 total += float(reward)
                 if any(ends):
                     break
-                segment = await interaction.turn(observation)
+                content = to_content(observation)
+                segment = await interaction.turn([vf.UserMessage(content=content)])
         interaction.trace.record_reward("return", total)
         interaction.trace.record_metric("success", float(info.get("success", False)))
         interaction.trace.record_metric("truncated", float(ends[1]))
@@ -64,7 +66,8 @@ class GamesTaskset(vf.Taskset[GameTask, GamesConfig]):
         env = gymnasium.make(game, **keywords)
         for seed in itertools.count(self.config.first_seed):
             observation, info = env.reset(seed=seed)
-            prompt = f"{info['env_instruction']}\n\n{observation}"
+            content = to_content(info["env_instruction"], observation)
+            prompt = [vf.UserMessage(content=content)]
             facts = {"game": game, "keywords": keywords, "seed": seed}
             data = GameData(name=f"{game}#{seed}", prompt=prompt, **facts)
             yield GameTask(data, self.config.task)
@@ -74,9 +77,13 @@ __all__ = ["GamesEnv", "GamesTaskset"]
 
 
 def main():
-    """Print a prompt."""
+    """Print a prompt, and the parts of one with a picture."""
     config = GamesConfig(id="roll_vec_games", game="roll_vec/Countdown-v0", keywords={})
-    print(next(iter(GamesTaskset(config).load())).data.prompt)
+    print(next(iter(GamesTaskset(config).load())).data.prompt[0].content)
+    pictures = {"obs_mode": "rgb", "action_mode": "text"}
+    config = GamesConfig(id="roll_vec_games", keywords=pictures)
+    (message,) = next(iter(GamesTaskset(config).load())).data.prompt
+    print([part.type for part in message.content])
 
 
 if __name__ == "__main__":
