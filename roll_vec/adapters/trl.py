@@ -5,6 +5,9 @@ as many instances as a batch has rows, and ``reset(**row)`` of each for each bat
 Every public method of the class but `reset` and `get_reward` becomes a tool: the model
 reads its name, its types and its docstring, which has Google's form.  After a rollout
 `get_reward` returns its reward.
+
+With ``obs_mode="rgb"`` a game on a grid shows pictures: `reset` and the tool return
+lists of parts, texts and pictures, as TRL takes them for models that see.
 """
 
 from __future__ import annotations
@@ -23,13 +26,15 @@ from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError, InvalidStateError
 from roll_vec.objects.states import get_env_state, set_env_state
-from roll_vec.options import check_int
+from roll_vec.options import check_choice, check_int
 from roll_vec.registration import find_registered
+from roll_vec.render.png import import_pillow, to_image
 from roll_vec.seeding import check_seed, episode_seed
 
 __all__ = [
     "AnswerEnv",
     "GridEnv",
+    "PictureEnv",
     "ShopEnv",
     "environment_factory",
     "fork",
@@ -41,6 +46,8 @@ EPISODE_OVER = "The episode is over. No further action counts."
 """End of the last observation, and the result of every tool call after it."""
 CALL_TOOLS = "Act by calling a tool, once for each action."
 """A line below the game's instructions, which ask for an answer in the text."""
+# Of games on grids.
+OBS_MODES = ("text", "rgb")
 # Attributes of an episode, besides the environment.
 _EPISODE = ("_return", "_is_over")
 
@@ -89,27 +96,38 @@ class _ToolEnv:
         self._return = 0.0
         self._is_over = True
 
-    def reset(self, /, **row: Any) -> str:
+    def reset(self, /, **row: Any) -> Any:
         """Begin the task of a row; return the instructions and the first observation.
 
         An int ``seed`` of the row chooses the task; see `Tasks.seed_of` for others.
         """
-        observation, info = self._env.reset(seed=self._tasks.seed_of(row))
-        self._return, self._is_over = 0.0, False
-        return f"{info['env_instruction']}\n{CALL_TOOLS}\n\n{observation}"
+        return _join(self._begin(row))
 
     def get_reward(self) -> float:
         """Return the sum of the rewards since the last reset."""
         return self._return
 
-    def _step(self, text: str) -> str:
+    def _begin(self, row: Mapping[str, Any]) -> list[Any]:
+        observation, info = self._env.reset(seed=self._tasks.seed_of(row))
+        self._return, self._is_over = 0.0, False
+        return [f"{info['env_instruction']}\n{CALL_TOOLS}", observation]
+
+    def _take(self, text: str) -> list[Any]:
         """Take an action; return the observation, and whether the episode is over."""
         if self._is_over:
-            return EPISODE_OVER
+            return [EPISODE_OVER]
         observation, reward, terminated, truncated, _ = self._env.step(text)
         self._return += float(reward)
         self._is_over = terminated or truncated
-        return f"{observation}\n\n{EPISODE_OVER}" if self._is_over else str(observation)
+        return [observation, EPISODE_OVER] if self._is_over else [observation]
+
+    def _step(self, text: str) -> str:
+        """Take an action; return what `_take` does, as one text."""
+        return _join(self._take(text))
+
+
+def _join(parts: list[Any]) -> str:
+    return "\n\n".join(map(str, parts))
 
 
 class GridEnv(_ToolEnv):
@@ -126,6 +144,36 @@ class GridEnv(_ToolEnv):
             The board after the move.
         """
         return self._step(str(direction))
+
+
+class PictureEnv(_ToolEnv):
+    """A game on a grid in pictures, for models that see."""
+
+    def reset(self, /, **row: Any) -> Any:
+        """Begin the task of a row, as other environments; return a list of parts."""
+        return _to_blocks(self._begin(row))
+
+    def move(self, direction: str) -> list:  # type: ignore[type-arg]
+        """Take one action of the game.
+
+        Args:
+            direction: The name of the action, one of those in the instructions, for
+                example Up.
+
+        Returns:
+            A picture of the board after the move.
+        """
+        return _to_blocks(self._take(str(direction)))
+
+
+def _to_blocks(parts: list[Any]) -> list[dict[str, Any]]:
+    """Return texts and pixels as parts of a message."""
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image", "image": to_image(part)}
+        for part in parts
+    ]
 
 
 class ShopEnv(_ToolEnv):
@@ -226,13 +274,14 @@ def environment_factory(
         Of the tasks of rows that have no column ``seed``.
     **keywords
         Those of `gymnasium.make` for this id, without ``action_pattern``, since a tool
-        call has the action alone.
+        call has the action alone.  ``obs_mode``, of games on grids, is ``text``, or
+        ``rgb`` for models that see.
 
     Raises
     ------
     gymnasium.error.Error
         If the id does not exist.
-    InvalidOptionError, InvalidSeedError, UnknownOptionError
+    InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
     tasks = Tasks(group_size, seed)
     registered = find_registered(id)
@@ -241,11 +290,18 @@ def environment_factory(
     is_grid = not registered.pooled or issubclass(cls, BaseDiscreteActionEnv)
     if is_grid:
         fixed["action_mode"] = "text"
-    if not registered.pooled:
-        fixed["obs_mode"] = "text"
     for name, value in fixed.items():
         if keywords.setdefault(name, value) != value:
             raise InvalidOptionError.expected(name, repr(value), keywords[name])
-    kind = GridEnv if is_grid else ShopEnv if issubclass(cls, WebShop) else AnswerEnv
+    if not registered.pooled:
+        check_choice("obs_mode", keywords.setdefault("obs_mode", "text"), OBS_MODES)
+    kind: type[_ToolEnv]
+    if not registered.pooled and keywords["obs_mode"] == "rgb":
+        import_pillow("a picture for TRL")
+        kind = PictureEnv
+    elif is_grid:
+        kind = GridEnv
+    else:
+        kind = ShopEnv if issubclass(cls, WebShop) else AnswerEnv
     kind(id, keywords, tasks)  # raises the errors of keywords now
     return partial(kind, id, keywords, tasks)
