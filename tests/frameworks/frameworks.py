@@ -123,4 +123,14 @@ FRAMEWORKS = {
     "ldp": Framework("ldp", "ldp[scg]"),
     "gymnasium": Framework("Gymnasium", "gymnasium==1.4.*"),
     "mcp": Framework("MCP", "mcp==2.*"),
+    # Of its packages those that flows need, without a trainer.
+    "rllm": Framework(
+        "rLLM",
+        "openai pydantic click rich tqdm pyyaml requests pillow",
+        checkout=Checkout("rllm-org/rllm", "9beb6e0f676a46d38858991fd79ac5f8e0b16d4c"),
+    ),
+    "prime_rl": Framework("prime-rl", "verifiers==0.4.* uv", ("3.12", "3.11")),
+    # Its build downloads raylib.
+    "pufferlib": Framework("PufferLib", "pufferlib==3.0.*"),
+    "learned_planner": Framework("learned-planner", "", extras="cli"),
 }
