@@ -5,7 +5,6 @@ import itertools
 import gymnasium
 import verifiers.v1 as vf
 
-import roll_vec
 from roll_vec.trajectories import to_content
 
 
@@ -43,14 +42,13 @@ class GamesEnv(vf.Env[GamesEnvConfig]):
         env.reset(seed=task.data.seed)  # its first observation is the prompt
         total, info, ends = 0.0, {}, (False, False)
         async with agents.player.interaction(task) as interaction:
-            segment = await interaction.turn()
-            while not segment.terminated:
+            message = None
+            while not (segment := await interaction.turn(message)).terminated:
                 observation, reward, *ends, info = env.step(segment.last_reply or "")
                 total += float(reward)
                 if any(ends):
                     break
-                content = to_content(observation)
-                segment = await interaction.turn([vf.UserMessage(content=content)])
+                message = [vf.UserMessage(content=to_content(observation))]
         interaction.trace.record_reward("return", total)
         interaction.trace.record_metric("success", float(info.get("success", False)))
         interaction.trace.record_metric("truncated", float(ends[1]))
@@ -68,9 +66,8 @@ class GamesTaskset(vf.Taskset[GameTask, GamesConfig]):
             observation, info = env.reset(seed=seed)
             content = to_content(info["env_instruction"], observation)
             prompt = [vf.UserMessage(content=content)]
-            facts = {"game": game, "keywords": keywords, "seed": seed}
-            data = GameData(name=f"{game}#{seed}", prompt=prompt, **facts)
-            yield GameTask(data, self.config.task)
+            facts = {"game": game, "keywords": keywords, "seed": seed, "prompt": prompt}
+            yield GameTask(GameData(name=f"{game}#{seed}", **facts), self.config.task)
 
 
 __all__ = ["GamesEnv", "GamesTaskset"]
