@@ -12,12 +12,14 @@ import uuid
 from functools import partial
 from typing import Any
 
+import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.adapters.batch_arguments import make_batch
 from roll_vec.errors import MissingExtraError, ResetNeededError
-from roll_vec.options import check_int
+from roll_vec.options import check_bool, check_int
 from roll_vec.registration import find_registered
+from roll_vec.render.png import import_pillow, to_data_url
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import to_json
 
@@ -54,7 +56,10 @@ class RollVecAction(Action):  # type: ignore[misc]
 
 
 class RollVecObservation(Observation):  # type: ignore[misc]
-    """Observation and info of the single environment, arrays as lists."""
+    """Observation and info of the single environment, arrays as lists.
+
+    With ``png`` of `create_app`, a picture is the data URL of a PNG file.
+    """
 
     observation: Any = None
     info: dict[str, Any] = {}  # noqa: RUF012  # pydantic copies it
@@ -70,15 +75,17 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
     Parameters
     ----------
     sessions : Sessions
+    png : bool
+        True: observations of pixels become data URLs.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     # OpenEnv then has one thread, not one for each connection.
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, png: bool = False) -> None:
         super().__init__()
-        self._sessions = sessions
+        self._sessions, self._png = sessions, png
         self._session: Session | None = None
         self._takes_text = isinstance(sessions.envs.single_action_space, Text)
         self._state = State()
@@ -136,14 +143,24 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
     ) -> RollVecObservation:
         episode_id = episode_id or str(uuid.uuid4())
         self._state = State(episode_id=episode_id, step_count=0, seed=seed)
-        observation, info = map(to_json, result)
-        return RollVecObservation(observation=observation, info=info)
+        observation, info = result
+        return RollVecObservation(
+            observation=self._show(observation), info=to_json(info)
+        )
 
     def _end(self, result: Any) -> RollVecObservation:
-        results = dict(zip(_RESULTS, map(to_json, result), strict=True))
+        observation, *others = result
+        values = self._show(observation), *map(to_json, others)
+        results = dict(zip(_RESULTS, values, strict=True))
         self._state.step_count += 1
         done = results["terminated"] or results["truncated"]
         return RollVecObservation(**results, done=done)
+
+    def _show(self, observation: Any) -> Any:
+        is_picture = isinstance(observation, np.ndarray) and observation.ndim == 3
+        if self._png and is_picture and observation.shape[2] == 3:
+            return to_data_url(observation)
+        return to_json(observation)
 
 
 class RollVecClient(EnvClient):  # type: ignore[misc]
@@ -165,6 +182,7 @@ def create_app(
     env: str | Sessions,
     *,
     max_concurrent_envs: int = 64,
+    png: bool = False,
     app_options: dict[str, Any] | None = None,
     **keywords: Any,
 ) -> Any:
@@ -176,6 +194,9 @@ def create_app(
         An id for `roll_vec.make_vec`.
     max_concurrent_envs : int
         Connections at a time, the ``num_envs`` of the batch; that of given sessions.
+    png : bool
+        True: observations of pixels, as those of ``obs_mode="rgb"``, are texts: data
+        URLs of PNG files, as messages of a chat have them.  False: lists of numbers.
     app_options : dict or None
         Other arguments of OpenEnv's own `create_app`, such as ``env_name``.
     **keywords
@@ -187,6 +208,8 @@ def create_app(
     FastAPI
         ``app.state.sessions`` are the sessions.
     """
+    if check_bool("png", png):
+        import_pillow("png of OpenEnv's adapter")
     if isinstance(env, str):
         if not find_registered(env).pooled:
             keywords = {"action_mode": "text", "obs_mode": "text", **keywords}
@@ -196,7 +219,7 @@ def create_app(
             make_batch(env, num_envs, "Disabled", keywords, count_name=count_name)
         )
     app = http_server.create_app(
-        partial(RollVecEnvironment, env),
+        partial(RollVecEnvironment, env, png),
         RollVecAction,
         RollVecObservation,
         max_concurrent_envs=env.num_envs,

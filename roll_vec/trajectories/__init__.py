@@ -14,7 +14,12 @@ In reading order:
 """
 
 from roll_vec.trajectories.play import BatchStep, Policy, Turn, play_seeds, play_steps
-from roll_vec.trajectories.trajectory import Trajectory, to_json, to_messages
+from roll_vec.trajectories.trajectory import (
+    Trajectory,
+    to_content,
+    to_json,
+    to_messages,
+)
 
 __all__ = [
     "BatchStep",
@@ -23,6 +28,7 @@ __all__ = [
     "Turn",
     "play_seeds",
     "play_steps",
+    "to_content",
     "to_json",
     "to_messages",
 ]

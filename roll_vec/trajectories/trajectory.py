@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.render.png import to_data_url
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +159,35 @@ def to_messages(
     if last_observation:
         messages.append({"role": "user", "content": observations[-1]})
     return messages
+
+
+def to_content(*parts: Any) -> str | list[dict[str, Any]]:
+    """Return the content of a chat's message, of texts and pictures.
+
+    Parameters
+    ----------
+    *parts : str, or (H, W, 3) uint8
+        An instruction and an observation, say.
+
+    Returns
+    -------
+    str, or list of dict
+        Texts alone are one text, with empty lines between them.  With a picture it is a
+        list of parts in OpenAI's form: ``text``, and ``image_url`` with a PNG file.
+
+    Raises
+    ------
+    MissingExtraError
+        For a picture without Pillow.
+    """
+    if all(isinstance(part, str) for part in parts):
+        return "\n\n".join(parts)
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image_url", "image_url": {"url": to_data_url(part)}}
+        for part in parts
+    ]
 
 
 def to_json(value: Any) -> Any:

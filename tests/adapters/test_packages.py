@@ -4,9 +4,11 @@
 """
 
 import asyncio
+import base64
 import contextlib
 import gc
 import importlib
+import io
 import json
 import pickle
 import random
@@ -243,6 +245,23 @@ def test_a_coroutine_waits_for_a_connection_that_ends(openenv):
         return await task
 
     assert asyncio.run(wait()).observation.startswith("P")
+
+
+def test_pictures_of_openenv_are_png_files(openenv):
+    Image = pytest.importorskip("PIL.Image")
+    keywords = {"max_concurrent_envs": 1, "obs_mode": "rgb"}
+    pairs = []
+    for png in (False, True):
+        app = openenv.create_app("roll_vec/FrozenLake-v1", png=png, **keywords)
+        one = app.env()
+        pairs.append([one.reset(seed=0), one.step(app.action_cls(action="Down"))])
+        app.state.sessions.close()
+    for plain, picture in zip(*pairs, strict=True):
+        kind, content = picture.observation.split(",")
+        assert kind == "data:image/png;base64"
+        image = Image.open(io.BytesIO(base64.b64decode(content)))
+        np.testing.assert_array_equal(np.asarray(image), plain.observation)
+        assert picture.info == plain.info
 
 
 def test_without_openenv_the_error_names_the_extra(stand_ins, monkeypatch):

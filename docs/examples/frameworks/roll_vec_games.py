@@ -5,7 +5,7 @@ import itertools
 import gymnasium
 import verifiers.v1 as vf
 
-import roll_vec
+from roll_vec.trajectories import to_content
 
 
 class GamesConfig(vf.TasksetConfig):
@@ -42,13 +42,13 @@ class GamesEnv(vf.Env[GamesEnvConfig]):
         env.reset(seed=task.data.seed)  # its first observation is the prompt
         total, info, ends = 0.0, {}, (False, False)
         async with agents.player.interaction(task) as interaction:
-            segment = await interaction.turn()
-            while not segment.terminated:
+            message = None
+            while not (segment := await interaction.turn(message)).terminated:
                 observation, reward, *ends, info = env.step(segment.last_reply or "")
                 total += float(reward)
                 if any(ends):
                     break
-                segment = await interaction.turn(observation)
+                message = [vf.UserMessage(content=to_content(observation))]
         interaction.trace.record_reward("return", total)
         interaction.trace.record_metric("success", float(info.get("success", False)))
         interaction.trace.record_metric("truncated", float(ends[1]))
@@ -64,19 +64,23 @@ class GamesTaskset(vf.Taskset[GameTask, GamesConfig]):
         env = gymnasium.make(game, **keywords)
         for seed in itertools.count(self.config.first_seed):
             observation, info = env.reset(seed=seed)
-            prompt = f"{info['env_instruction']}\n\n{observation}"
-            facts = {"game": game, "keywords": keywords, "seed": seed}
-            data = GameData(name=f"{game}#{seed}", prompt=prompt, **facts)
-            yield GameTask(data, self.config.task)
+            content = to_content(info["env_instruction"], observation)
+            prompt = [vf.UserMessage(content=content)]
+            facts = {"game": game, "keywords": keywords, "seed": seed, "prompt": prompt}
+            yield GameTask(GameData(name=f"{game}#{seed}", **facts), self.config.task)
 
 
 __all__ = ["GamesEnv", "GamesTaskset"]
 
 
 def main():
-    """Print a prompt."""
+    """Print a prompt, and the parts of one with a picture."""
     config = GamesConfig(id="roll_vec_games", game="roll_vec/Countdown-v0", keywords={})
-    print(next(iter(GamesTaskset(config).load())).data.prompt)
+    print(next(iter(GamesTaskset(config).load())).data.prompt[0].content)
+    pictures = {"obs_mode": "rgb", "action_mode": "text"}
+    config = GamesConfig(id="roll_vec_games", keywords=pictures)
+    (message,) = next(iter(GamesTaskset(config).load())).data.prompt
+    print([part.type for part in message.content])
 
 
 if __name__ == "__main__":

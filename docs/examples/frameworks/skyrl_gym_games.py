@@ -8,6 +8,7 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 import roll_vec
+from roll_vec.trajectories import to_content
 
 
 class Game(BaseTextEnv):
@@ -23,8 +24,8 @@ class Game(BaseTextEnv):
 
     def init(self, prompt):
         observation, info = self.env.reset(seed=self.seed)
-        text = f"{info['env_instruction']}\n\n{observation}"
-        return [*prompt, {"role": "user", "content": text}], info
+        content = to_content(info["env_instruction"], observation)
+        return [*prompt, {"role": "user", "content": content}], info
 
     def step(self, action):
         observation, reward, terminated, truncated, info = self.env.step(action)
@@ -34,7 +35,7 @@ class Game(BaseTextEnv):
             "truncated": float(truncated),
         }
         return BaseTextEnvStepOutput(
-            observations=[{"role": "user", "content": observation}],
+            observations=[{"role": "user", "content": to_content(observation)}],
             reward=float(reward),
             done=terminated or truncated,
             metadata=info,
@@ -50,6 +51,7 @@ class Game(BaseTextEnv):
 grid = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.1}
 sokoban = {"id": "roll_vec/Sokoban-v0", "num_boxes": 1, **grid}
 games = {"sokoban": sokoban, "countdown": {"id": "roll_vec/Countdown-v0"}}
+games["sokoban_pictures"] = {**sokoban, "obs_mode": "rgb"}
 for name, keywords in games.items():
     if name not in skyrl_gym.registry:  # as in the second run of a notebook
         skyrl_gym.register(name, entry_point=Game, kwargs=keywords)
@@ -65,6 +67,11 @@ def main():
         print(answer, output["reward"], output["done"])
         print(output["observations"][0]["content"])
     print(env.get_metrics())
+    env.close()
+    env = skyrl_gym.make("sokoban_pictures", extras={"max_turns": 3, "seed": 7})
+    text, picture = env.init([])[0][-1]["content"]
+    print(text["type"], picture["image_url"]["url"][:40])
+    print(env.step("<answer>Up</answer>")["observations"][0]["content"][0]["type"])
     env.close()
 
 
