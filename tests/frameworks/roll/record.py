@@ -16,6 +16,7 @@ from pathlib import Path
 import demo_shop
 import gymnasium
 import numpy as np
+import scheduler
 from side_by_side import measure, write
 
 from roll_vec.adapters.roll import (
@@ -276,7 +277,7 @@ def main():
     # Its pictures differ between versions.
     recorded["gymnasium"] = gymnasium.__version__
     write("roll", recorded)
-    write("rows", rows)
+    write("rows", [*rows, *scheduler.main()])
 
 
 if __name__ == "__main__":
