@@ -142,8 +142,12 @@ class McpServer:
     def make_app(self) -> Any:
         """Return the ASGI application of both transports over HTTP."""
         clients = _HttpClients(self)
-        routes = [Route("/sse", clients), Route("/mcp", clients)]
-        routes += [Mount("/messages/", clients.sse.handle_post_message)]
+        routes = [
+            # Clients that try streamable HTTP first take SSE after a refusal.
+            Route("/sse", clients, methods=["GET"]),
+            Mount("/messages/", clients.sse.handle_post_message),
+            Route("/mcp", clients),
+        ]
         return Starlette(routes=routes, lifespan=clients.run)
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import roll_vec
 pytest.importorskip("mcp.types.version", reason="needs the extra mcp")
 
 import anyio
+import httpx2
 import uvicorn
 from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
@@ -223,6 +224,27 @@ def test_bad_calls_are_errors_of_a_tool():
 
     with serving(ROOMS, **SMALL) as (_, url):
         run(play, url)
+
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+ACCEPTED = {"accept": "application/json, text/event-stream"}
+
+
+def test_requests_that_are_no_session_are_refused():
+    with serving(ROOMS, **SMALL) as (_, url), httpx2.Client() as client:
+        # Clients that try streamable HTTP first take SSE after it.
+        assert client.post(f"{url}/sse", json=PING).status_code == 405
+        for content in (b"", b"{}", b"\xff", b"[" * 9999):
+            headers = {**ACCEPTED, "content-type": "application/json"}
+            reply = client.post(f"{url}/mcp", content=content, headers=headers)
+            assert reply.status_code == 400
+        headers = {**ACCEPTED, "mcp-session-id": "unknown"}
+        assert client.post(f"{url}/mcp", json=PING, headers=headers).status_code == 404
+        # A version of the protocol without sessions.
+        headers = {**ACCEPTED, "mcp-protocol-version": "2026-07-28"}
+        reply = client.post(f"{url}/mcp", json=PING, headers=headers)
+        assert reply.status_code == 400
+        assert "2025-11-25" in reply.json()["error"]["data"]["supported"]
 
 
 @FAULTS_ON_PURPOSE
