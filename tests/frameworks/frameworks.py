@@ -93,7 +93,9 @@ FRAMEWORKS = {
         Checkout("mll-lab-nu/VAGEN", "2936322a6f6c02fbd29ca28e4b6ec37eefefc081"),
     ),
     "trl": Framework(
-        "TRL", "trl==1.16.* torch transformers datasets", extras="webshop"
+        "TRL",
+        "trl==1.16.* torch torchvision transformers datasets pillow",
+        extras="webshop",
     ),
     # skyrl has the generator, and names torch, loguru and others in extras alone.
     "skyrl_gym": Framework("SkyRL-gym", "skyrl-gym==0.4.*", ("3.11", "3.12")),

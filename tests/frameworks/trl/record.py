@@ -2,7 +2,8 @@
 
 ``python record.py FOLDER`` writes transcripts and rows.  A tiny Qwen3 with random
 weights never writes a tool call: its `generate` is replaced by a script.  All else is
-TRL's: prompts, parsing, tool calls, rewards, the training step.
+TRL's: prompts, parsing, tool calls, rewards, the training step.  A tiny Qwen3-VL does
+the same with pictures.
 """
 
 import functools
@@ -14,9 +15,18 @@ import trl
 from datasets import Dataset
 from side_by_side import write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen2VLImageProcessor,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
+    Qwen3VLProcessor,
+    Qwen3VLVideoProcessor,
+)
 from trl import GRPOConfig, GRPOTrainer
-from trl.chat_template_utils import qwen3_chat_template
+from trl.chat_template_utils import qwen3_chat_template, qwen3_vl_chat_template
 
 from roll_vec.adapters.trl import AnswerEnv, GridEnv, ShopEnv, environment_factory
 
@@ -64,8 +74,10 @@ class Script:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
         self.prompts = []  # the text of every first turn, in the order of the batch
+        self.num_patches = []  # of the pictures that each call has
 
-    def __call__(self, input_ids, **_):
+    def __call__(self, input_ids, pixel_values=(), **_):
+        self.num_patches.append(len(pixel_values))
         answers = [self.answer(ids) for ids in input_ids]
         longest = max(map(len, answers))
         pad = self.tokenizer.pad_token_id
@@ -88,17 +100,66 @@ class Script:
         return self.tokenizer(answer + "<|im_end|>")["input_ids"]
 
 
-def train(factory, dataset, steps=2):
-    """Train for some steps; return the trainer and its script."""
-    torch.manual_seed(0)
+def make_model():
+    """Make a tiny model with random weights, and its tokenizer."""
     tokenizer = make_tokenizer()
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8}
-    model = Qwen3ForCausalLM(
-        Qwen3Config(
-            vocab_size=len(tokenizer), max_position_embeddings=32768, **sizes, **heads
-        )
+    config = Qwen3Config(
+        vocab_size=len(tokenizer), max_position_embeddings=32768, **sizes, **heads
     )
+    return Qwen3ForCausalLM(config), tokenizer
+
+
+def make_seeing_model():
+    """Make a tiny model with random weights that takes pictures, and its processor."""
+    tokenizer = make_tokenizer()
+    names = {f"{kind}_token": f"<|{kind}_pad|>" for kind in ("image", "video")}
+    names |= {f"vision_{end}_token": f"<|vision_{end}|>" for end in ("start", "end")}
+    tokenizer.add_special_tokens({"additional_special_tokens": [*names.values()]})
+    ids = {f"{k}_id": tokenizer.convert_tokens_to_ids(v) for k, v in names.items()}
+    processor = Qwen3VLProcessor(
+        Qwen2VLImageProcessor(
+            patch_size=16, size={"shortest_edge": 32**2, "longest_edge": 256**2}
+        ),
+        tokenizer,
+        Qwen3VLVideoProcessor(),
+        chat_template=qwen3_vl_chat_template,
+    )
+    sizes = {"hidden_size": 32, "intermediate_size": 32}
+    text = {
+        **sizes,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 32768,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "head_dim": 16,
+        "num_key_value_heads": 1,
+        "rope_parameters": {
+            "rope_type": "default",
+            "rope_theta": 1e4,
+            "mrope_section": [2, 3, 3],
+            "mrope_interleaved": True,
+        },
+    }
+    vision = {
+        **sizes,
+        "depth": 1,
+        "num_heads": 2,
+        "out_hidden_size": 32,
+        "patch_size": 16,
+        "num_position_embeddings": 64,
+        "deepstack_visual_indexes": [0],
+    }
+    config = Qwen3VLConfig(text_config=text, vision_config=vision, **ids)
+    return Qwen3VLForConditionalGeneration(config), processor
+
+
+def train(factory, dataset, steps=2, make=make_model):
+    """Train for some steps; return the trainer and its script."""
+    torch.manual_seed(0)
+    model, processor = make()
+    tokenizer = getattr(processor, "tokenizer", processor)
     script = model.generate = Script(tokenizer)
     quiet = {"report_to": [], "save_strategy": "no", "disable_tqdm": True}
     arguments = GRPOConfig(
@@ -116,7 +177,7 @@ def train(factory, dataset, steps=2):
         model=model,
         args=arguments,
         train_dataset=dataset,
-        processing_class=tokenizer,
+        processing_class=processor,
         environment_factory=factory,
     )
     trainer.train()
@@ -172,6 +233,25 @@ def count_groups(factory, rows):
     return len(groups)
 
 
+def count_pictures():
+    """Train a model that sees; return how many pictures its longest call has."""
+    id, keywords = TASKS["Sokoban"]
+    prompt = [{"role": "user", "content": "Play well.\n\n"}]
+    dataset = Dataset.from_dict({"prompt": [prompt] * 2, "seed": [7, 3]})
+    keywords = {**keywords, "dim_room": (6, 6), "obs_mode": "rgb"}
+    factory = environment_factory(id, group_size=GROUP, **keywords)
+    trainer, script = train(factory, dataset, steps=1, make=make_seeing_model)
+    logged = trainer.state.log_history[0]
+    assert logged["tools/failure_frequency"] == 0
+    assert logged["rewards/PictureEnv/std"] > 0
+    # 96 x 96 pixels in patches of 16.
+    counts = [num // 36 for num in script.num_patches]
+    # One picture and two of each member; then half of them go on, and an action after
+    # the end shows none.
+    assert counts == [GROUP * num for num in (2, 4, 3, 4, 5, 5)], counts
+    return counts[-1] // GROUP
+
+
 def main():
     """Record one rollout of each family, and count groups."""
     prompts = [[{"role": "user", "content": f"Game {i}. "}] for i in range(4)]
@@ -186,7 +266,10 @@ def main():
         # As TRL's rollout worker does.
         count += count_groups(pickle.loads(pickle.dumps(factory)), rows)
     what = "one task for the members of each group"
-    write("rows", [{"what": what, "result": f"{count} groups", "lines_changed": 1}])
+    rows = [{"what": what, "result": f"{count} groups", "lines_changed": 1}]
+    what, count = "pictures of all turns reach the model", count_pictures()
+    rows.append({"what": what, "result": f"{count} pictures", "lines_changed": 1})
+    write("rows", rows)
     for cls in (GridEnv, ShopEnv, AnswerEnv):
         for name in ("reset", "get_reward", "move", "search", "click", "answer"):
             if hasattr(cls, name):
