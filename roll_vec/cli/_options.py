@@ -206,7 +206,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         default=5,
     ),
     "--on-error": _option(
-        "a request that fails for good ends its episode, or the run",
+        "failures end their episode or the run",
         choices=("fault", "raise"),
         default="fault",
     ),
