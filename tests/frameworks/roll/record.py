@@ -277,7 +277,9 @@ def main():
     # Its pictures differ between versions.
     recorded["gymnasium"] = gymnasium.__version__
     write("roll", recorded)
-    write("rows", [*rows, *scheduler.main()])
+    import managers
+
+    write("rows", [*rows, *managers.main(), *scheduler.main()])
 
 
 if __name__ == "__main__":

@@ -47,16 +47,17 @@ class KeepAll:
         return False
 
 
-def make_tokenizer():
-    """Return a tokenizer whose tokens are bytes."""
+def make_tokenizer(template):
+    """Return a tokenizer whose tokens are bytes, with a template of chats."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = {letter: number for number, letter in enumerate(alphabet)}
     tokenizer = Tokenizer(models.BPE(vocab=tokens, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     names = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    names["additional_special_tokens"] = ["<|im_start|>"]
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, chat_template=TEMPLATE, **names
+        tokenizer_object=tokenizer, chat_template=template, **names
     )
 
 
@@ -139,7 +140,7 @@ class Worker:
                 worker_config=worker,
                 pipeline_config=pipeline,
                 env_config=config,
-                tokenizer=make_tokenizer(),
+                tokenizer=make_tokenizer(TEMPLATE),
                 generate_scheduler=None,
                 output_queue=queue,
                 thread_lock=threading.Lock(),
@@ -229,7 +230,7 @@ class Run:
 
 def first_rooms(rollouts):
     """Return the first room of each rollout, as the model has read it."""
-    tokenizer, rooms = make_tokenizer(), []
+    tokenizer, rooms = make_tokenizer(TEMPLATE), []
     for rollout in rollouts:
         text = tokenizer.decode(rollout.batch["input_ids"][0])
         rooms.append(FIRST_ROOM.search(text)[1])
