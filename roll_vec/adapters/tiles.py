@@ -103,7 +103,7 @@ def _cut_sokoban_tiles(room_to_rgb: Callable[[Any], Any]) -> Pictures:
 
 def _check_pygame() -> None:
     try:
-        import pygame  # noqa: F401
+        import pygame  # noqa: F401 (whether it is there)
     except ImportError:
         what = "pygame to be installed for Gymnasium's pictures"
         raise _missing(what, GYMNASIUM) from None
@@ -187,10 +187,10 @@ class LakeTiles:
         key = letter, row, column, direction
         if key not in self._players:
             cell = row * self._shape[1] + column
-            drawn = self._draw(_LETTERS[letter], cell, direction)
-            self._players[key] = drawn[row, column].copy()
+            player = self._draw(_LETTERS[letter], cell, direction)[row, column]
+            self._players[key] = player.copy()
         cells[row, column] = self._players[key]
         frame = np.zeros(self._frame_shape, np.uint8)
-        joined = join_cells(cells[np.newaxis])[0]
-        frame[: joined.shape[0], : joined.shape[1]] = joined
+        picture = join_cells(cells[np.newaxis])[0]
+        frame[: picture.shape[0], : picture.shape[1]] = picture
         return frame

@@ -73,8 +73,8 @@ class VisionFormat(ParquetFormat):
             messages.append(_message("system", episode.instruction))
         for answer in episode.actions:
             messages += [_message("user", None), _message("assistant", answer)]
-        seen = episode.observations[: episode.num_steps]
-        images = [{"bytes": to_png(pixels), "path": None} for pixels in seen]
+        pictures = episode.observations[: episode.num_steps]
+        images = [{"bytes": to_png(pixels), "path": None} for pixels in pictures]
         return {"messages": messages, "images": images}
 
     def to_row(self, columns: dict[str, Any]) -> Row:

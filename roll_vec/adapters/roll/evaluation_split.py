@@ -52,15 +52,15 @@ def apply_split(
     defaults, shop = ENVIRONMENTS[id].defaults(), {}
     if id == splits.WEBSHOP:
         names = splits.shop_keywords()
-        given = {each: keywords[each] for each in names if each in keywords}
-        shop = {key: value for key, value in given.items() if value != defaults[key]}
+        values = {each: keywords[each] for each in names if each in keywords}
+        shop = {key: value for key, value in values.items() if value != defaults[key]}
     split = splits.make_split(id, name, **shop)
-    wanted = {**defaults, **split.keywords}
+    task = {**defaults, **split.keywords}
     for key, value in keywords.items():
-        if key in splits.FREE_KEYWORDS | shop.keys() or key not in wanted:
+        if key in splits.FREE_KEYWORDS | shop.keys() or key not in task:
             continue
-        if _text_of(value) != _text_of(wanted[key]):
-            accepted = f"{wanted[key]!r}, as in the split {name!r}"
+        if _text_of(value) != _text_of(task[key]):
+            accepted = f"{task[key]!r}, as in the split {name!r}"
             raise InvalidOptionError.expected(key, accepted, value)
     return split, {**keywords, **split.keywords}
 

@@ -399,13 +399,13 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
         if isinstance(action, Enum):
             return self._stop(action.name)
         self._check_running()
-        parsed = parse_call(action)
-        if parsed is None:
+        tool_call = parse_call(action)
+        if tool_call is None:
             info = self._refuse()
             self._say("assistant", str(action)[:200])
             self._say_room("Current state", self._observation, _NO_CALL)
             return self._result(info)
-        call, direction = parsed
+        call, direction = tool_call
         is_direction = direction in DIRECTIONS
         info = self._move(direction) if is_direction else self._refuse()
         room, reminder = self._observation, ""

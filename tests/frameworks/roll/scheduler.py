@@ -111,7 +111,7 @@ class Worker:
     """ROLL's `EnvironmentWorker` without what downloads a model."""
 
     def __init__(self, pipeline, worker, rank, queue, mode):
-        import roll.pipeline.agentic.env  # noqa: F401
+        import roll.pipeline.agentic.env  # noqa: F401 (registers names)
         from roll.pipeline.agentic.llm_proxy import BaseLLMProxy, register_llm_proxy
         from roll.utils.import_utils import safe_import_class
 
