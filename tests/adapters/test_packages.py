@@ -248,7 +248,7 @@ def test_a_coroutine_waits_for_a_connection_that_ends(openenv):
 
 
 def test_pictures_of_openenv_are_png_files(openenv):
-    Image = pytest.importorskip("PIL.Image")
+    Image = pytest.importorskip("PIL.Image", reason="it reads the pictures")
     keywords = {"max_concurrent_envs": 1, "obs_mode": "rgb"}
     pairs = []
     for png in (False, True):

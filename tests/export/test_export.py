@@ -34,7 +34,7 @@ from tests.interruptions import (
 )
 
 parquet = pytest.importorskip("pyarrow.parquet")
-Image = pytest.importorskip("PIL.Image")
+Image = pytest.importorskip("PIL.Image", reason="pictures of the format vision")
 
 LAKE = "roll_vec/FrozenLake-v1"
 TEXTS = {"obs_mode": "text", "action_mode": "text"}
