@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -332,8 +333,15 @@ class ArrayEnv(ArrayOptions):
         return "\n".join(f"{name}: {value}" for name, value in arrays)
 
     def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        return inspect.cleandoc(type(self).__doc__ or type(self).__name__)
+        """Return a description of the game, for the instructions.
+
+        It is the docstring, up to a section such as ``Parameters``.
+        """
+        docstring = inspect.cleandoc(type(self).__doc__ or type(self).__name__)
+        return _SECTION.split(docstring, maxsplit=1)[0]
+
+
+_SECTION = re.compile(r"\s*^\w+\n---+$", re.MULTILINE)
 
 
 _CHECKS: dict[type, Callable[[str, Any], Any]] = {

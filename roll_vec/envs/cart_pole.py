@@ -1,0 +1,128 @@
+"""CartPole: balance a pole on a cart, with the equations of Gymnasium's CartPole-v1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import GameDescription, Reward, parse_sources
+from roll_vec.kernels.rows import Row
+
+GRAVITY = 9.8
+POLE_MASS = 0.1
+TOTAL_MASS = POLE_MASS + 1.0
+HALF_LENGTH = 0.5
+POLE_MOMENT = POLE_MASS * HALF_LENGTH
+FORCE = 10.0
+SECONDS = 0.02
+MAX_POSITION = 2.4
+MAX_ANGLE = 12 * 2 * math.pi / 360
+_HIGH = np.array([2 * MAX_POSITION, np.inf, 2 * MAX_ANGLE, np.inf], np.float32)
+
+
+class CartPole(ArrayEnv):
+    """Keep the pole on the cart upright: push the cart to the left or to the right.
+
+    The episode ends when the cart is more than 2.4 away from the centre, or when the
+    pole leans more than 12 degrees (0.2095 radians).  Positive is to the right.
+
+    Parameters
+    ----------
+    sutton_barto_reward : bool
+        False: each step earns 1.  True: the step that ends the episode earns -1, all
+        others 0.
+
+    Attributes
+    ----------
+    x, x_dot, theta, theta_dot : float64
+        Position and velocity of the cart; angle (radians) and angular velocity of the
+        pole.  They are the observation, as (4,) float32.
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, CartPole-v1 with its Euler integrator, whose
+    random numbers are one stream.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    sutton_barto_reward: bool = False
+
+    state = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), np.float64)
+    actions = ("left", "right")
+    seeding = "stream"
+    observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        env.x = rng.uniform(-0.05, 0.05)
+        env.x_dot = rng.uniform(-0.05, 0.05)
+        env.theta = rng.uniform(-0.05, 0.05)
+        env.theta_dot = rng.uniform(-0.05, 0.05)
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        force = FORCE if action == 1 else -FORCE
+        cosine, sine = math.cos(env.theta), math.sin(env.theta)
+        # The order of the operations is Gymnasium's: another rounds differently.
+        square = env.theta_dot * env.theta_dot
+        pull = (force + POLE_MOMENT * square * sine) / TOTAL_MASS
+        inertia = HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS)
+        theta_acc = (GRAVITY * sine - cosine * pull) / inertia
+        x_acc = pull - POLE_MOMENT * theta_acc * cosine / TOTAL_MASS
+        env.x += SECONDS * env.x_dot
+        env.x_dot += SECONDS * x_acc
+        env.theta += SECONDS * env.theta_dot
+        env.theta_dot += SECONDS * theta_acc
+        is_over = abs(env.x) > MAX_POSITION or abs(env.theta) > MAX_ANGLE
+        if env.sutton_barto_reward:
+            return -1.0 if is_over else 0.0, is_over
+        return 1.0, is_over
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[0] = env.x
+        out[1] = env.x_dot
+        out[2] = env.theta
+        out[3] = env.theta_dot
+
+    def text(self, env: Row) -> str:
+        """Return the four numbers, a line each."""
+        return (
+            f"cart position: {env.x:+.3f}\n"
+            f"cart velocity: {env.x_dot:+.3f}\n"
+            f"pole angle: {env.theta:+.3f}\n"
+            f"pole angular velocity: {env.theta_dot:+.3f}"
+        )
+
+
+def describe(options: Any) -> GameDescription:
+    """Return the description of CartPole-v1."""
+    rewards = (Reward(1.0, "Each step."),)
+    if options.sutton_barto_reward:
+        rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
+    return GameDescription(
+        rewards=rewards,
+        terminated=(
+            f"The cart is more than {MAX_POSITION} away from the centre.",
+            f"The pole leans more than {MAX_ANGLE:.4f} radians (12 degrees).",
+        ),
+        infos=(),
+        sources=parse_sources("""
+Gymnasium, CartPole-v1 | 1.4.0
+   | https://gymnasium.farama.org/environments/classic_control/cart_pole/
+   | starts from the same seeds, steps, rewards
+"""),
+        differences=(
+            "``reset`` takes no ``low`` and ``high`` in ``options``.",
+            "There are no pictures.",
+        ),
+        page="docs/games/cart_pole.md",
+    )
