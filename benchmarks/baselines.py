@@ -30,6 +30,7 @@ from roll_vec.evaluation import (
     play_split,
     wilson_interval,
 )
+from roll_vec.registration import ENVIRONMENTS
 
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)
@@ -53,7 +54,8 @@ def measured_pairs() -> list[tuple[Split, str]]:
         (split, policy)
         for split in splits
         for policy in POLICIES
-        if policy != PPO or TRAINED_SPLITS.get(split.id) == split.name
+        if not ENVIRONMENTS[split.id].rules
+        and (policy != PPO or TRAINED_SPLITS.get(split.id) == split.name)
     ]
 
 

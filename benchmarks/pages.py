@@ -15,6 +15,9 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
     facts FILE CASE            the settings of the rows, to two digits
     cluster simulated          the tables of docs/examples/cluster_simulation.py
     games FOLDER               the ids of the package; FOLDER leads to their pages
+    rules ID                   the words of a game of rules, from its docstring
+
+A game of rules has a page of nothing else; one that is missing is written.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from __future__ import annotations
 import functools
 import statistics
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks import plot, table
@@ -165,8 +169,39 @@ def _games(folder: str) -> str:
         )
         game = f"[{described.summary}]({folder}{page})"
         limit = described.step_limit or "none"
-        lines.append(f"| `{id}` | {game} | {actions or 'text'} | {limit} |")
+        space = described.action_space.partition("(")[0]
+        actions = actions or ("text" if "Text" in space else f"`{space}`")
+        lines.append(f"| `{id}` | {game} | {actions} | {limit} |")
     return "\n".join(lines)
+
+
+def _rules(id: str) -> str:
+    described = describe_env(id)
+    commands = "".join(f"$ roll-vec {name} {id}\n" for name in ("info", "play"))
+    parts = (
+        f"`{id}`: {described.summary}.",
+        described.docstring.replace("``", "`"),
+        f"```console\n{commands}```",
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def pages_of_rules() -> dict[Path, str]:
+    """Return the pages of the games of rules, without words, by path."""
+    ids: dict[Path, list[str]] = {}
+    for registered in ENVIRONMENTS.values():
+        game = registered.rules and describe_env(registered.id).game
+        if game:
+            ids.setdefault(ROOT / game.page, []).append(registered.id)
+    return {path: _page_of_rules(path.stem, names) for path, names in ids.items()}
+
+
+def _page_of_rules(stem: str, ids: Sequence[str]) -> str:
+    parts = [f"# {stem.replace('_', ' ').capitalize()}"]
+    parts += [f"<!-- rules {id} -->\n<!-- end -->" for id in ids]
+    parts.append("The site has the tables here that `roll-vec info` prints.")
+    parts += [f"<!-- game {id} -->\n<!-- end -->" for id in ids]
+    return "\n\n".join(parts) + "\n"
 
 
 KINDS: dict[str, Callable[[str], str]] = {
@@ -180,6 +215,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "facts": _facts,
     "cluster": _cluster,
     "games": _games,
+    "rules": _rules,
 }
 # Kinds that stand within a line.
 INLINE = ("figure", "baseline")
@@ -200,5 +236,8 @@ def fill(text: str) -> str:
 
 
 if __name__ == "__main__":
-    rewrite(PAGES, fill)
+    for path, text in pages_of_rules().items():
+        if not path.exists():
+            path.write_text(text, "utf-8")
+    rewrite((*PAGES, *pages_of_rules()), fill)
     plot.draw(_read("suite"), ROOT / "docs" / "performance.png")

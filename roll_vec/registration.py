@@ -88,6 +88,23 @@ class RegisteredEnv:
         return defaults | dict(self.keywords)
 
 
+def _of_rules(
+    name: str, entry: str, max_episode_steps: int | None, summary: str = ""
+) -> RegisteredEnv:
+    """Return the entry of an `ArrayEnv`, ``module:class`` of ``roll_vec.envs``.
+
+    Without a summary it is a game of Gymnasium.
+    """
+    return RegisteredEnv(
+        f"roll_vec/{name}",
+        f"roll_vec.envs.{entry}",
+        max_episode_steps,
+        rules=True,
+        summary=summary or f"Gymnasium's {name}, equal step for step",
+        description=f"roll_vec.envs.{entry.partition(':')[0]}:describe",
+    )
+
+
 _LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
 _LAKES = "roll_vec.envs.frozen_lake.description"
 
@@ -139,6 +156,7 @@ ENVIRONMENTS = {
             summary="search, browse and buy in WebShop's simulated shop",
             description="roll_vec.envs.webshop.description:describe",
         ),
+        _of_rules("CartPole-v1", "cart_pole:CartPole", 500),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

@@ -46,7 +46,8 @@ class EnvDescription:
     ----------
     id, summary : str
     docstring : str
-        Of the class, before its sections; empty where ``game`` says more.
+        Of the class, before its sections; empty where ``game`` says more, as it does
+        for those games of the package that are no `ArrayEnv`.
     step_limit : int or None
         The registered one.
     batch : str
@@ -144,6 +145,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     spec = gymnasium.spec(name)
     registered = ENVIRONMENTS.get(spec.id)
     game: GameDescription | None = None
+    has_rules = registered is not None and registered.is_rule
     modes: dict[str, str] = {}
     if registered is not None and registered.description:
         others = keywords.keys() - {"max_episode_steps"}
@@ -174,12 +176,14 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     # None: to make it failed likewise, and `obstacle` says why.
     entry = load_class(spec)
     summary, docstring = _read_docstring(entry)
+    if has_rules:
+        docstring = f"{summary}.\n\n{docstring}".strip()
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
     return EnvDescription(
         id=spec.id,
         summary=summary if registered is None else registered.summarize(),
-        docstring="" if game is not None else docstring,
+        docstring=docstring if game is None or has_rules else "",
         step_limit=limit,
         batch=_batch_kind(spec),
         observations=tuple(observations),

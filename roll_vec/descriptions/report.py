@@ -13,6 +13,8 @@ from roll_vec.descriptions.keywords import Keyword
 WIDTH = 80
 # A row's first columns have at most this width; longer ones get a line of their own.
 _MAX_COLUMN = 31
+# Texts that would begin further to the right have lines of their own.
+_MAX_INDENT = 60
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,11 @@ class Section:
         for *heads, last in rows:
             columns = zip(heads, widths, strict=False)
             head = "".join(f"{text:<{width}}  " for text, width in columns)
-            lines += _wrap(last, 2 + len(head), head)
+            indent = 2 + len(head)
+            if indent > _MAX_INDENT:
+                lines += _wrap(head, 2)
+                head, indent = "", 6
+            lines += _wrap(last, indent, head)
         return lines
 
 

@@ -127,8 +127,9 @@ class Split:
         """Return the SHA-256 of the keywords, the seeds and the first observations.
 
         Grids are hashed as codes, uint8 in C order, other arrays with their dtype, and
-        texts as UTF-8 with a zero byte after each.  Data files are hashed as their
-        SHA-256 in the place of their paths.
+        texts as UTF-8 with a zero byte after each.  Floats are rounded to four
+        decimals, as the last bits of a sine are those of the machine.  Data files are
+        hashed as their SHA-256 in the place of their paths.
         """
         mode = {}
         registered = resolve(self.id)
@@ -167,6 +168,8 @@ def _add_to_digest(digest: Any, observation: Any, dtype: type | None) -> None:
         array = np.asarray(observation, dtype)
         if dtype is None:
             digest.update(f"{array.dtype} {array.shape}\0".encode())
+        if array.dtype.kind == "f":
+            array = np.round(array, 4) + 0.0  # -0.0 becomes 0.0
         digest.update(array.tobytes())
 
 

@@ -3,7 +3,8 @@
 from roll_vec.arrays.options import LevelOptions
 from roll_vec.registration import ENVIRONMENTS
 
-IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+# Not games of rules: these have no class of options beside the rules.
+IDS = tuple(id for id, x in ENVIRONMENTS.items() if not x.pooled and not x.rules)
 OPTIONS = {id: ENVIRONMENTS[id].load("Options") for id in IDS}
 # Those that play a new level in each episode and have `action_start`.
 LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], LevelOptions))

@@ -57,10 +57,19 @@ class Case:
 # Ids of a user's own, and where they come from.
 CUSTOM_IDS = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
 
-# An array id is a case by its own name.
-ARRAY_IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+# Games that are files of rules: what is derived from rules is tested with all rules.
+GAME_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.rules)
+# Another array id is a case by its own name.
+ARRAY_IDS = tuple(
+    id for id, known in ENVIRONMENTS.items() if not known.pooled and id not in GAME_IDS
+)
 # And those of this package that are pools.
 POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
+# All of this package: a game of rules has few ways of its own to fail.
+ALL_IDS = [
+    pytest.param(id, marks=[pytest.mark.slow] if id in GAME_IDS else [])
+    for id in ENVIRONMENTS
+]
 _SMALL: dict[str, dict[str, Any]] = {
     # Random play has 0, "no valid action", in it and means it.
     id: {"action_start": 1} if "action_start" in ENVIRONMENTS[id].defaults() else {}

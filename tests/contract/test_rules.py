@@ -22,7 +22,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_same, play, single_info
+from tests.contract.cases import GAME_IDS, assert_same, play, single_info
 from tests.contract.rules import (
     FAMILIES,
     RANDOM,
@@ -33,7 +33,8 @@ from tests.splits import split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 FIRST, *OTHERS = RANDOM
-EVERY = [*FAMILIES, FIRST, *(pytest.param(id, marks=pytest.mark.slow) for id in OTHERS)]
+SLOW = [pytest.param(id, marks=pytest.mark.slow) for id in (*OTHERS, *GAME_IDS)]
+EVERY = [*FAMILIES, FIRST, *SLOW]
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
 
@@ -174,7 +175,11 @@ def run(code, *arguments, **environment):
 @pytest.mark.skipif(JIT_OFF, reason="compares with the JIT on")
 @pytest.mark.parametrize(
     "ids",
-    [[*FAMILIES, FIRST], pytest.param(OTHERS[:4], marks=pytest.mark.slow)],
+    [
+        [*FAMILIES, FIRST],
+        pytest.param(OTHERS[:4], marks=pytest.mark.slow),
+        pytest.param(GAME_IDS, marks=pytest.mark.slow),
+    ],
     ids=len,
 )
 def test_compiled_rules_equal_python_also_in_another_process(ids, tmp_path):

@@ -148,7 +148,6 @@ EPISODES = """
 import gc, inspect, json
 import gymnasium, numpy as np
 import roll_vec
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.arrays.grid_observations import ARRAY_MODES
 from roll_vec.kernels.rng.pcg64 import fold_in_rows
 from roll_vec.kernels.countdown.targets import draw_task
@@ -191,7 +190,7 @@ sizes = {
         {"success_probability": (0.1, 1), "action_mask": True},
     ],
 }
-for id in [id for id, entry in ENVIRONMENTS.items() if not entry.pooled]:
+for id in sizes:
     for i, config in enumerate(sizes.get(id, [{}])):
         for obs_mode in (*ARRAY_MODES, "text"):
             single = {**config, "obs_mode": obs_mode, "render_mode": "rgb_array"}

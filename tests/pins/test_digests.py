@@ -92,10 +92,15 @@ def digest_of(env_id, mode, keywords):
     return digest.hexdigest()[:16]
 
 
+FLOATS = {
+    f"roll_vec.envs.{name}"
+    for name in ("cart_pole", "mountain_car", "acrobot", "pendulum")
+}
 CASES = {
     f"{env_id} {mode.value} {keywords}": (env_id, mode, keywords)
-    for env_id in ENVIRONMENTS
-    if env_id.startswith("roll_vec/")
+    for env_id, known in ENVIRONMENTS.items()
+    # The last bits of the float ones are those of the machine's sine.
+    if env_id.startswith("roll_vec/") and known.load().__module__ not in FLOATS
     for keywords in ({}, *_MORE.get(env_id, ()))
     for mode in AutoresetMode
 }
