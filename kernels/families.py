@@ -6,6 +6,7 @@ numbers and arrays.  The rules see one environment, see `.rows`, and a generator
 `.rng.generator`::
 
     begin(env, rng)                  begins an episode; all variables are 0 before
+    begin(env, rng, seed)            the same, with the seed of the episode
     step(env, action, rng)           takes one action; returns reward, terminated
     observe(env, out)                writes the observation
     legal(env, mask)                 writes 1 for each action that is possible
@@ -61,15 +62,24 @@ class Seeding(NamedTuple):
 
 @kernel
 def seed_episode(i, seeding, rng_states):
-    """Seed the generator of row i for its present episode, unless it is a stream."""
+    """Seed the generator of row i for its present episode, unless it is a stream.
+
+    Returns the seed of the episode, uint64; that of a stream has no meaning.
+    """
     is_stream, num_levels, start_levels, first_seeds, numbers = seeding
+    seed = first_seeds[i]
     if not is_stream:
-        seed = first_seeds[i]
         if numbers[i] > 0:
             seed = fold_in(seed, numbers[i])
         if num_levels[i] > 0:
             seed = start_levels[i] + seed % num_levels[i]
         pcg_seed(rng_states, i, seed)
+    return seed
+
+
+def takes_seed(begin):
+    """Return whether a rule ``begin`` takes the seed of the episode as well."""
+    return begin.py_func.__code__.co_argcount == 3
 
 
 def _make_output(lengths):
@@ -84,7 +94,7 @@ def make_family(rules, types, is_discrete, key):
 
     Parameters
     ----------
-    rules : tuple of four kernels
+    rules : tuple of four `Rule`
         ``begin, step, observe, legal``: the last may be None, and ``observe``, if a
         variable is observed.
     types : tuple of four named tuple classes
@@ -102,16 +112,29 @@ def make_family(rules, types, is_discrete, key):
     variables_type, options_type, infos_type, output_type = types
     compiled = functools.partial(kernel, key=key)
 
+    if takes_seed(begin):
+
+        @compiled
+        def begin_episode(env, rng, seed):
+            # With the JIT off a number of Python, not of numpy.
+            begin(env, rng, int(np.int64(seed)))
+
+    else:
+
+        @compiled
+        def begin_episode(env, rng, seed):
+            begin(env, rng)
+
     @compiled
     def begin_next(i, seeding, state):
         """Begin the next episode of row i."""
         variables, options, rng_states, elapsed_steps = state
         seeding[4][i] += _1
-        seed_episode(i, seeding, rng_states)
+        seed = seed_episode(i, seeding, rng_states)
         named = variables_type(*variables)
         clear_row(named, i)
         rng = generator_of(rng_states, i)
-        begin(row_of(named, options_type(*options), i), rng)
+        begin_episode(row_of(named, options_type(*options), i), rng, seed)
         put_generator(rng, rng_states, i)
         elapsed_steps[i] = 0
         return True

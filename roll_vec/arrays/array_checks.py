@@ -112,7 +112,8 @@ def check_rules(options: ArrayEnv) -> None:
             text = _run(name, "text", options.text, copy)
             _require(isinstance(text, str), f"{name}.text", "a str", text)
 
-    _require_none(name, "begin", _run(name, "begin", begin, env, rng))
+    seed = (0,) if options.begins_with_seed else ()
+    _require_none(name, "begin", _run(name, "begin", begin, env, rng, *seed))
     look()
     for number in range(_STEPS):
         action: Any
@@ -158,7 +159,10 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
         _require(isinstance(each, Rule), owner, accepted, each)
         parameters = inspect.signature(cast(Rule, each)).parameters
         value = f"def {rule_name}({', '.join(parameters)})"
-        _require(len(parameters) == len(arguments), owner, f"`{text}`", value)
+        is_right = len(parameters) == len(arguments)
+        if rule_name == "begin" and options.seeding == "level":
+            is_right |= options.begins_with_seed
+        _require(is_right, owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
         for key in arrays_of(function):
             message = (

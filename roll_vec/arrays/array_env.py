@@ -22,7 +22,7 @@ from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.families import make_family
+from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.thread_team import IS_COMPILED
@@ -258,6 +258,11 @@ class ArrayEnv(ArrayOptions):
     def rules(self) -> list[Any]:
         """Return the rules begin, step, observe and legal; None for one that is not."""
         return [getattr(type(self), name, None) for name in RULES]
+
+    @property
+    def begins_with_seed(self) -> bool:
+        """Whether the rule ``begin`` takes the seed of the episode as well."""
+        return bool(takes_seed(self.rules()[0]))
 
     @functools.cached_property
     def digest(self) -> str:
