@@ -15,11 +15,13 @@ import time
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import find_split, play_split, splits_of
+from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.contract.cases import GAME_IDS, assert_same, play, single_info
@@ -70,6 +72,42 @@ def test_a_batch_equals_single_environments(id, mode):
         for row in range(4):
             own = [single_info(infos, row) for infos in (ours[-1], theirs[-1])]
             assert_same(*[json.loads(json.dumps(each, default=str)) for each in own])
+
+
+def total_reward(id, seed, choose):
+    """Return the sum of the rewards of an episode."""
+    env = gymnasium.make(id)
+    env.reset(seed=seed)
+    env.action_space.seed(seed)
+    total, has_ended = 0.0, False
+    while not has_ended:
+        _, reward, *ends, _ = env.step(choose(env.unwrapped))
+        total, has_ended = total + reward, any(ends)
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", GAME_IDS)
+def test_a_games_solver_plays_better_than_chance(id):
+    if not hasattr(ENVIRONMENTS[id].load(), "solve"):
+        pytest.skip("the game has no solver")
+    for seed in range(4):
+        best = total_reward(id, seed, lambda env: env.oracle_action)
+        assert best > total_reward(id, seed, lambda env: env.action_space.sample())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", GAME_IDS)
+def test_a_games_names_of_actions_are_its_actions(id):
+    if isinstance(gymnasium.make(id).action_space, Box):
+        pytest.skip("actions of a Box have no names")
+    more = {"obs_mode": "text", "autoreset_mode": "SameStep"}
+    envs, twin = make(id, action_mode="text", **more), make(id, **more)
+    names = gymnasium.make(id).unwrapped.action_lookup
+    assert_same(envs.reset(seed=3)[0], twin.reset(seed=3)[0])
+    for actions in draw(twin, 30):
+        texts = [names[action] for action in actions.tolist()]
+        assert_same(envs.step(texts)[:4], twin.step(actions)[:4])
 
 
 @pytest.mark.parametrize("id", FAMILIES)

@@ -1,0 +1,28 @@
+"""Every command takes every game of rules."""
+
+import gymnasium
+import pytest
+from gymnasium.spaces import Box
+
+from tests.contract.cases import GAME_IDS
+
+FEW = ["--num-envs", "4", "--steps", "30"]
+RANDOM = ["--policy", "random"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", GAME_IDS)
+def test_every_command_takes_a_game(run, works, play, env_id, tmp_path):
+    assert run("rollout", env_id, *FEW, "--out", "run.npz", "--quiet").code == 0
+    assert run("replay", "run.npz").code == 0
+    assert run("watch", env_id, *FEW, "--out", "page.html").code == 0
+    assert env_id in (tmp_path / "page.html").read_text("utf-8")
+    split = ["--split", "test", "--num-episodes", "5"]
+    assert run("eval", "run", env_id, *split, *RANDOM).code == 0
+    rows = ["--num-rows", "2", "--out", "rows.jsonl"]
+    is_text = not isinstance(gymnasium.make(env_id).action_space, Box)
+    texts = ["-o", "action_mode=text", "-o", "obs_mode=text"] if is_text else []
+    assert run("rollout", env_id, *FEW, *texts, "--quiet").code == 0
+    if is_text:
+        assert run("export", env_id, *RANDOM, *rows).code == 0
+    assert env_id in play("?\nq\n", env_id)
