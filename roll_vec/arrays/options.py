@@ -484,8 +484,9 @@ class GridOptions(ArrayOptions):
     def _describe_grid(self) -> list[str]:
         lines = []
         if self.text_format != "coord":
+            # Not of a number that stands for itself.
             symbols = ", ".join(
-                f"{one} is {text}" for one, text in self.symbol_meanings
+                f"{one} is {text}" for one, text in self.symbol_meanings if one != text
             )
             lines.append(f"Symbols of the board: {symbols}.")
         if self.text_format != "grid":
