@@ -1,0 +1,280 @@
+"""2048: merge equal tiles until one of them is 2048, with GEM's rules and rewards."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.python_random import (
+    RANDOM_WORDS,
+    random_below,
+    random_float,
+    seed_random,
+)
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    ACTION_MASK_INFO,
+    GameDescription,
+    Reward,
+    describe_grid_game,
+    parse_infos,
+    parse_sources,
+)
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.rows import Row
+from roll_vec.options import check_int
+from roll_vec.render.numbers import paint_numbers, parse_colours
+
+# The highest tile is 2**17 = 131072: no board of 4x4 has a higher one.
+MAX_EXPONENT = 17
+CHANCE_OF_2 = 0.9
+FORMAT_PENALTY = -0.1
+# From the empty cell on.
+_GROUNDS = parse_colours("""
+CDC1B4 EEE4DA EDE0C8 F2B179 F59563 F67C5F F65E3B EDCF72 EDCC61 EDC850 EDC53F EDC22E
+5FB36A 3A8F57 2F7F9E 2F5F9E 5A4FA0 3C3A32
+""")
+_TILES = [2**k for k in range(1, MAX_EXPONENT + 1)]
+_LABELS = ["", *(f"{n}" if n < 10000 else f"{n // 1024}K" for n in _TILES)]
+
+
+@rule
+def slide(env: Any, action: int) -> tuple[bool, int]:
+    """Slide all tiles; return whether one has moved, and the sum of merged tiles."""
+    last = env.size - 1
+    has_moved, points = False, 0
+    # Down and right begin at the far end of each line.
+    down, right = int(action == 1), int(action == 3)
+    over_rows = int(action < 2)
+    row_step = over_rows * (1 - 2 * down)
+    column_step = (1 - over_rows) * (1 - 2 * right)
+    for line in range(env.size):
+        row = down * last if over_rows else line
+        column = line if over_rows else right * last
+        # The tile at ``place - 1`` if it can merge, else 0.
+        place, waiting = 0, 0
+        for k in range(env.size):
+            tile = env.board[row + k * row_step, column + k * column_step]
+            if tile > 0:
+                if tile == waiting:
+                    tile, waiting = tile + 1, 0
+                    place -= 1
+                    points += 1 << tile
+                else:
+                    waiting = tile
+                has_moved |= place != k
+                env.board[row + place * row_step, column + place * column_step] = tile
+                place += 1
+        for k in range(place, env.size):
+            env.board[row + k * row_step, column + k * column_step] = 0
+    return has_moved, points
+
+
+@rule
+def add_tile(env: Any) -> int:
+    """Put a tile on one of the empty cells, and return how many there were."""
+    num_empty = 0
+    for row in range(env.size):
+        for column in range(env.size):
+            num_empty += env.board[row, column] == 0
+    if num_empty > 0:
+        number = random_below(env.random_words, num_empty)
+        for row in range(env.size):
+            for column in range(env.size):
+                if env.board[row, column] == 0:
+                    if number == 0:
+                        is_2 = random_float(env.random_words) < CHANCE_OF_2
+                        env.board[row, column] = 1 if is_2 else 2
+                    number -= 1
+    return num_empty
+
+
+@rule
+def find_highest(env: Any) -> int:
+    """Return the exponent of the highest tile."""
+    highest = 0
+    for row in range(env.size):
+        for column in range(env.size):
+            highest = max(highest, env.board[row, column])
+    return highest
+
+
+@rule
+def has_equal_neighbours(env: Any) -> bool:
+    """Return whether two tiles of a full board can merge."""
+    for row in range(env.size):
+        for column in range(env.size - 1):
+            if env.board[row, column] == env.board[row, column + 1]:
+                return True
+            if env.board[column, row] == env.board[column + 1, row]:
+                return True
+    return False
+
+
+class Game2048(GridEnv):
+    """Slide the tiles of a board; two equal tiles that meet merge into their sum.
+
+    An action slides all tiles as far as they go: up, down, left or right.  Each tile
+    merges once in a step.  Then a 2, or now and then a 4, comes up on a random empty
+    cell.  An action that slides no tile changes nothing.  The game is won with the tile
+    ``target``, and lost when no action slides a tile.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns, 2 to 10.
+    target : int
+        A power of two from 8 to 131072.
+
+    Attributes
+    ----------
+    board : (size, size) uint8
+        Exponents: 0 is an empty cell, k the tile 2**k.
+    score : int64
+        The sum of all tiles that merges have made.
+    best, first_best : int8
+        The exponents of the highest tile after a slide, and of that at the start.
+    random_words : (625,) uint32
+        The generator.
+    success : bool
+        Whether the target is reached.
+
+    Notes
+    -----
+    The rules, and the tiles of a seed, are those of Game2048Env in GEM
+    (axon-rl/gem, 4069f2f8).
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    size: int = 4
+    target: int = 2048
+
+    state: ClassVar = {
+        "board": (np.uint8, ("size", "size")),
+        "score": np.int64,
+        "best": np.int8,
+        "first_best": np.int8,
+        "random_words": (np.uint32, RANDOM_WORDS),
+        "success": np.bool_,
+    }
+    actions = ("up", "down", "left", "right")
+    infos = ("score", "success")
+    takes_invalid_actions = True
+    cells = (
+        Cell(".", "empty", _GROUNDS[0]),
+        *map(Cell, map(str, _TILES), map(str, _TILES), _GROUNDS[1:]),
+    )
+    tiles = paint_numbers(_LABELS, _GROUNDS)
+
+    def check_options(self) -> None:
+        """Check the size and the target."""
+        check_int("size", self.size, 2, 10)
+        if self.target not in _TILES[2:]:
+            accepted = f"a power of two from 8 to {_TILES[-1]}"
+            raise InvalidOptionError.expected("target", accepted, self.target)
+
+    def describe(self) -> str:
+        """Return the docstring's description, with the number of the target."""
+        return super().describe().replace("``target``", str(self.target))
+
+    @property
+    def target_exponent(self) -> int:
+        """The exponent of the target."""
+        return self.target.bit_length() - 1
+
+    @rule
+    def begin(env: Any, rng: Any, seed: int) -> None:
+        seed_random(env.random_words, seed)
+        add_tile(env)
+        add_tile(env)
+        # GEM draws the example of its instructions.
+        random_below(env.random_words, 4)
+        env.best = find_highest(env)
+        env.first_best = env.best
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        if action < 0:
+            return FORMAT_PENALTY, True
+        has_moved, points = slide(env, action)
+        if not has_moved:
+            return 0.0, False
+        env.score += points
+        # Before the new tile: a 4 that comes up earns its reward in the next step.
+        highest, before = find_highest(env), env.best
+        env.best = max(highest, before)
+        num_empty = add_tile(env)
+        env.success = env.best >= env.target_exponent
+        is_lost = num_empty == 1 and not has_equal_neighbours(env)
+        reward = (env.best - before) / (env.target_exponent - env.first_best)
+        return reward, env.success or is_lost
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        for line in range(env.size):
+            for k in range(env.size - 1):
+                upper, lower = env.board[k, line], env.board[k + 1, line]
+                left, right = env.board[line, k], env.board[line, k + 1]
+                if lower > 0 and (upper == 0 or upper == lower):
+                    mask[0] = 1
+                if upper > 0 and (lower == 0 or lower == upper):
+                    mask[1] = 1
+                if right > 0 and (left == 0 or left == right):
+                    mask[2] = 1
+                if left > 0 and (right == 0 or right == left):
+                    mask[3] = 1
+
+    def text(self, env: Row) -> str:
+        """Return the board, four characters a cell, as in GEM."""
+        return "\n".join(
+            " ".join(f"{self.grid_lookup[code]:>4}" for code in row)
+            for row in env.board.array.tolist()
+        )
+
+
+def describe(options: Game2048) -> GameDescription:
+    """Return the description of 2048."""
+    return describe_grid_game(
+        options,
+        f"the reward is {FORMAT_PENALTY}, the game is over",
+        rewards=(
+            Reward(
+                "0 to 1",
+                "The highest tile has grown: the doublings that it took, as a share "
+                "of those from the first highest tile to the target.",
+            ),
+            Reward(FORMAT_PENALTY, "A text without an action."),
+        ),
+        terminated=(
+            f"The tile {options.target} is made: success.",
+            "No action slides a tile.",
+            "A text has no action.",
+        ),
+        infos=(
+            *parse_infos("""
+score | int64 | step | The sum of all tiles that merges have made.
+success | bool | step | The target is reached.
+"""),
+            ACTION_MASK_INFO,
+        ),
+        sources=parse_sources("""
+GEM, Game2048Env | commit 4069f2f8
+   | https://github.com/axon-rl/gem
+   | tiles from the same seeds, steps, rewards, boards as text
+"""),
+        differences=(
+            "GEM's limit of turns is ``max_episode_steps``, 1000 as there; it only "
+            "truncates, and GEM's episode is terminated, too.",
+            "Texts are the board; GEM adds sentences about the last move.",
+            "Jumanji's Game2048 has no target; its reward is the increase of "
+            "``score``; it begins with one tile; its actions are up, right, down and "
+            "left.",
+        ),
+        page="docs/games/game_2048.md",
+    )

@@ -1,0 +1,287 @@
+"""Sliding tiles: put the numbers of a board in order, with GEM's rules and rewards."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    ACTION_MASK_INFO,
+    GameDescription,
+    Reward,
+    describe_grid_game,
+    parse_infos,
+    parse_sources,
+)
+from roll_vec.kernels.rows import Row
+from roll_vec.options import check_int
+from roll_vec.render.numbers import paint_numbers, parse_colours
+
+MAX_SIZE = 5
+FORMAT_PENALTY = -0.1
+_NUMBERS = [*map(str, range(1, MAX_SIZE**2))]
+# Two colours in turn, from the empty cell on.
+_GROUNDS = parse_colours("2E3440" + " 5E81AC DEB887" * (len(_NUMBERS) // 2))
+
+
+@rule
+def can_move(env: Any, action: int) -> bool:
+    """Return whether there is a tile to move in a direction."""
+    row = env.row + (action == 0) - (action == 1)
+    column = env.column + (action == 2) - (action == 3)
+    return bool(0 <= row < env.size and 0 <= column < env.size)
+
+
+@rule
+def move(env: Any, action: int) -> None:
+    """Move a tile into the empty cell: one can."""
+    row = env.row + (action == 0) - (action == 1)
+    column = env.column + (action == 2) - (action == 3)
+    env.board[env.row, env.column] = env.board[row, column]
+    env.board[row, column] = 0
+    env.row = row
+    env.column = column
+
+
+@rule
+def count_placed(env: Any) -> int:
+    """Return the number of cells that are as in the solved board."""
+    num_placed, num_cells = 0, env.size * env.size
+    for k in range(num_cells):
+        tile = env.board[k // env.size, k % env.size]
+        num_placed += tile == (k + 1) % num_cells
+    return num_placed
+
+
+@rule
+def is_solved(env: Any) -> bool:
+    """Return whether all tiles are in order."""
+    last = env.size - 1
+    if env.row != last or env.column != last:
+        return False
+    return bool(count_placed(env) == env.size * env.size)
+
+
+@rule
+def move_randomly(env: Any, last_action: int) -> int:
+    """Move a random tile but the one that was moved last; return the action."""
+    num_choices = 0
+    for action in range(4):
+        num_choices += can_move(env, action) and action != last_action ^ 1
+    number = random_below(env.random_words, num_choices)
+    action = -1
+    while number >= 0:
+        action += 1
+        number -= can_move(env, action) and action != last_action ^ 1
+    move(env, action)
+    return action
+
+
+@rule
+def swap(env: Any, k: int, other: int) -> None:
+    """Swap two cells, counted row by row."""
+    row, column = other // env.size, other % env.size
+    tile = env.board[row, column]
+    env.board[row, column] = env.board[k // env.size, k % env.size]
+    env.board[k // env.size, k % env.size] = tile
+
+
+@rule
+def scramble(env: Any) -> None:
+    """Draw one of all boards that can be solved, each with the same chance."""
+    last, is_odd = env.size * env.size - 1, False
+    for k in range(last, 0, -1):
+        other = random_below(env.random_words, k + 1)
+        swap(env, k, other)
+        is_odd ^= other != k
+    empty = 0
+    while env.board[empty // env.size, empty % env.size] > 0:
+        empty += 1
+    env.row = empty // env.size
+    env.column = empty % env.size
+    # A move swaps two cells and takes the empty one to a cell of the other colour of a
+    # chequered board: in boards that can be solved both parities are the same.
+    if is_odd != ((env.row + env.column) % 2 == 1):
+        # Two tiles in the order of their cells, as by ``random.sample``, which takes
+        # another way to them with 22 and more.
+        first = random_below(env.random_words, last)
+        second = random_below(env.random_words, last - (last < 22))
+        while second == first:
+            second = random_below(env.random_words, last) if last > 21 else last - 1
+        swap(env, first + (first >= empty), second + (second >= empty))
+
+
+class SlidingTiles(GridEnv):
+    """Slide the tiles of a board until their numbers are in order.
+
+    In the solved board the numbers go up from the top left, row by row, and the empty
+    cell is the last.  An action moves a tile into the empty cell: up moves the tile
+    below it, down the one above it, left the one on its right, right the one on its
+    left.  An action without such a tile changes nothing.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns, 2 to 5: 3 is the 8-puzzle, 4 the 15-puzzle.
+    num_shuffles : int
+        The difficulty: random moves from the solved board to the first one, none of
+        which takes back the one before.  So no solution needs more.  0: each board that
+        can be solved has the same chance.
+    max_steps : int
+        The episode ends after so many steps, and the last one earns the share of cells
+        that are as in the solved board.
+
+    Attributes
+    ----------
+    board : (size, size) uint8
+        0 is the empty cell.
+    row, column : int8
+        Of the empty cell.
+    num_moves : int32
+        Actions so far.
+    random_words : (625,) uint32
+        The generator of the first board.
+    success : bool
+        Whether the board is solved.
+
+    Notes
+    -----
+    The rules, and the board of a seed, are those of FifteenPuzzleEnv in
+    GEM (axon-rl/gem, 4069f2f8).
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    size: int = 3
+    num_shuffles: int = 100
+    max_steps: int = 50
+
+    state: ClassVar = {
+        "board": (np.uint8, ("size", "size")),
+        "row": np.int8,
+        "column": np.int8,
+        "num_moves": np.int32,
+        "random_words": (np.uint32, RANDOM_WORDS),
+        "success": np.bool_,
+    }
+    actions = ("up", "down", "left", "right")
+    infos = ("success",)
+    takes_invalid_actions = True
+    cells = (
+        Cell("__", "empty", _GROUNDS[0]),
+        *map(Cell, _NUMBERS, _NUMBERS, _GROUNDS[1:]),
+    )
+    tiles = paint_numbers(["", *_NUMBERS], _GROUNDS)
+
+    def check_options(self) -> None:
+        """Check the numbers."""
+        check_int("size", self.size, 2, MAX_SIZE)
+        check_int("num_shuffles", self.num_shuffles, 0)
+        check_int("max_steps", self.max_steps, 1)
+
+    @rule
+    def begin(env: Any, rng: Any, seed: int) -> None:
+        seed_random(env.random_words, seed)
+        last = env.size - 1
+        for k in range(env.size * env.size - 1):
+            env.board[k // env.size, k % env.size] = k + 1
+        env.row = last
+        env.column = last
+        if env.num_shuffles == 0:
+            while is_solved(env):
+                scramble(env)
+        else:
+            count, action = 0, -1
+            # One move more if these have solved it.
+            while count < env.num_shuffles or is_solved(env):
+                action = move_randomly(env, action)
+                count += 1
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        if action < 0:
+            return FORMAT_PENALTY, True
+        env.num_moves += 1
+        if can_move(env, action):
+            move(env, action)
+            env.success = is_solved(env)
+            if env.success:
+                return 1.0, True
+        if env.num_moves != env.max_steps:
+            return 0.0, False
+        num_cells, reward = env.size * env.size, 0.0
+        # Added up as in GEM: a product rounds differently.
+        for _ in range(count_placed(env)):
+            reward += 1 / num_cells
+        return reward, True
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        for action in range(4):
+            mask[action] = can_move(env, action)
+
+    def text(self, env: Row) -> str:
+        """Return the board, two characters a cell, as in GEM."""
+        return "\n".join(
+            " ".join(f"{self.grid_lookup[code]:>2}" for code in row)
+            for row in env.board.array.tolist()
+        )
+
+    def solve(self, env: Row) -> list[int]:
+        """Return the fewest actions that solve the board.
+
+        Raises
+        ------
+        SolverLimitError
+        """
+        from roll_vec.envs.sliding_tiles_solver import solve_board
+
+        return solve_board(env.board.array)
+
+
+def describe(options: SlidingTiles) -> GameDescription:
+    """Return the description of the sliding tiles."""
+    limit = options.max_steps
+    return describe_grid_game(
+        options,
+        f"the reward is {FORMAT_PENALTY}, the game is over",
+        rewards=(
+            Reward(1.0, "The board is solved."),
+            Reward(
+                "0 to 1",
+                f"Step {limit} (``max_steps``), unless it solves the board: the share "
+                "of cells that are as in the solved board.",
+            ),
+            Reward(FORMAT_PENALTY, "A text without an action."),
+        ),
+        terminated=(
+            "The board is solved: success.",
+            f"The last of {limit} actions (``max_steps``).",
+            "A text has no action.",
+        ),
+        infos=(
+            *parse_infos("success | bool | step | The board is solved."),
+            ACTION_MASK_INFO,
+        ),
+        sources=parse_sources("""
+GEM, FifteenPuzzleEnv | commit 4069f2f8
+   | https://github.com/axon-rl/gem
+   | boards from the same seeds, steps, rewards, boards as text
+"""),
+        differences=(
+            "No board is solved at the start: one more random move is made then.",
+            "A board that the last of ``max_steps`` actions solves is truncated, too.",
+            "Texts are the board; GEM adds sentences about the last move.",
+            "Jumanji's SlidingTilePuzzle moves the empty cell, by the actions up, "
+            "right, down, left; its reward is the change of the number of cells that "
+            "are right; its random moves may take each other back.",
+        ),
+        page="docs/games/sliding_tiles.md",
+    )
