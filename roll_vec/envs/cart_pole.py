@@ -10,7 +10,11 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.game_description import GameDescription, Reward, parse_sources
+from roll_vec.envs.game_description import (
+    GameDescription,
+    Reward,
+    describe_classic_control,
+)
 from roll_vec.kernels.rows import Row
 
 GRAVITY = 9.8
@@ -108,21 +112,11 @@ def describe(options: Any) -> GameDescription:
     rewards = (Reward(1.0, "Each step."),)
     if options.sutton_barto_reward:
         rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
-    return GameDescription(
+    return describe_classic_control(
+        "CartPole-v1",
         rewards=rewards,
         terminated=(
             f"The cart is more than {MAX_POSITION} away from the centre.",
             f"The pole leans more than {MAX_ANGLE:.4f} radians (12 degrees).",
         ),
-        infos=(),
-        sources=parse_sources("""
-Gymnasium, CartPole-v1 | 1.4.0
-   | https://gymnasium.farama.org/environments/classic_control/cart_pole/
-   | starts from the same seeds, steps, rewards
-"""),
-        differences=(
-            "``reset`` takes no ``low`` and ``high`` in ``options``.",
-            "There are no pictures.",
-        ),
-        page="docs/games/cart_pole.md",
     )

@@ -159,3 +159,42 @@ def describe_grid_game(
     truncated = () if limit is None else (f"After {limit} steps (``max_steps``).",)
     cells = tuple((cell.glyph, cell.meaning) for cell in options.FAMILY.cells)
     return GameDescription(actions=actions, cells=cells, truncated=truncated, **others)
+
+
+FLOAT32_ACTIONS = (
+    "Actions are rounded to float32, which their space has; the original calculates "
+    "with actions of float64 in float64."
+)
+
+
+def describe_classic_control(
+    id: str, differences: tuple[str, ...] = (), **others: Any
+) -> GameDescription:
+    """Return the description of a game of Gymnasium's classic control.
+
+    Parameters
+    ----------
+    id : str
+        Gymnasium's.
+    differences : tuple of str
+        Beside those that all of these games have.
+    **others
+        As ``rewards`` of `GameDescription`.
+    """
+    source = Source(
+        f"Gymnasium, {id}",
+        "1.4.0",
+        "https://gymnasium.farama.org/environments/classic_control/",
+        "starts from the same seeds, steps, rewards",
+    )
+    return GameDescription(
+        infos=(),
+        sources=(source,),
+        differences=(
+            "``reset`` ignores ``options``, by which others begin elsewhere.",
+            "There are no pictures.",
+            *differences,
+        ),
+        page="docs/games/classic_control.md",
+        **others,
+    )

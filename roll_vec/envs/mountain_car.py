@@ -1,0 +1,174 @@
+"""The mountain car with three actions, and with any push: Gymnasium's two ids."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    FLOAT32_ACTIONS,
+    GameDescription,
+    Reward,
+    describe_classic_control,
+)
+from roll_vec.envs.rounding import to_float32
+from roll_vec.kernels.rows import Row
+
+MIN_POSITION, MAX_POSITION = -1.2, 0.6
+MAX_SPEED = 0.07
+FORCE = 0.001
+GRAVITY = 0.0025
+GOAL = 0.5
+CONTINUOUS_GOAL = 0.45
+POWER = 0.0015
+GOAL_REWARD = 100.0
+PUSH_COST = 0.1
+_BOUNDS = np.array([[MIN_POSITION, -MAX_SPEED], [MAX_POSITION, MAX_SPEED]], np.float32)
+
+
+class MountainCar(ArrayEnv):
+    """Drive a car out of a valley: to the flag on the hill to the right.
+
+    The engine is too weak to drive up at once.  Swing back and forth: push into the
+    direction in which the car moves.  The valley is deepest at the position -0.52, the
+    flag is at 0.5, and a wall at -1.2 stops the car.  Each step costs 1.
+
+    Parameters
+    ----------
+    goal_velocity : float
+        The car must have at least this velocity at the flag.  The highest is 0.07.
+
+    Attributes
+    ----------
+    position, velocity : float64
+        Of the car.  They are the observation, as (2,) float32.
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, MountainCar-v0, whose random numbers are one
+    stream.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    goal_velocity: float = 0.0
+
+    state = {"position": np.float64, "velocity": np.float64}
+    actions: ClassVar[Any] = ("left", "none", "right")
+    seeding = "stream"
+    observation_space = Box(*_BOUNDS, dtype=np.float32)
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        env.position = rng.uniform(-0.6, -0.4)
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        # The order of the operations is Gymnasium's: another rounds differently.
+        push = (action - 1) * FORCE + math.cos(3 * env.position) * -GRAVITY
+        env.velocity = min(max(env.velocity + push, -MAX_SPEED), MAX_SPEED)
+        position = env.position + env.velocity
+        env.position = min(max(position, MIN_POSITION), MAX_POSITION)
+        if env.position == MIN_POSITION and env.velocity < 0:
+            env.velocity = 0.0
+        is_over = env.position >= GOAL and env.velocity >= env.goal_velocity
+        return -1.0, is_over
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[0] = env.position
+        out[1] = env.velocity
+
+    def text(self, env: Row) -> str:
+        """Return the two numbers, a line each."""
+        return f"position: {env.position:+.4f}\nvelocity: {env.velocity:+.4f}"
+
+
+class MountainCarContinuous(MountainCar):
+    """Drive a car out of a valley: to the flag on the hill to the right.
+
+    The engine is too weak to drive up at once.  Swing back and forth.  An action is the
+    push, from -1 (left) to 1 (right); the flag is at the position 0.45.  The flag earns
+    100, a push costs a tenth of its square.
+
+    Parameters
+    ----------
+    goal_velocity : float
+        The car must have at least this velocity at the flag.  The highest is 0.07.
+
+    Attributes
+    ----------
+    position : float64
+    velocity : float32
+        Of the car.  They are the observation, as (2,) float32.
+    has_moved : bool
+        Whether the episode had a step.
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, MountainCarContinuous-v0, with numpy 2 and
+    actions of float32.  A larger push moves the car as -1 or 1 does, and costs what it
+    is.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    state = {"position": np.float64, "velocity": np.float32, "has_moved": np.bool_}
+    actions = Box(-1.0, 1.0, (1,), np.float32)
+
+    @rule
+    def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:
+        # Gymnasium's first step calculates in float64, all others in float32.
+        angle = 3 * env.position
+        slope = GRAVITY * math.cos(to_float32(angle) if env.has_moved else angle)
+        force = min(max(action[0], -1.0), 1.0)
+        if force == action[0]:
+            change = to_float32(
+                to_float32(force * to_float32(POWER)) - to_float32(slope)
+            )
+        else:  # A force that was clipped is a number of Python, of 64 bits.
+            change = force * POWER - slope
+            change = to_float32(change) if env.has_moved else change
+        velocity = min(max(env.velocity + change, -MAX_SPEED), MAX_SPEED)
+        env.velocity = velocity
+        position = env.position + (env.velocity if env.has_moved else velocity)
+        env.position = to_float32(min(max(position, MIN_POSITION), MAX_POSITION))
+        if env.position == to_float32(MIN_POSITION) and env.velocity < 0:
+            env.velocity = 0.0
+        env.has_moved = True
+        is_fast = env.velocity >= to_float32(env.goal_velocity)
+        is_over = env.position >= to_float32(CONTINUOUS_GOAL) and is_fast
+        reward = GOAL_REWARD if is_over else 0.0
+        return reward - action[0] * action[0] * PUSH_COST, is_over
+
+
+def describe(options: Any) -> GameDescription:
+    """Return the description of MountainCar-v0 or MountainCarContinuous-v0."""
+    is_continuous = isinstance(options, MountainCarContinuous)
+    rewards: tuple[Reward, ...] = (Reward(-1.0, "Each step."),)
+    differences: tuple[str, ...] = ()
+    if is_continuous:
+        rewards = (
+            Reward(GOAL_REWARD, "The step that ends the episode by the rules."),
+            Reward(f"-{PUSH_COST} * push ** 2", "Each step."),
+        )
+        differences = (FLOAT32_ACTIONS,)
+    goal = CONTINUOUS_GOAL if is_continuous else GOAL
+    return describe_classic_control(
+        "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
+        rewards=rewards,
+        terminated=(
+            f"The car is at the flag ({goal}) or past it, with a velocity of at least "
+            f"{options.goal_velocity} (``goal_velocity``).",
+        ),
+        differences=differences,
+    )

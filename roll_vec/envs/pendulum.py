@@ -1,0 +1,110 @@
+"""Pendulum: swing a pendulum up and hold it there, as Gymnasium's Pendulum-v1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    FLOAT32_ACTIONS,
+    GameDescription,
+    Reward,
+    describe_classic_control,
+)
+from roll_vec.envs.rounding import square, to_float32
+from roll_vec.kernels.rows import Row
+
+MAX_SPEED = 8.0
+MAX_TORQUE = 2.0
+SECONDS = 0.05
+SPEED_COST = 0.1
+TORQUE_COST = float(np.float32(0.001))
+_HIGH = np.array([1.0, 1.0, MAX_SPEED], np.float32)
+
+
+class Pendulum(ArrayEnv):
+    """Swing a pendulum up and hold it there.
+
+    An action is the torque at the joint, from -2 to 2.  Positive is counterclockwise,
+    and the angle is 0 where the pendulum points up.  Each step costs the square of the
+    angle (from -pi to pi), a tenth of that of the angular velocity (from -8 to 8), and
+    a thousandth of that of the torque.
+
+    Parameters
+    ----------
+    g : float
+        The acceleration of gravity.
+
+    Attributes
+    ----------
+    theta, theta_dot : float64
+        The angle (radians, of any size) and the angular velocity.  The observation is
+        the angle's cosine and sine and the angular velocity, as (3,) float32.
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, Pendulum-v1, with numpy 2 and actions of
+    float32.  Its random numbers are one stream.  Larger torques are clipped, in their
+    cost as well.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    g: float = 10.0
+
+    state = {"theta": np.float64, "theta_dot": np.float64}
+    actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
+    seeding = "stream"
+    observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        env.theta = rng.uniform(-math.pi, math.pi)
+        env.theta_dot = rng.uniform(-1.0, 1.0)
+
+    @rule
+    def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:
+        # The order of the operations is Gymnasium's: another rounds differently.
+        # Those of the torque alone are float32.
+        torque = min(max(action[0], -MAX_TORQUE), MAX_TORQUE)
+        angle = (env.theta + math.pi) % (2 * math.pi) - math.pi
+        cost = square(angle)
+        cost += SPEED_COST * square(env.theta_dot)
+        cost += to_float32(TORQUE_COST * to_float32(torque * torque))
+        pull = 3 * env.g / 2.0 * math.sin(env.theta) + to_float32(3.0 * torque)
+        theta_dot = env.theta_dot + pull * SECONDS
+        env.theta_dot = min(max(theta_dot, -MAX_SPEED), MAX_SPEED)
+        env.theta += env.theta_dot * SECONDS
+        return -cost, False
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[0] = math.cos(env.theta)
+        out[1] = math.sin(env.theta)
+        out[2] = env.theta_dot
+
+    def text(self, env: Row) -> str:
+        """Return the angle, from -pi to pi, and the angular velocity, a line each."""
+        angle = math.remainder(env.theta, 2 * math.pi)
+        return f"angle: {angle:+.3f}\nangular velocity: {env.theta_dot:+.3f}"
+
+
+def describe(options: Any) -> GameDescription:
+    """Return the description of Pendulum-v1."""
+    return describe_classic_control(
+        "Pendulum-v1",
+        rewards=(
+            Reward("-angle ** 2", "Each step; the angle is 0 where it points up."),
+            Reward(f"-{SPEED_COST} * velocity ** 2", "Each step."),
+            Reward("-0.001 * torque ** 2", "Each step."),
+        ),
+        terminated=(),
+        differences=(FLOAT32_ACTIONS,),
+    )
