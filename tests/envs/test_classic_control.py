@@ -23,8 +23,8 @@ from tests.conftest import JIT_OFF
 # The class, its step limit, and keywords.
 GAMES = {
     "CartPole-v1": (CartPole, 500, {"sutton_barto_reward": True}),
-    "MountainCar-v0": (MountainCar, 200, {"goal_velocity": 0.02}),
-    "MountainCarContinuous-v0": (MountainCarContinuous, 999, {"goal_velocity": 0.02}),
+    "MountainCar-v0": (MountainCar, 200, {"goal_velocity": 0.045}),
+    "MountainCarContinuous-v0": (MountainCarContinuous, 999, {"goal_velocity": 0.055}),
     "Acrobot-v1": (Acrobot, 500, {}),
     "Pendulum-v1": (Pendulum, 200, {"g": 9.81}),
 }
@@ -149,6 +149,18 @@ def test_batches_equal_gymnasiums(name, mode):
             )
             assert_equal_starts(name, mine[0], other[0])
     assert num_ends >= 3 * num_envs
+
+
+@NUMPY_2
+def test_first_steps_of_the_continuous_car_are_float64():
+    name, num_envs = "MountainCarContinuous-v0", 300 if JIT_OFF else 3000
+    envs = roll_vec.make_vec(f"tests_games/{name}", num_envs)
+    envs.reset(seed=0)
+    observations = envs.step(np.full((num_envs, 1), 1.5, np.float32))[0]
+    original = gymnasium.make(name).unwrapped
+    for seed, observation in enumerate(observations):
+        original.reset(seed=seed)
+        assert_equal(observation, original.step(np.array([1.5], np.float32))[0])
 
 
 def test_numbers_as_actions_have_no_text():
