@@ -157,6 +157,12 @@ ENVIRONMENTS = {
             description="roll_vec.envs.webshop.description:describe",
         ),
         _of_rules("CartPole-v1", "cart_pole:CartPole", 500),
+        _of_rules("MountainCar-v0", "mountain_car:MountainCar", 200),
+        _of_rules(
+            "MountainCarContinuous-v0", "mountain_car:MountainCarContinuous", 999
+        ),
+        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500),
+        _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

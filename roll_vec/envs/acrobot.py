@@ -155,6 +155,7 @@ def describe(options: Any) -> GameDescription:
     """Return the description of Acrobot-v1."""
     return describe_classic_control(
         "Acrobot-v1",
+        "acrobot",
         rewards=(Reward(-1.0, "Each step, but for the one that ends the episode."),),
         terminated=("The end of the second link is more than 1 above the joint.",),
         differences=(

@@ -114,6 +114,7 @@ def describe(options: Any) -> GameDescription:
         rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
     return describe_classic_control(
         "CartPole-v1",
+        "cart_pole",
         rewards=rewards,
         terminated=(
             f"The cart is more than {MAX_POSITION} away from the centre.",

@@ -168,7 +168,7 @@ FLOAT32_ACTIONS = (
 
 
 def describe_classic_control(
-    id: str, differences: tuple[str, ...] = (), **others: Any
+    id: str, page: str, differences: tuple[str, ...] = (), **others: Any
 ) -> GameDescription:
     """Return the description of a game of Gymnasium's classic control.
 
@@ -176,6 +176,8 @@ def describe_classic_control(
     ----------
     id : str
         Gymnasium's.
+    page : str
+        The name of the page of the game, in ``docs/games``.
     differences : tuple of str
         Beside those that all of these games have.
     **others
@@ -195,6 +197,6 @@ def describe_classic_control(
             "There are no pictures.",
             *differences,
         ),
-        page="docs/games/classic_control.md",
+        page=f"docs/games/{page}.md",
         **others,
     )

@@ -165,6 +165,7 @@ def describe(options: Any) -> GameDescription:
     goal = CONTINUOUS_GOAL if is_continuous else GOAL
     return describe_classic_control(
         "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
+        "mountain_car",
         rewards=rewards,
         terminated=(
             f"The car is at the flag ({goal}) or past it, with a velocity of at least "

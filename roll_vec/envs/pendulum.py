@@ -100,6 +100,7 @@ def describe(options: Any) -> GameDescription:
     """Return the description of Pendulum-v1."""
     return describe_classic_control(
         "Pendulum-v1",
+        "pendulum",
         rewards=(
             Reward("-angle ** 2", "Each step; the angle is 0 where it points up."),
             Reward(f"-{SPEED_COST} * velocity ** 2", "Each step."),

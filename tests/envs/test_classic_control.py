@@ -13,21 +13,18 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
-from roll_vec.envs.acrobot import Acrobot
-from roll_vec.envs.cart_pole import CartPole
-from roll_vec.envs.mountain_car import MountainCar, MountainCarContinuous
-from roll_vec.envs.pendulum import Pendulum
 from roll_vec.errors import InvalidOptionError
+from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 
-# The class, its step limit, and keywords.
-GAMES = {
-    "CartPole-v1": (CartPole, 500, {"sutton_barto_reward": True}),
-    "MountainCar-v0": (MountainCar, 200, {"goal_velocity": 0.045}),
-    "MountainCarContinuous-v0": (MountainCarContinuous, 999, {"goal_velocity": 0.055}),
-    "Acrobot-v1": (Acrobot, 500, {}),
-    "Pendulum-v1": (Pendulum, 200, {"g": 9.81}),
+KEYWORDS = {
+    "CartPole-v1": {"sutton_barto_reward": True},
+    "MountainCar-v0": {"goal_velocity": 0.06},
+    "MountainCarContinuous-v0": {"goal_velocity": 0.055},
+    "Acrobot-v1": {},
+    "Pendulum-v1": {"g": 9.81},
 }
+CLASSES = {name: ENVIRONMENTS[f"roll_vec/{name}"].load() for name in KEYWORDS}
 _ANGLES = np.random.default_rng(0).uniform(-5, 5, 10_000)
 IS_SAME_SINE = all(
     np.sin(angle) == math.sin(angle) and np.cos(angle) == math.cos(angle)
@@ -41,15 +38,9 @@ each_game = pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=NUMPY_2 if isinstance(cls.actions, Box) else ())
-        for name, (cls, _, _) in GAMES.items()
+        for name, cls in CLASSES.items()
     ],
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _registered():
-    for name, (cls, max_episode_steps, _) in GAMES.items():
-        roll_vec.register(f"tests_games/{name}", cls, max_episode_steps, force=True)
 
 
 def assert_equal(ours, theirs, max_ulp=MAX_ULP):
@@ -80,18 +71,18 @@ def draw_actions(space, num_steps):
 
 @each_game
 def test_steps_equal_gymnasiums_from_the_same_state(name):
-    cls, _, keywords = GAMES[name]
-    variables = [each for each, dtype in cls.state.items() if dtype is not np.bool_]
-    rng = np.random.default_rng(1)
-    for options in ({}, keywords):
-        ours = gymnasium.make(f"tests_games/{name}", **options).unwrapped
+    state = CLASSES[name].state
+    variables = [each for each, dtype in state.items() if dtype is not np.bool_]
+    rng, num_ends = np.random.default_rng(1), 0
+    for options in ({}, KEYWORDS[name]):
+        ours = gymnasium.make(f"roll_vec/{name}", **options).unwrapped
         theirs = gymnasium.make(name, **options).unwrapped
         space = theirs.action_space
         assert (ours.observation_space, ours.action_space) == (
             theirs.observation_space,
             space,
         )
-        terminated, num_ends = True, 0
+        terminated = True
         for action in draw_actions(space, 300 if JIT_OFF else 1000):
             if terminated or rng.random() < 0.004:
                 seed, is_random = int(rng.integers(2**63)), rng.random() < 0.3
@@ -116,7 +107,7 @@ def test_steps_equal_gymnasiums_from_the_same_state(name):
             assert (type(mine[1]), mine[4]) == (float, {})
             terminated = mine[2]
             num_ends += terminated
-        assert num_ends > 0 or name == "Pendulum-v1"
+    assert num_ends > 0 or name == "Pendulum-v1"
 
 
 @pytest.mark.skipif(not IS_SAME_SINE, reason="numpy's sine is not the C library's here")
@@ -125,7 +116,7 @@ def test_steps_equal_gymnasiums_from_the_same_state(name):
 def test_batches_equal_gymnasiums(name, mode):
     num_envs, limit = 3, 40
     envs = roll_vec.make_vec(
-        f"tests_games/{name}", num_envs, max_episode_steps=limit, autoreset_mode=mode
+        f"roll_vec/{name}", num_envs, max_episode_steps=limit, autoreset_mode=mode
     )
     originals = SyncVectorEnv(
         [lambda: gymnasium.make(name, max_episode_steps=limit)] * num_envs,
@@ -154,7 +145,7 @@ def test_batches_equal_gymnasiums(name, mode):
 @NUMPY_2
 def test_first_steps_of_the_continuous_car_are_float64():
     name, num_envs = "MountainCarContinuous-v0", 300 if JIT_OFF else 3000
-    envs = roll_vec.make_vec(f"tests_games/{name}", num_envs)
+    envs = roll_vec.make_vec(f"roll_vec/{name}", num_envs)
     envs.reset(seed=0)
     observations = envs.step(np.full((num_envs, 1), 1.5, np.float32))[0]
     original = gymnasium.make(name).unwrapped
@@ -165,4 +156,4 @@ def test_first_steps_of_the_continuous_car_are_float64():
 
 def test_numbers_as_actions_have_no_text():
     with pytest.raises(InvalidOptionError, match="action_mode: actions of Pendulum"):
-        gymnasium.make("tests_games/Pendulum-v1", action_mode="text")
+        gymnasium.make("roll_vec/Pendulum-v1", action_mode="text")
