@@ -202,7 +202,9 @@ def test_a_closed_single_environment_names_itself(id):
     restored = pickle.loads(pickle.dumps(env))
     env.close()
     env.close()
-    action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
+    action = getattr(env.action_space, "high", 1)
+    if isinstance(env, roll_vec.BaseLanguageBasedEnv):
+        action = "1 + 1"
     for use in (env.reset, partial(env.reset, seed=1), partial(env.step, action)):
         with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
             use()

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import inspect
 import math
-import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -33,6 +32,7 @@ from roll_vec.options import (
     check_levels,
     check_number,
     check_optional_text,
+    cut_sections,
 )
 
 RULES = ("begin", "step", "observe", "legal")
@@ -342,11 +342,7 @@ class ArrayEnv(ArrayOptions):
 
         It is the docstring, up to a section such as ``Parameters``.
         """
-        docstring = inspect.cleandoc(type(self).__doc__ or type(self).__name__)
-        return _SECTION.split(docstring, maxsplit=1)[0]
-
-
-_SECTION = re.compile(r"\s*^\w+\n---+$", re.MULTILINE)
+        return cut_sections(type(self).__doc__ or type(self).__name__)
 
 
 _CHECKS: dict[type, Callable[[str, Any], Any]] = {

@@ -162,14 +162,18 @@ class ArrayEngine(ObservedEngine):
             return self.action_parser.parse_batch(texts, skip_mask)
         if self.action_codes is not None:
             return self.action_codes.check_batch(actions, skip_mask)
-        space: Any = self.single_action_space
         # A shard's template of one environment checks those of all.
-        shape = (len(skip_mask), *space.shape)
-        array = np.asarray(actions)
+        return self.check_array("actions", actions, (len(skip_mask),))
+
+    def check_array(self, name: str, action: Any, shape: tuple[int, ...] = ()) -> Any:
+        """Return actions in a `Box`, those of ``shape``, as kernels take them."""
+        space: Any = self.single_action_space
+        shape = (*shape, *space.shape)
+        array = np.asarray(action)
         if array.shape != shape or array.dtype.kind not in "biuf":
             accepted = f"an array of numbers of shape {shape}"
             value = f"{array.dtype} of shape {array.shape}"
-            raise InvalidActionError.expected("actions", accepted, value)
+            raise InvalidActionError.expected(name, accepted, value)
         return np.ascontiguousarray(array, space.dtype)
 
     def reset_infos(self, env_ids: Ids) -> dict[str, Any]:

@@ -187,8 +187,8 @@ class SingleEnv(ClosableEnv):
             code = engine.action_codes.check_one(action)
             reward, terminated, info = self._take_action(code)
         else:
-            actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
-            reward, terminated, info = engine.play_one(actions)
+            array = engine.check_array("action", action)
+            reward, terminated, info = engine.play_one(array[np.newaxis])
         limit = self._max_steps
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit

@@ -21,7 +21,7 @@ from roll_vec.descriptions.keywords import (
 )
 from roll_vec.envs.game_description import GameDescription
 from roll_vec.evaluation import Split, splits_of
-from roll_vec.options import check_unknown
+from roll_vec.options import check_unknown, cut_sections
 from roll_vec.recordings.environments import action_names, load_class, render_modes
 from roll_vec.registration import ENVIRONMENTS
 
@@ -220,14 +220,13 @@ def _batch_kind(spec: EnvSpec) -> str:
 
 def _read_docstring(entry: Any) -> tuple[str, str]:
     """Return the first line of a docstring, and what follows before its sections."""
-    text = inspect.cleandoc(getattr(entry, "__doc__", None) or "")
+    text = cut_sections(getattr(entry, "__doc__", None) or "")
     # Gymnasium's begin with a heading in Markdown.
     text = re.sub(r"\A(#.*)?\s*", "", text)
     first, _, others = text.partition("\n")
     if not first.endswith("."):
         first, others = "", text
-    body = re.split(r"\n[^\n]+\n-{3,}\n", f"\n{others}", maxsplit=1)[0]
-    return first.rstrip("."), body.strip()
+    return first.rstrip("."), others.strip()
 
 
 def _limits(

@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 
@@ -154,6 +154,16 @@ def test_first_steps_of_the_continuous_car_are_float64():
         assert_equal(observation, original.step(np.array([1.5], np.float32))[0])
 
 
-def test_numbers_as_actions_have_no_text():
+def test_actions_in_a_box_have_a_shape_and_no_text():
+    envs = (
+        roll_vec.make_vec("roll_vec/Pendulum-v1", 2),
+        gymnasium.make("roll_vec/Pendulum-v1"),
+    )
+    for each, message in zip(
+        envs, (r"actions: .* shape \(2, 1\)", r"action: .* shape \(1,\)"), strict=True
+    ):
+        each.reset(seed=0)
+        with pytest.raises(InvalidActionError, match=message):
+            each.step(0.5)
     with pytest.raises(InvalidOptionError, match="action_mode: actions of Pendulum"):
         gymnasium.make("roll_vec/Pendulum-v1", action_mode="text")
