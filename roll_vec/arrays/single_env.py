@@ -23,7 +23,6 @@ from roll_vec.vector.engine import EngineState
 from roll_vec.vector.state import fit_value
 
 _ONE = np.zeros(1, np.int64)
-_NO_SKIP = np.zeros(1, np.bool_)
 
 
 class SingleEnv(ClosableEnv):

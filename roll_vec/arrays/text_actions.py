@@ -29,7 +29,7 @@ def describe_actions(
     """Return the lines of instructions about actions, and the form of an answer."""
     if parser is None:
         codes = ", ".join(f"{code} ({name})" for code, name in lookup.items())
-        return [f"Actions: {codes}."]
+        return [f"Actions: {codes}."] if codes else []
     names = list(lookup.values())
     return [f"Actions: {', '.join(names)}.", _describe_answer(parser, names)]
 

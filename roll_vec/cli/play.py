@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TextIO
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Text
+from gymnasium.spaces import Box, Text
 
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
@@ -54,8 +54,8 @@ _SUMMARY = "play one environment, by keys or by typing answers"
 
 _DESCRIPTION = """\
 Play an environment in the terminal. If the actions are Up, Down, Left and
-Right, keys move. If they are text, or have other names, you type one answer a
-line.
+Right, keys move. If they are text or numbers, or have other names, you type one
+answer a line.
 """
 
 KEYS = """\
@@ -119,10 +119,10 @@ def _run(arguments: argparse.Namespace) -> int:
         env = _make_env(title, arguments.options)
         game_end.callback(env.close)
         names = {name.casefold() for name in _action_names(env)}
-        if not names and not isinstance(env.action_space, Text):
+        if not names and not isinstance(env.action_space, (Box, Text)):
             message = (
-                f"{title} cannot be played: its actions are neither text nor named by "
-                "an action_lookup, such as {1: 'Up', 2: 'Down'}"
+                f"{title} cannot be played: its actions are neither text, numbers of a "
+                "Box, nor named by an action_lookup, such as {1: 'Up', 2: 'Down'}"
             )
             raise UsageError(message)
         by_keys = bool(names) and names <= _DIRECTIONS
@@ -168,6 +168,12 @@ def _action_names(env: Any) -> dict[str, int]:
         return {}
     names = action_names(partial(getattr, env.unwrapped))
     return {name.strip(): action for action, name in names.items()}
+
+
+def _describe_box(space: Box[Any]) -> str:
+    """Return the numbers of an action, in words."""
+    numbers = "a number" if space.low.size == 1 else f"{space.low.size} numbers"
+    return f"{numbers} from {space.low.min():g} to {space.high.max():g}"
 
 
 class _Score(NamedTuple):
@@ -499,6 +505,8 @@ class _LinePlayer(_Player):
             names = ", ".join(self._names)
             self._say(f"There is no action {word!r}; expected one of {names}", "33")
             return None
+        if isinstance(env.action_space, Box):
+            return self._read_numbers(env.action_space, word)
         completion = self._completion(word.casefold())
         if completion is not None:
             self._say(f"{word!r} is no action: it is written {completion}", "33")
@@ -511,6 +519,16 @@ class _LinePlayer(_Player):
             self._say(f"That is no action of {env.action_space}", "33")
             return None
         return line
+
+    def _read_numbers(self, space: Box[Any], line: str) -> Any:
+        """Return the numbers of a line; None, after a remark, if it is no action."""
+        words = line.replace(",", " ").split()
+        with suppress(ValueError):
+            action = np.array(words, space.dtype).reshape(space.shape)
+            if space.contains(action):
+                return action
+        self._say(f"{line!r} is no action; expected {_describe_box(space)}", "33")
+        return None
 
     def _attribute(self, name: str) -> Any:
         """Return an attribute of the environment or a wrapper; None: there is none."""
@@ -543,6 +561,8 @@ class _LinePlayer(_Player):
         for line in str(instructions or "").splitlines():
             self._say(textwrap.fill(line, text_width()))
         answers = f"one of {', '.join(self._names)}" if self._names else "an answer"
+        if isinstance(self.env.action_space, Box):
+            answers = _describe_box(self.env.action_space)
         self._say(f"Type {answers}; :help shows the commands, :quit ends", "2")
 
     def _say(self, text: str, colour: str = "") -> None:

@@ -16,7 +16,7 @@ from roll_vec.envs.game_description import (
     Reward,
     describe_classic_control,
 )
-from roll_vec.envs.rounding import square, to_float32
+from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
 
 MAX_SPEED = 8.0
@@ -77,7 +77,7 @@ class Pendulum(ArrayEnv):
         angle = (env.theta + math.pi) % (2 * math.pi) - math.pi
         cost = square(angle)
         cost += SPEED_COST * square(env.theta_dot)
-        cost += to_float32(TORQUE_COST * to_float32(torque * torque))
+        cost += to_float32(TORQUE_COST * square_float32(torque))
         pull = 3 * env.g / 2.0 * math.sin(env.theta) + to_float32(3.0 * torque)
         theta_dot = env.theta_dot + pull * SECONDS
         env.theta_dot = min(max(theta_dot, -MAX_SPEED), MAX_SPEED)

@@ -14,6 +14,7 @@ from tests.contract.cases import (
     ALL_CASES,
     ARRAY_IDS,
     CASES,
+    GAME_IDS,
     CUSTOM_IDS,
     POOLED_IDS,
     POOLS,
@@ -44,10 +45,18 @@ def test_every_case_passes_the_checker_in_every_mode(case):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*no episode ended within 60 steps")
 @pytest.mark.parametrize("env_id", [*ENVIRONMENTS, *CUSTOM_IDS])
 def test_id_passes_the_checker(env_id):
     # As ids: their specs are checked as well.
     check_vector_env(env_id, steps=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", GAME_IDS)
+def test_games_with_short_episodes_pass_the_checker(env_id):
+    make = functools.partial(gymnasium.make_vec, env_id, max_episode_steps=9)
+    check_vector_env(make, steps=30)
 
 
 def make_pool_of_single_forms(num_envs, **keywords):
