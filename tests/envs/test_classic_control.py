@@ -7,12 +7,14 @@ elsewhere each step is within one unit in the last place, from the same state.
 import math
 
 import gymnasium
+import numba
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
+from roll_vec.envs.rounding import square, square_float32
 from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
@@ -140,6 +142,16 @@ def test_batches_equal_gymnasiums(name, mode):
             )
             assert_equal_starts(name, mine[0], other[0])
     assert num_ends >= 3 * num_envs
+
+
+@NUMPY_2
+def test_squares_are_numpys():
+    numbers = np.random.default_rng(0).uniform(-3, 3, 5000)
+    for function, kind in ((square, np.float64), (square_float32, np.float32)):
+        compiled = numba.njit(function.py_func)
+        for number in numbers.astype(kind):
+            squares = compiled(float(number)), function(float(number))
+            assert_equal(np.array(squares, kind), np.array([number**2] * 2, kind))
 
 
 @NUMPY_2
