@@ -164,9 +164,7 @@ def _games(folder: str) -> str:
         described = describe_env(id)
         assert described.game is not None
         page = described.game.page.removeprefix("docs/games/")
-        actions = ", ".join(
-            f"{code} {name.lower()}" for code, name in described.actions.items()
-        )
+        actions = described.list_actions().lower()
         game = f"[{described.summary}]({folder}{page})"
         limit = described.step_limit or "none"
         space = described.action_space.partition("(")[0]

@@ -163,6 +163,18 @@ ENVIRONMENTS = {
         ),
         _of_rules("Acrobot-v1", "acrobot:Acrobot", 500),
         _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
+        _of_rules(
+            "Minesweeper-v0",
+            "minesweeper:Minesweeper",
+            64,
+            "GEM's Minesweeper, equal for the same seed",
+        ),
+        _of_rules(
+            "Sudoku-v0",
+            "sudoku:Sudoku",
+            100,
+            "GEM's Sudoku, with one solution each",
+        ),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

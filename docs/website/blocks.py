@@ -49,8 +49,7 @@ def show_game(words: str) -> str:
 def _sections(one: EnvDescription) -> Iterable[Section]:
     """Yield title, heads and rows of the tables of an id."""
     game = _game(one)
-    names = ", ".join(f"{code} {name}" for code, name in one.actions.items())
-    actions = filter(None, (names, game.actions))
+    actions = filter(None, (one.list_actions(), game.actions))
     rows = [(f"`{one.action_space}`", " ".join(actions))]
     yield "actions", ("space", "meaning"), rows
     sections = {each.name: each for each in describe_sections(one)}

@@ -68,6 +68,8 @@ class ArrayEnv(ArrayOptions):
         The variables of one environment.  A shape has numbers and names of options.
     actions : sequence of str, int, or gymnasium.spaces.Box, of the class
         The names of the actions, their number, or the space of an array.
+    action_summary : str, of the class
+        The form of many actions' names, in the instructions; without it a list.
     infos : sequence of str, of the class
         The variables that are infos of each step.
     reset_infos : sequence of str, of the class

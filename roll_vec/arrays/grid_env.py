@@ -27,8 +27,9 @@ class GridEnv(ArrayEnv, GridOptions):
     Parameters
     ----------
     obs_mode : str
-        Form of observations: ``grid``, the codes; ``planes``, a plane for each code;
-        ``tiny_rgb``, a pixel for each cell; ``rgb``, a tile for each cell; ``text``.
+        Form of observations: ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
+        These are the codes, a plane for each code, a pixel for each cell, a tile for
+        each cell, and the text.
     grid_lookup : dict from int to str, or None
         Characters of the codes in texts, in the place of those of `cells`.
     grid_vocab : dict from str to str, or None

@@ -99,6 +99,8 @@ class ArrayOptions(TextOptions):
         The first action; None: 1, with a warning of the first action 0.
     state : dict of str to dtype, or to (dtype, shape), of the class
         The variables of one environment.
+    action_summary : str, of the class
+        The form of the actions' names, in the place of a list of them; may be empty.
     seeding : str, of the class
         ``level``: each episode has a seed of its own; ``stream``: the generators go on.
     SINGLE : class or None, of the class
@@ -152,6 +154,7 @@ class ArrayOptions(TextOptions):
     action_start = 0
 
     state: ClassVar[Mapping[str, Any]] = {}
+    action_summary: ClassVar[Any] = ""
     seeding: ClassVar[str] = "level"
     SINGLE: ClassVar[Any] = None
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
@@ -396,7 +399,8 @@ class ArrayOptions(TextOptions):
         """
         game = self.env_instruction
         lines = [self.describe() if game is None else game, *self._describe_grid()]
-        return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
+        names, summary = self.action_lookup, self.action_summary
+        return "\n".join([*lines, *describe_actions(names, parser, summary)])
 
     def _describe_grid(self) -> list[str]:
         """Return the lines of instructions about a grid."""

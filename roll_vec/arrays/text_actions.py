@@ -24,14 +24,20 @@ def text_action_space(parser: ActionParser) -> UnicodeText:
 
 
 def describe_actions(
-    lookup: Mapping[int, str], parser: ActionParser | None
+    lookup: Mapping[int, str], parser: ActionParser | None, summary: str = ""
 ) -> list[str]:
-    """Return the lines of instructions about actions, and the form of an answer."""
+    """Return the lines of instructions about actions, and the form of an answer.
+
+    A summary takes the place of the names.
+    """
     if parser is None:
-        codes = ", ".join(f"{code} ({name})" for code, name in lookup.items())
-        return [f"Actions: {codes}."] if codes else []
+        codes = [f"{code} ({name})" for code, name in lookup.items()]
+        if summary:
+            return [f"Actions: {codes[0]} to {codes[-1]}, each {summary}."]
+        return [f"Actions: {', '.join(codes)}."] if codes else []
     names = list(lookup.values())
-    return [f"Actions: {', '.join(names)}.", _describe_answer(parser, names)]
+    lines = [f"Actions: {summary or ', '.join(names)}."]
+    return [*lines, _describe_answer(parser, names)]
 
 
 def _describe_answer(parser: ActionParser, names: list[str]) -> str:

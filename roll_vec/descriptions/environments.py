@@ -38,6 +38,10 @@ class Observation(NamedTuple):
     """The contents of an observation; empty where there is one form alone."""
 
 
+# Most actions that are listed by name.
+_MAX_LISTED = 32
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvDescription:
     """An id, as `describe_env` returns it.
@@ -87,6 +91,18 @@ class EnvDescription:
     game: GameDescription | None
     truncated: tuple[str, ...]
     splits: tuple[Split, ...]
+
+    def list_actions(self) -> str:
+        """Return the numbers and names of the actions; of many the first and the last.
+
+        Empty where they have no names but numbers.
+        """
+        if all(name.isdecimal() for name in self.actions.values()):
+            return ""
+        if len(self.actions) > _MAX_LISTED:
+            names = [f"{code} ({name})" for code, name in self.actions.items()]
+            return f"{names[0]} to {names[-1]}"
+        return ", ".join(f"{code} {name}" for code, name in self.actions.items())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the description as `json` can write it."""

@@ -103,9 +103,7 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
             spaces = [(f"``{each.space}``",) for each in one.observations]
             yield Section("observations", "observations", ("space",), spaces)
         # Actions that have only numbers are in the space.
-        are_named = not all(name.isdecimal() for name in one.actions.values())
-        pairs = [f"{code} {name}" for code, name in one.actions.items() if are_named]
-        names = ", ".join(pairs)
+        names = one.list_actions()
         note = "" if game is None else game.actions
         yield Section(
             "actions", "actions", (), [(one.action_space,), (names,), (note,)]

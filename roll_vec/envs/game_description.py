@@ -117,6 +117,12 @@ ACTION_MASK_INFO = Info(
     "action_mask=True",
 )
 
+
+def mask_info(options: Any) -> Info:
+    """Return the info ``action_mask`` of a game with more or fewer than 4 actions."""
+    return ACTION_MASK_INFO._replace(dtype=f"({len(options.action_names)},) int8")
+
+
 LEVEL_INFOS = parse_infos("""
 seed | int64 | reset | The seed that opens the episode. | seed_info=True
 level | int64 | reset | The number of the level. | level_info=True

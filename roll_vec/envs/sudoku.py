@@ -1,0 +1,348 @@
+"""Sudoku: fill in the missing digits, with GEM's rules, boards and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    GameDescription,
+    Reward,
+    describe_grid_game,
+    mask_info,
+    parse_infos,
+    parse_sources,
+)
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.rows import Row
+from roll_vec.options import check_int
+from roll_vec.render.numbers import paint_numbers
+
+# The fewest clues of a board that has one solution, by scale: proven for both.
+FEWEST_CLUES = {4: 4, 9: 17}
+FORMAT_PENALTY = -0.1
+_GROUNDS = [(126, 138, 158), *[(236, 236, 230)] * 9]
+
+
+@rule
+def candidates(env: Any, cell: int) -> Any:
+    """Return the digits that may stand in a cell, as bits from bit 1 on."""
+    row, column = cell // env.scale, cell % env.scale
+    box = row // env.side * env.side + column // env.side
+    digits = env.row_digits[row] | env.column_digits[column] | env.box_digits[box]
+    return env.all_digits & ~digits
+
+
+@rule
+def write(env: Any, cell: int, digit: int) -> None:
+    """Write a digit into an empty cell; 0 empties the cell again."""
+    row, column = cell // env.scale, cell % env.scale
+    box = row // env.side * env.side + column // env.side
+    bit = 1 << (digit | env.board[row, column])
+    env.row_digits[row] ^= bit
+    env.column_digits[column] ^= bit
+    env.box_digits[box] ^= bit
+    env.board[row, column] = digit
+
+
+@rule
+def fill_board(env: Any) -> None:
+    """Fill the empty board at random.
+
+    Along the rows each cell tries the digits in a random order, and goes back to the
+    cell before it when none may stand there: GEM's search, with its draws.
+    """
+    cell, last, is_new = 0, env.area - 1, True
+    while cell <= last:
+        start = cell * env.scale
+        if is_new:
+            env.num_tried[cell] = 0
+            for k in range(env.scale):
+                env.digits[start + k] = k + 1
+            random_shuffle(env.random_words, env.digits, start, start + env.scale)
+        else:
+            write(env, cell, 0)
+        bits, is_new = candidates(env, cell), False
+        while not is_new and env.num_tried[cell] < env.scale:
+            digit = env.digits[start + env.num_tried[cell]]
+            env.num_tried[cell] += 1
+            if (bits >> digit) & 1:
+                write(env, cell, digit)
+                is_new = True
+        cell += 1 if is_new else -1
+
+
+@rule
+def search(env: Any) -> Any:
+    """Fill the empty cells of the list; return whether that is possible.
+
+    Each time it is the turn of a cell with the fewest candidates.  If it is impossible,
+    the board stays as it was.
+    """
+    depth, is_new = 0, True
+    while depth < env.num_empty:
+        if is_new:
+            best, fewest = depth, env.scale + 1
+            for k in range(depth, env.num_empty):
+                count = env.bit_counts[candidates(env, env.empty[k])]
+                if count < fewest:
+                    best, fewest = k, count
+                    if count <= 1:
+                        break
+            cell = env.empty[best]
+            env.empty[best] = env.empty[depth]
+            env.empty[depth] = cell
+        cell = env.empty[depth]
+        digit = env.board[cell // env.scale, cell % env.scale]
+        if digit > 0:
+            write(env, cell, 0)
+        bits = candidates(env, cell) >> (digit + 1)
+        if bits == 0:
+            if depth == 0:
+                return False
+            depth -= 1
+            is_new = False
+        else:
+            digit += 1
+            while not bits & 1:
+                bits >>= 1
+                digit += 1
+            write(env, cell, digit)
+            depth += 1
+            is_new = True
+    return True
+
+
+@rule
+def is_unique(env: Any, cell: int, digit: int) -> Any:
+    """Return whether no other digit than one, in an empty cell, leads to a solution."""
+    bits = candidates(env, cell)
+    for other in range(1, env.scale + 1):
+        if other != digit and (bits >> other) & 1:
+            write(env, cell, other)
+            is_solved = search(env)
+            if is_solved:
+                for k in range(env.num_empty):
+                    write(env, env.empty[k], 0)
+            write(env, cell, 0)
+            if is_solved:
+                return False
+    return True
+
+
+class Sudoku(GridEnv):
+    """Fill the empty cells of a Sudoku, one digit a step.
+
+    In the end each row, each column and each box has all digits once.  There is one
+    solution, and only its digits are written: another one, or a digit for a cell that
+    is not empty, changes nothing.  Rows and columns are counted from 1.
+
+    Parameters
+    ----------
+    scale : int
+        Rows, columns and digits: 9, or 4 for boxes of 2 by 2.
+    clues : int
+        Number of digits at the start: fewer are harder.  At least 17, or 4 with a scale
+        of 4.  Where fewer clues would leave two solutions, a board has more.
+    attempts : int
+        Number of cells that are tried to be emptied, in random order; 0: all.
+
+    Attributes
+    ----------
+    board : (scale, scale) uint8
+        Digits; 0 is an empty cell.
+    solution : (scale, scale) uint8
+    row_digits, column_digits, box_digits : (scale,) uint16
+        The digits of each row, column and box, as bits from bit 1 on.
+    num_missing, num_empty : uint8
+        Empty cells, now and at the start.
+    digits, num_tried, order, empty, random_words
+        Scratch memory of the generator.
+    success : bool
+        Whether the board is full.
+
+    Notes
+    -----
+    The rules are those of SudokuEnv in GEM (axon-rl/gem, 4069f2f8).  Its ``clues=n`` is
+    ``attempts=n`` with the fewest ``clues``: the boards of a seed are equal.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    scale: int = 9
+    clues: int = 30
+    attempts: int = 0
+
+    state: ClassVar[Mapping[str, Any]] = {
+        "board": (np.uint8, ("scale", "scale")),
+        "solution": (np.uint8, ("scale", "scale")),
+        "row_digits": (np.uint16, "scale"),
+        "column_digits": (np.uint16, "scale"),
+        "box_digits": (np.uint16, "scale"),
+        "num_missing": np.uint8,
+        "num_empty": np.uint8,
+        "digits": (np.uint8, "num_moves"),
+        "num_tried": (np.uint8, "area"),
+        "order": (np.uint8, "area"),
+        "empty": (np.uint8, "area"),
+        "random_words": (np.uint32, RANDOM_WORDS),
+        "success": np.bool_,
+    }
+    infos = ("success",)
+    takes_invalid_actions = True
+    action_summary = "ROW COLUMN DIGIT"
+    cells = tuple(
+        Cell(glyph, meaning, ground)
+        for glyph, meaning, ground in zip(
+            ".123456789", ["empty", *"123456789"], _GROUNDS, strict=True
+        )
+    )
+    tiles = paint_numbers(["", *"123456789"], _GROUNDS)
+    bit_counts = tuple(bits.bit_count() for bits in range(1 << 10))
+
+    def check_options(self) -> None:
+        """Check the scale, and that a board can have so few clues."""
+        if self.scale not in FEWEST_CLUES:
+            raise InvalidOptionError.expected("scale", "4 or 9", self.scale)
+        check_int("clues", self.clues, FEWEST_CLUES[self.scale], self.scale**2 - 1)
+        check_int("attempts", self.attempts, 0, self.scale**2)
+
+    @property
+    def side(self) -> int:
+        """The rows and columns of a box."""
+        return 2 if self.scale == 4 else 3
+
+    @property
+    def all_digits(self) -> int:
+        """All digits, as bits from bit 1 on."""
+        return (2 << self.scale) - 2
+
+    @property
+    def area(self) -> int:
+        """The number of cells."""
+        return self.scale**2
+
+    @property
+    def num_moves(self) -> int:
+        """The number of actions: a digit for a cell each."""
+        return self.scale**3
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions: row, column and digit."""
+        numbers = range(1, self.scale + 1)
+        return tuple(
+            f"{row} {column} {digit}"
+            for row in numbers
+            for column in numbers
+            for digit in numbers
+        )
+
+    @rule
+    def begin(env: Any, rng: Any, seed: int) -> None:
+        seed_random(env.random_words, seed)
+        fill_board(env)
+        for cell in range(env.area):
+            row, column = cell // env.scale, cell % env.scale
+            env.solution[row, column] = env.board[row, column]
+            env.order[cell] = cell
+        random_shuffle(env.random_words, env.order, 0, env.area)
+        attempts = env.area if env.attempts == 0 else env.attempts
+        for k in range(attempts):
+            if env.area - env.num_empty > env.clues:
+                cell = env.order[env.area - 1 - k]
+                digit = env.board[cell // env.scale, cell % env.scale]
+                write(env, cell, 0)
+                if is_unique(env, cell, digit):
+                    env.empty[env.num_empty] = cell
+                    env.num_empty += 1
+                else:
+                    write(env, cell, digit)
+        env.num_missing = env.num_empty
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        if action < 0:
+            return FORMAT_PENALTY, True
+        cell, digit = action // env.scale, action % env.scale + 1
+        row, column = cell // env.scale, cell % env.scale
+        if env.board[row, column] > 0 or env.solution[row, column] != digit:
+            return 0.0, False
+        write(env, cell, digit)
+        env.num_missing -= 1
+        env.success = env.num_missing == 0
+        return 1 / env.num_empty, env.success
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        for cell in range(env.area):
+            if env.board[cell // env.scale, cell % env.scale] == 0:
+                bits = candidates(env, cell)
+                for digit in range(env.scale):
+                    mask[cell * env.scale + digit] = (bits >> (digit + 1)) & 1
+
+    def text(self, env: Row) -> str:
+        """Return the board with rows, columns and boxes, as in GEM."""
+        side, scale = self.side, self.scale
+        ends = [(k + 1) % side == 0 for k in range(scale)]
+        header = " ".join(f"C{k + 1}" + "  " * ends[k] for k in range(scale))
+        lines = ["   " + header]
+        for row, codes in enumerate(env.board.array.tolist()):
+            glyphs = [f" {self.grid_lookup[code]} " for code in codes]
+            boxes = ["".join(glyphs[k : k + side]) for k in range(0, scale, side)]
+            lines.append(f"R{row + 1} {'| '.join(boxes)}".strip())
+            if ends[row] and row < scale - 1:
+                lines.append("   " + "- " * 2 * (scale - 1))
+        return "\n".join(lines)
+
+    def solve(self, env: Row) -> list[int]:
+        """Return the missing digits of the solution, which begin has proved unique."""
+        missing = np.flatnonzero(env.board.array == 0)
+        digits = env.solution.array.ravel()[missing].astype(np.int64)
+        actions: list[int] = (missing * self.scale + digits - 1).tolist()
+        return actions
+
+
+def describe(options: Sudoku) -> GameDescription:
+    """Return the description of Sudoku."""
+    return describe_grid_game(
+        options,
+        f"the reward is {FORMAT_PENALTY}, the game is over",
+        rewards=(
+            Reward(
+                "0 to 1",
+                "A digit is written: 1 divided by the empty cells at the start.",
+            ),
+            Reward(FORMAT_PENALTY, "A text without an action."),
+        ),
+        terminated=("The board is full: success.", "A text has no action."),
+        infos=(
+            *parse_infos("success | bool | step | The board is full."),
+            mask_info(options),
+        ),
+        sources=parse_sources("""
+GEM, SudokuEnv | commit 4069f2f8
+   | https://github.com/axon-rl/gem
+   | boards and solutions from the same seed, rewards, ends, boards as text
+"""),
+        differences=(
+            "GEM's ``clues`` is the number of cells that it tries to empty: "
+            "``attempts`` here. Its ``clues=50`` gives 31 clues or more.",
+            "GEM's limit of turns is ``max_episode_steps``, 100 as there; it only "
+            "truncates, and GEM's episode is terminated, too.",
+            "A number outside of the board is no action; in GEM the game goes on.",
+            "Texts are the board; GEM adds sentences about the last move.",
+            "Jumanji's Sudoku writes each digit that its row, column and box do not "
+            "have, right or wrong. Another one ends the game, and so does a board "
+            "without such a digit. Its reward is 1 for the full board alone.",
+        ),
+        page="docs/games/sudoku.md",
+    )

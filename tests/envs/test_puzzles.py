@@ -1,0 +1,134 @@
+"""Minesweeper and Sudoku beside slow classes, from the same seeds."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import roll_vec
+from roll_vec.errors import InvalidOptionError
+from roll_vec.seeding import episode_seed
+from tests.oracles.puzzles import SlowMinesweeper, SlowSudoku
+
+MINES, SUDOKU = "roll_vec/Minesweeper-v0", "roll_vec/Sudoku-v0"
+GAMES = [
+    (MINES, SlowMinesweeper, {"rows": 4, "cols": 5, "num_mines": 3}),
+    (MINES, SlowMinesweeper, {"rows": 2, "cols": 7, "num_mines": 5}),
+    (SUDOKU, SlowSudoku, {"scale": 4, "clues": 6}),
+    # 9 attempts end before 4 clues are left.
+    (SUDOKU, SlowSudoku, {"scale": 4, "clues": 4, "attempts": 9}),
+]
+SEEDS = [7, 3**20, 2**32 - 1]
+PATTERN = {"action_pattern": r"\\boxed\{(.*?)\}", "match": "last"}
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize(("id", "slow", "keywords"), GAMES)
+def test_episodes_equal_those_of_slow_classes(id, slow, keywords, mode):
+    envs = gymnasium.make_vec(
+        id,
+        num_envs=3,
+        action_mask=True,
+        max_episode_steps=40,
+        autoreset_mode=mode,
+        **keywords,
+    )
+    rng = np.random.default_rng(0)
+    numbers, ends = [0, 0, 0], 0
+    games = [slow(seed, **keywords) for seed in SEEDS]
+    observations, infos = envs.reset(seed=SEEDS)
+    masks, will_reset = infos["action_mask"], np.zeros(3, np.bool_)
+    while ends < 12:
+        for game, board, mask in zip(games, observations.tolist(), masks, strict=True):
+            assert board == game.board()
+            assert set(np.flatnonzero(mask)) == game.legal()
+        ways = envs.solve()
+        actions = [_choose(rng, *each) for each in zip(games, ways, strict=True)]
+        observations, rewards, terminations, truncations, infos = envs.step(actions)
+        for i in np.flatnonzero(~will_reset):
+            reward, is_over = games[i].step(actions[i])
+            assert (rewards[i], terminations[i]) == (reward, is_over)
+        masks, has_ended = infos["action_mask"], terminations | truncations
+        ends += has_ended.sum()
+        begins = will_reset if mode == AutoresetMode.NEXT_STEP else has_ended
+        for i in np.flatnonzero(begins):
+            numbers[i] += 1
+            games[i] = slow(episode_seed(SEEDS[i], numbers[i]), **keywords)
+        if mode == AutoresetMode.DISABLED and has_ended.any():
+            observations, infos = envs.reset(options={"reset_mask": has_ended})
+            masks[has_ended] = infos["action_mask"][has_ended]
+        if mode == AutoresetMode.NEXT_STEP:
+            will_reset = has_ended
+    envs.close()
+
+
+def _choose(rng, game, way):
+    """Return an action of the solver, or one that may change something, or any."""
+    kind = rng.random()
+    if kind < 0.6 and way:
+        return way[0]
+    legal = [*game.legal()]
+    return rng.choice(legal) if kind < 0.95 and legal else rng.integers(28)
+
+
+def test_a_board_of_9_by_9_equals_that_of_the_slow_class_and_has_one_solution():
+    slow = SlowSudoku(1, 9, 30)
+    board, _ = gymnasium.make(SUDOKU, clues=30).reset(seed=1)
+    assert board.tolist() == slow.board()
+    assert (board > 0).sum() == 30
+    assert len([*slow.solutions()]) == 1
+
+
+@pytest.mark.parametrize("id", [MINES, SUDOKU])
+def test_the_solver_wins_with_texts(id):
+    env = gymnasium.make(id, action_mode="text", obs_mode="text", **PATTERN)
+    env.reset(seed=5)
+    way = [env.unwrapped.action_lookup[action] for action in env.unwrapped.solve()]
+    rewards = [0.0]
+    for text in way:
+        _, reward, terminated, _, infos = env.step(f"So \\boxed{{{text}}}")
+        rewards.append(reward)
+    assert sum(rewards) == pytest.approx(1)
+    assert terminated
+    assert infos["success"]
+    env.reset()
+    assert env.step("I do not know.")[1:3] == (-0.1, True)
+
+
+def test_the_solver_takes_wrong_flags_away():
+    env = gymnasium.make(MINES)
+    env.reset(seed=0)
+    for action in range(64, 128):
+        env.step(action)
+    assert env.unwrapped.solve() is not None
+
+
+def test_texts_are_gems():
+    env = gymnasium.make(MINES, rows=3, cols=11, num_mines=1, obs_mode="text")
+    assert env.reset(seed=0)[0] == "\n".join(
+        [
+            "    0  1  2  3  4  5  6  7  8  9 10",
+            *(f" {row} {' . ' * 11}" for row in range(3)),
+        ]
+    )
+    env = gymnasium.make(SUDOKU, scale=4, clues=15, obs_mode="text")
+    lines = env.reset(seed=0)[0].split("\n")
+    assert lines[0] == "   C1 C2   C3 C4  "
+    assert lines[3] == "   - - - - - - "
+    assert lines[4].startswith("R3  ")
+    assert lines[4][8:12] == " |  "
+
+
+@pytest.mark.parametrize(
+    ("id", "keywords", "message"),
+    [
+        (MINES, {"num_mines": 56}, "num_mines: expected"),
+        (MINES, {"rows": 1}, "rows: expected"),
+        (SUDOKU, {"scale": 6}, "scale: expected 4 or 9, got 6"),
+        (SUDOKU, {"clues": 16}, "clues: expected"),
+        (SUDOKU, {"attempts": 82}, "attempts: expected"),
+    ],
+)
+def test_keywords_that_make_no_game_are_refused(id, keywords, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        roll_vec.make_vec(id, num_envs=1, **keywords)
