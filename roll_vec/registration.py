@@ -175,6 +175,18 @@ ENVIRONMENTS = {
             100,
             "GEM's Sudoku, with one solution each",
         ),
+        _of_rules(
+            "Game2048-v0",
+            "game_2048:Game2048",
+            1000,
+            "GEM's Game2048: slide and merge tiles until one is 2048",
+        ),
+        _of_rules(
+            "SlidingTiles-v0",
+            "sliding_tiles:SlidingTiles",
+            None,
+            "GEM's FifteenPuzzle of any size: put the tiles in order",
+        ),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

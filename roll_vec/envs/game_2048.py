@@ -191,8 +191,8 @@ class Game2048(GridEnv):
     @rule
     def begin(env: Any, rng: Any, seed: int) -> None:
         seed_random(env.random_words, seed)
-        add_tile(env)
-        add_tile(env)
+        for _ in range(2):
+            add_tile(env)
         # GEM draws the example of its instructions.
         random_below(env.random_words, 4)
         env.best = find_highest(env)

@@ -129,11 +129,11 @@ class SlidingTiles(GridEnv):
     size : int
         Rows and columns, 2 to 5: 3 is the 8-puzzle, 4 the 15-puzzle.
     num_shuffles : int
-        The difficulty: random moves from the solved board to the first one, none of
-        which takes back the one before.  So no solution needs more.  0: each board that
-        can be solved has the same chance.
+        The difficulty: the number of random moves from the solved board to the first.
+        None of them takes back the one before, and no solution needs more.  0: each
+        board that can be solved has the same chance.
     max_steps : int
-        The episode ends after so many steps, and the last one earns the share of cells
+        The episode ends after so many steps.  The last one earns the share of cells
         that are as in the solved board.
 
     Attributes

@@ -15,7 +15,7 @@ from roll_vec.errors import InvalidOptionError, SolverLimitError
 from tests.conftest import JIT_OFF
 from tests.oracles.number_boards import Merging, Sliding
 
-MERGING, SLIDING = "tests_games/Game2048-v0", "tests_games/SlidingTiles-v0"
+MERGING, SLIDING = "roll_vec/Game2048-v0", "roll_vec/SlidingTiles-v0"
 # The id, the oracle, and keywords.
 GAMES = [
     (MERGING, Merging, {"target": 32}),
@@ -27,18 +27,17 @@ GAMES = [
 LIMIT = 60
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _registered():
-    roll_vec.register(MERGING, Game2048, LIMIT, force=True)
-    roll_vec.register(SLIDING, SlidingTiles, LIMIT, force=True)
-
-
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize(("id", "oracle", "keywords"), GAMES)
 def test_batches_equal_the_plain_rules(id, oracle, keywords, mode):
     num_envs = 3
     envs = roll_vec.make_vec(
-        id, num_envs, autoreset_mode=mode, action_mask=True, **keywords
+        id,
+        num_envs,
+        max_episode_steps=LIMIT,
+        autoreset_mode=mode,
+        action_mask=True,
+        **keywords,
     )
 
     def make():
