@@ -19,6 +19,7 @@ A *contender* is one way to do a task, in a process of its own.  Its modules:
   `shards`, `solver`, `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec
 - `rules`: the simple rules of `baselines`
 - `peers`: tasks of other packages, one adapter each
+- `spaces`: actions drawn from the space of any package
 - `levels`: the 10x10 levels that all contenders of Sokoban play
 - `worker`: the main program of a contender's process
 - `processes`: starts, asks and ends such a process
@@ -26,7 +27,7 @@ A *contender* is one way to do a task, in a process of its own.  Its modules:
 
 A *case* compares contenders; a *run* of several cases makes one result:
 
-- `comparisons`, `cases`, `own_cases`: rows of two sides; all cases
+- `comparisons`, `cases`, `own_cases`, `games`: rows of two sides; all cases
 - `suite`, `machine`: one run, and its machine
 - `result`: the JSON file of a run
 - `table`, `plot`: a result in the terminal, in Markdown, as a plot

@@ -13,10 +13,10 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete, Text
 from numpy.typing import NDArray
 
 import roll_vec  # noqa: F401 - registers the ids
+from benchmarks import spaces
 from benchmarks.levels import read_grids
 from benchmarks.tasks import Figure, Latency, Rate, Unavailable, in_turns
 from roll_vec.envs.sokoban import SokobanOptions
@@ -75,39 +75,34 @@ def make(id: str, num_envs: int, **keywords: Any) -> Any:
     return env
 
 
-def draw_actions(env: Any, num_steps: int) -> NDArray[np.int64]:
-    """Return actions for some steps, (num_steps, num_envs)."""
-    low = int(env.unwrapped.single_action_space.start)
-    generator = np.random.default_rng(0)
-    return generator.integers(low, low + 4, (num_steps, env.num_envs))
+def draw_actions(env: Any, num_steps: int) -> NDArray[Any]:
+    """Return actions for some steps, (num_steps, num_envs, ...)."""
+    space = env.unwrapped.single_action_space
+    return spaces.draw_actions(space, num_steps, env.num_envs)
 
 
 def settings_of(env: Any, levels: str, arrays: str = "grid") -> dict[str, Any]:
     """Return the settings of a batch, which calls array observations `arrays`."""
     space = env.unwrapped.single_observation_space
-    if isinstance(space, Box):
-        shape = "x".join(map(str, space.shape))
-        observation = f"{arrays}, {shape} {space.dtype}"
-    elif isinstance(space, Discrete):
-        observation = f"position, {space.dtype}"
-    else:
-        observation = "text" if isinstance(space, Text) else type(space).__name__
+    observation = spaces.describe(space, arrays)
     return {"batch": env.num_envs, "observation": observation, "levels": levels}
 
 
-def steps(id: str, num_envs: int, levels_are: str, **keywords: Any) -> Rate:
+def steps(
+    id: str, num_envs: int, levels_are: str, num_steps: int = 8, **keywords: Any
+) -> Rate:
     """Step with actions drawn in advance; every observation and info is built.
 
-    ``levels_are`` describes the levels.
+    ``levels_are`` describes the levels; at least ``num_steps`` steps are drawn.
     """
     env = make(id, num_envs, **keywords)
-    actions = draw_actions(env, max(8192 // num_envs, 8))
+    actions = draw_actions(env, max(8192 // num_envs, num_steps))
 
     def work() -> int:
         step = env.step
         for batch in actions:
             step(batch)
-        return actions.size
+        return len(actions) * num_envs
 
     settings = settings_of(env, levels_are, keywords.get("obs_mode", "grid"))
     if "num_threads" in keywords:

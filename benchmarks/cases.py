@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import own_cases
 from benchmarks.comparisons import ALONE, Case, Row
+from benchmarks.games import games
 from benchmarks.interleave import Contender
 from benchmarks.levels import NUM_BOXES, SIZE
 from benchmarks.own_cases import FRESH, KEPT, LAKE, own, sized
@@ -32,9 +33,9 @@ def _peer(task: str, *sizes: int, **options: Any) -> Callable[..., list[Contende
 
 def steps(quick: bool) -> Case:
     """FrozenLake-v1 beside all peers; Sokoban beside the same SyncVectorEnv."""
-    gymnasium, envpool = _peer("gymnasium.frozen_lake"), _peer("envpool.frozen_lake")
-    gymnax = _peer("gymnax.frozen_lake")
-    sure = {"is_slippery": False}
+    gymnasium, envpool = _peer("gymnasium.steps"), _peer("envpool.steps")
+    gymnax = _peer("gymnax.steps")
+    sure = {"is_slippery": False, "levels_are": "the 4x4 map, no slips"}
     ruler: dict[str, Any] = {"module": "benchmarks.peers.gymnasium", "task": "ruler"}
     contenders = [
         # First: with an empty cache it compiles longest.
@@ -59,7 +60,7 @@ def steps(quick: bool) -> Case:
             *gymnax("gymnax step", "gymnax, a call a step", large, mode="step"),
             *gymnax("gymnaxes", "gymnax, scan, each core", large[:2], each_core=True),
             # Without slips: then nearly all of a gymnax step's cost is gone.
-            *sized("sure lake", large[1:], **LAKE, **sure),
+            *sized("sure lake", large[1:], **LAKE | sure),
             *gymnax("sure gymnax scan", "gymnax, no slips", large, **sure),
             *gymnax("sure gymnax kept", "the same, kept", large, mode="kept", **sure),
         ]
@@ -222,6 +223,7 @@ CASES: dict[str, Callable[..., Case]] = {
     "pufferlib": pufferlib,
     "rooms": rooms,
     "texts": texts,
+    "games": games,
     **own_cases.CASES,
 }
 QUICK = ("steps", "boxoban", "forms")

@@ -315,7 +315,7 @@ def goals(quick: bool) -> Case:
     contenders, rows = case.contenders, case.rows
     sync = {"engine": "SyncVectorEnv", "peer": "gymnasium"}
     contenders += [
-        own("sync", "peers.gymnasium.frozen_lake", num_envs=256, **sync),
+        own("sync", "peers.gymnasium.steps", num_envs=256, **sync),
         *sized("fresh, one", [4096, 16384], num_threads=1, cores=1, **FRESH),
         *sized("fresh, all", [4096, 16384], **FRESH),
         *sized("fresh, in time", [4096, 16384], prefetch=False, **FRESH),

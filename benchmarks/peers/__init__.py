@@ -3,7 +3,7 @@
 An adapter is a module whose functions return tasks (`benchmarks.tasks`).  It is
 imported by the peer's own Python, which may be that of another virtual environment
 (``--peer-python envpool=/path/to/python``).  It therefore imports only numpy, the peer,
-and `benchmarks.tasks` and `benchmarks.machine`, which need the standard library alone.
+and `spaces`, `tasks` and `machine` of `benchmarks`, which need no more.
 """
 
 from __future__ import annotations

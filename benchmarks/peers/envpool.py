@@ -1,4 +1,4 @@
-"""EnvPool's FrozenLake-v1 and Sokoban-v0.
+"""EnvPool's games.
 
 EnvPool is fastest with one worker thread on the caller's core if a step is cheap: a
 second thread costs more than it gains.  If a step is expensive it is fastest
@@ -7,6 +7,7 @@ asynchronously, with half of the environments at a time.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import envpool
 import numpy as np
 
 from benchmarks.machine import usable_cores
+from benchmarks.spaces import describe, draw_actions
 from benchmarks.tasks import Rate, Unavailable
 
 BASE_PATH = Path(envpool.__file__).parent
@@ -28,30 +30,22 @@ def level_file() -> Path:
     return BASE_PATH / "jumanji/assets/boxoban/unfiltered-test.npy"
 
 
-def frozen_lake(num_envs: int, mode: str = "sync") -> Rate:
-    """Step FrozenLake-v1."""
-    settings = {"observation": "position, int32", "levels": "the 4x4 map"}
-    return _steps("FrozenLake-v1", num_envs, mode, settings)
-
-
-def sokoban(num_envs: int, mode: str = "sync", levels: str = "") -> Rate:
-    """Step Sokoban-v0 with the levels of its wheel.
-
-    By default EnvPool looks for them in another package, does not find them, and
-    silently gives every environment the same trivial level.
-    """
+def sokoban(num_envs: int, mode: str = "sync") -> Rate:
+    """Step Sokoban-v0 with the levels of its wheel."""
     if not level_file().exists():
         raise Unavailable(f"no file of levels: {level_file()}")
-    settings = {
-        "observation": "two grids, 10x10x2 uint8, and a step count",
-        "levels": "1000 Boxoban levels",
-    }
-    return _steps("Sokoban-v0", num_envs, mode, settings, base_path=str(BASE_PATH))
+    rate = steps(num_envs, mode, "Sokoban-v0", "1000 Boxoban levels")
+    rate.settings["observation"] = "two grids, 10x10x2 uint8, and a step count"
+    return rate
 
 
-def _steps(
-    id: str, num_envs: int, mode: str, settings: dict[str, Any], **keywords: Any
+def steps(
+    num_envs: int,
+    mode: str = "sync",
+    id: str = "FrozenLake-v1",
+    levels_are: str = "the 4x4 map",
 ) -> Rate:
+    """Step with actions drawn in advance, on one thread, or ``async`` on all cores."""
     asynchronous = mode == "async"
     batch = max(num_envs // 2, 1) if asynchronous else num_envs
     env = envpool.make(
@@ -61,19 +55,23 @@ def _steps(
         batch_size=batch,
         num_threads=usable_cores() if asynchronous else 1,
         seed=0,
-        **keywords,
+        # By default it looks for levels in another package, does not find them, and
+        # gives every Sokoban the same trivial level.
+        base_path=str(BASE_PATH),
     )
     steps = max(2048 // batch, 2)
-    actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs))
-    actions = actions.astype(np.int32)
+    actions = draw_actions(env.action_space, 128, num_envs)
+    if actions.dtype.kind == "i":
+        actions = actions.astype(np.int32)
+    batches = itertools.cycle(actions)
 
     def work_synchronously() -> int:
-        for row in actions:
+        for row in itertools.islice(batches, steps):
             env.step(row)
         return steps * num_envs
 
     def work_asynchronously() -> int:
-        for row in actions:
+        for row in itertools.islice(batches, steps):
             ids = env.recv()[4]["env_id"]
             env.send(row[ids], ids)
         return steps * batch
@@ -86,7 +84,10 @@ def _steps(
     work = work_asynchronously if asynchronous else work_synchronously
     for _ in range(100 // steps + 1):
         work()
-    return Rate(work, "steps/s", {"batch": num_envs, **settings})
+    # Its integers are int32, whatever its spaces say.
+    observation = describe(env.observation_space).replace("int64", "int32")
+    settings = {"batch": num_envs, "observation": observation, "levels": levels_are}
+    return Rate(work, "steps/s", settings)
 
 
 def _check_levels(id: str, env: Any) -> None:

@@ -1,34 +1,47 @@
-"""Gymnasium's FrozenLake-v1: SyncVectorEnv, AsyncVectorEnv, and one environment."""
+"""Gymnasium's vector environments, and one FrozenLake-v1."""
 
 from __future__ import annotations
+
+import itertools
 
 import gymnasium
 import numpy as np
 
+from benchmarks.spaces import describe, draw_actions
 from benchmarks.tasks import Figure, Rate, Unavailable
 
 SETTINGS = {"observation": "position, int64", "levels": "the 4x4 map"}
 
 
-def frozen_lake(num_envs: int, mode: str = "sync") -> Rate:
-    """Step a vector environment with actions drawn in advance."""
-    env = gymnasium.make_vec(
-        "FrozenLake-v1", num_envs=num_envs, vectorization_mode=mode
-    )
+def steps(
+    num_envs: int,
+    mode: str = "sync",
+    id: str = "FrozenLake-v1",
+    levels_are: str = SETTINGS["levels"],
+) -> Rate:
+    """Step a vector environment with actions drawn in advance.
+
+    ``mode`` is Gymnasium's ``vectorization_mode``.
+    """
+    try:
+        env = gymnasium.make_vec(id, num_envs=num_envs, vectorization_mode=mode)
+    except gymnasium.error.Error as error:
+        raise Unavailable(str(error)) from None
     # About 0.02 s a call, at 100,000 steps a second.
     steps = max(2048 // num_envs, 2)
-    actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs))
+    batches = itertools.cycle(draw_actions(env.single_action_space, 128, num_envs))
     env.reset(seed=0)
 
     def work() -> int:
-        for batch in actions:
+        for batch in itertools.islice(batches, steps):
             env.step(batch)
         return steps * num_envs
 
     # After 100 steps the environments are in different steps of their episodes.
     for _ in range(100 // steps + 1):
         work()
-    return Rate(work, "steps/s", {"batch": num_envs, **SETTINGS})
+    settings = {"observation": describe(env.single_observation_space)}
+    return Rate(work, "steps/s", {"batch": num_envs, **settings, "levels": levels_are})
 
 
 def ruler(id: str, num_envs: int) -> Figure:

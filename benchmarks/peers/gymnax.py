@@ -1,9 +1,9 @@
-"""gymnax's FrozenLake-misc, vectorised and compiled by XLA for the CPU.
+"""gymnax's games, vectorised and compiled by XLA for the CPU.
 
-Its map, chances of slipping, rewards and step limit are those of FrozenLake-v1.  Three
-things differ.  It resets within the step that ends an episode, and draws the start of a
-next episode in every step.  Its random numbers are JAX's, from one key a step.  Its
-positions are int32, its rewards float32.
+The map, chances of slipping, rewards and step limit of FrozenLake-misc are those of
+FrozenLake-v1.  Three things differ, in all games.  It resets within the step that ends
+an episode, and draws the start of a next episode in every step.  Its random numbers are
+JAX's, from one key a step.  Its positions are int32, its floats float32.
 
 It is fastest as one scan over many steps whose results are thrown away.
 """
@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.spaces import draw_actions
 from benchmarks.tasks import Rate
 
 SCANNED_STEPS = 128
@@ -28,8 +29,14 @@ OBSERVATIONS = {
 }
 
 
-def frozen_lake(num_envs: int, mode: str = "scan", is_slippery: bool = True) -> Rate:
-    """Step FrozenLake-misc.
+def steps(
+    num_envs: int,
+    mode: str = "scan",
+    id: str = "FrozenLake-misc",
+    levels_are: str = "the 4x4 map",
+    **keywords: Any,
+) -> Rate:
+    """Step one of its games.
 
     Parameters
     ----------
@@ -37,12 +44,14 @@ def frozen_lake(num_envs: int, mode: str = "scan", is_slippery: bool = True) -> 
     mode : "scan", "kept" or "step"
         One scan over `SCANNED_STEPS` steps whose results are thrown away; the same with
         all results stacked; one call a step whose results become numpy arrays.
-    is_slippery : bool
-        False: no random numbers are drawn for moves.
+    id, levels_are : str
+        The game, and what its levels are, for the table.
+    **keywords
+        Of the game.
     """
-    env, options = gymnax.make("FrozenLake-misc", is_slippery=is_slippery)
+    env, options = gymnax.make(id, **keywords)
     steps = max(8192 // num_envs, 2) if mode == "step" else SCANNED_STEPS
-    actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs), np.int32)
+    actions = draw_actions(env.action_space(options), steps, num_envs)
     key = jax.random.PRNGKey(0)
     _, state = jax.jit(jax.vmap(env.reset, (0, None)))(
         jax.random.split(key, num_envs), options
@@ -91,7 +100,8 @@ def frozen_lake(num_envs: int, mode: str = "scan", is_slippery: bool = True) -> 
                 np.asarray(result)
         return steps * num_envs
 
+    # XLA compiles once more: the types of the first state differ from those of others.
     work = {"scan": work_by_sums, "kept": work_kept, "step": work_by_step}[mode]
+    work()
     settings = {"batch": num_envs, "observation": OBSERVATIONS[mode]}
-    levels = "the 4x4 map" if is_slippery else "the 4x4 map, no slips"
-    return Rate(work, "steps/s", {**settings, "levels": levels})
+    return Rate(work, "steps/s", {**settings, "levels": levels_are})

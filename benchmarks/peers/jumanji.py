@@ -1,4 +1,4 @@
-"""Jumanji's Sokoban-v0, vectorised and compiled by XLA for the CPU.
+"""Jumanji's games, vectorised and compiled by XLA for the CPU.
 
 It is fastest as one scan over many steps whose observations are thrown away; a Python
 loop with numpy arrays after each step is slower.
@@ -10,11 +10,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jumanji
 import numpy as np
 from jumanji.environments.routing.sokoban.env import Sokoban
 from jumanji.environments.routing.sokoban.generator import HuggingFaceDeepMindGenerator
 from jumanji.wrappers import VmapAutoResetWrapper
 
+from benchmarks.spaces import draw_actions
 from benchmarks.tasks import Rate
 
 SCANNED_STEPS = 128
@@ -33,10 +35,24 @@ def _generator(levels: str) -> Any:
 
 
 def sokoban(num_envs: int, levels: str, mode: str = "scan") -> Rate:
+    """Step Sokoban with the levels of a file."""
+    game = Sokoban(generator=_generator(levels))
+    levels_are = f"{len(np.load(levels))} given levels"
+    return _step(game, num_envs, mode, levels_are, "two grids, 10x10x2 uint8")
+
+
+def steps(num_envs: int, id: str, levels_are: str) -> Rate:
+    """Step one of its games as one scan; ``levels_are`` is for the table."""
+    return _step(jumanji.make(id), num_envs, "scan", levels_are)
+
+
+def _step(
+    game: Any, num_envs: int, mode: str, levels_are: str, observation: str = ""
+) -> Rate:
     """Step as one scan (``scan``), or one call a step, to numpy (``step``)."""
-    env = VmapAutoResetWrapper(Sokoban(generator=_generator(levels)))
+    env = VmapAutoResetWrapper(game)
     steps = SCANNED_STEPS if mode == "scan" else max(8192 // num_envs, 2)
-    actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs), np.int32)
+    actions = draw_actions(env.action_spec, steps, num_envs)
     keys = jax.random.split(jax.random.PRNGKey(0), num_envs)
     state, _ = jax.jit(env.reset)(keys)
 
@@ -62,7 +78,7 @@ def sokoban(num_envs: int, levels: str, mode: str = "scan") -> Rate:
             np.asarray(timestep.reward)
         return steps * num_envs
 
-    observation = "not kept" if mode == "scan" else "two grids, 10x10x2 uint8"
-    settings = {"batch": num_envs, "observation": observation}
-    settings["levels"] = f"{len(np.load(levels))} given levels"
+    if mode == "scan":
+        observation = "not kept"
+    settings = {"batch": num_envs, "observation": observation, "levels": levels_are}
     return Rate(work_scanned if mode == "scan" else work_by_step, "steps/s", settings)
