@@ -11,7 +11,7 @@ from roll_vec.registration import ENVIRONMENTS
 NUM_ENVS = 4096
 
 
-class Peer(NamedTuple):
+class Side(NamedTuple):
     """A way in which a package plays games.
 
     Parameters
@@ -32,13 +32,13 @@ class Peer(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012 - a default of a tuple is not changed
 
 
-_VECTOR = {"mode": "vector_entry_point"}
-PEERS = {
-    "SyncVectorEnv": Peer("gymnasium", 300),
-    "CartPoleVectorEnv": Peer("gymnasium", None, "", _VECTOR),
-    "EnvPool": Peer("envpool", 20, "no infos of the game"),
-    "gymnax": Peer("gymnax", 1, "float32, no infos"),
-    "Jumanji": Peer("jumanji", 1, "float32"),
+SIDES = {
+    "SyncVectorEnv": Side("gymnasium", 300),
+    "CartPoleVectorEnv": Side("gymnasium", None, "", {"mode": "vector_entry_point"}),
+    "SyncVectorEnv of a plain class": Side("gymnasium", 300),
+    "EnvPool": Side("envpool", 20, "int32, fewer infos"),
+    "gymnax": Side("gymnax", 1, "float32, no infos"),
+    "Jumanji": Side("jumanji", 1, "float32, no infos"),
 }
 
 
@@ -48,13 +48,13 @@ class Game(NamedTuple):
     Parameters
     ----------
     peers : dict
-        By key of `PEERS` the name of the game there.
+        By key of `SIDES` the name of the game there.
     keywords : dict
         Of our game.
     levels_are : str
         What the levels of all are.
     differs : str
-        What all peers do otherwise.
+        What other packages do otherwise.
     """
 
     peers: dict[str, str]
@@ -67,37 +67,37 @@ def _same(name: str, *peers: str) -> dict[str, str]:
     return dict.fromkeys(peers, name)
 
 
+_PLAIN, _ORACLES = "SyncVectorEnv of a plain class", "tests.oracles.number_boards"
 _TOY = ("SyncVectorEnv", "EnvPool")
 _CLASSIC = (*_TOY, "gymnax")
 _PUZZLE = ("EnvPool", "Jumanji")
 GAMES = {
     "CartPole-v1": Game(_same("CartPole-v1", *_CLASSIC, "CartPoleVectorEnv")),
-    "MountainCar-v0": Game(_same("MountainCar-v0", *_CLASSIC)),
-    "MountainCarContinuous-v0": Game(_same("MountainCarContinuous-v0", *_CLASSIC)),
-    "Acrobot-v1": Game(_same("Acrobot-v1", *_CLASSIC)),
+    **{
+        name: Game(_same(name, *_CLASSIC))
+        for name in ("MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1")
+    },
     "Pendulum-v1": Game(_same("Pendulum-v1", *_CLASSIC)),
-    "CliffWalking-v1": Game(_same("CliffWalking-v1", *_TOY)),
-    # Gymnasium 1.4 has the rules of Taxi-v3 under another number.
+    **{name: Game(_same(name, *_TOY)) for name in ("CliffWalking-v1", "Blackjack-v1")},
+    # Gymnasium 1.4 has it under another number.
     "Taxi-v3": Game({"SyncVectorEnv": "Taxi-v4", "EnvPool": "Taxi-v3"}),
-    "Blackjack-v1": Game(_same("Blackjack-v1", *_TOY)),
-    "Game2048-v0": Game(_same("Game2048-v1", *_PUZZLE)),
+    "Game2048-v0": Game(
+        {**_same("Game2048-v1", *_PUZZLE), _PLAIN: f"{_ORACLES}:Merging"}
+    ),
     "SlidingTiles-v0": Game(
-        _same("SlidingTilePuzzle-v0", *_PUZZLE),
-        {"size": 5},
-        "5x5",
-        "scrambled by 200 random moves",
+        {**_same("SlidingTilePuzzle-v0", *_PUZZLE), _PLAIN: f"{_ORACLES}:Sliding"},
+        {"size": 5, "num_shuffles": 200, "max_steps": 500},
+        "5x5, shuffled 200 times",
     ),
     "Sudoku-v0": Game(
         _same("Sudoku-v0", *_PUZZLE),
-        {"num_levels": 10_000},
-        "10,000 puzzles",
-        "a wrong digit ends the episode",
+        differs="one of 10,000 puzzles, a wrong digit ends the episode",
     ),
     "Minesweeper-v0": Game(
         _same("Minesweeper-v0", *_PUZZLE),
         {"rows": 10, "cols": 10, "num_mines": 10},
         "10x10, 10 mines",
-        "no flags, no cell revealed around a 0, a cell revealed twice ends the episode",
+        "no flags, no cells around a 0, a cell that is open ends the episode",
     ),
 }
 
@@ -105,36 +105,29 @@ GAMES = {
 def games(quick: bool) -> Case:
     """Games of rules at random on one core, beside all packages that have them."""
     contenders, rows = [], []
-    for name, game in GAMES.items():
-        id = f"roll_vec/{name}"
-        if id not in ENVIRONMENTS:
-            continue
-        # All take the same number of steps in turn, drawn in advance.
-        ours = {"id": id, "num_steps": 128, "num_threads": 1, **game.keywords}
-        contenders += sized(
-            f"{name}: ours", [NUM_ENVS], levels_are=game.levels_are, cores=1, **ours
-        )
+    for id in [each.id for each in ENVIRONMENTS.values() if each.rules]:
+        name = id.removeprefix("roll_vec/")
+        game = GAMES.get(name, Game({}))
+        ours = {"id": id, "levels_are": game.levels_are, **game.keywords}
+        ours |= {"num_steps": 128, "num_threads": 1, "cores": 1}
+        contenders += sized(f"{name}: ours", [NUM_ENVS], **ours)
         rows.append(Row(f"{name}: roll_vec", f"{name}: ours", kind=ALONE))
         for title, theirs in game.peers.items():
-            peer, target, differs, options = PEERS[title]
-            words = (game.levels_are, game.differs, differs)
+            peer, target, differs, options = SIDES[title]
+            words = filter(None, (game.levels_are, game.differs, differs))
+            options = {"id": theirs, "levels_are": "; ".join(words), **options}
+            if title == _PLAIN:
+                options |= {"keywords": game.keywords, "levels_are": game.levels_are}
+            side = f"{name}: {title} "
             contenders += sized(
-                f"{name}: {title}",
+                side.rstrip(),
                 [NUM_ENVS],
-                f"benchmarks.peers.{peer}",
+                f"peers.{peer}",
                 engine=title,
                 peer=peer,
                 cores=1,
-                id=theirs,
-                levels_are="; ".join(filter(None, words)),
                 **options,
             )
-            rows.append(
-                Row(
-                    f"{name}: beside {title}",
-                    f"{name}: ours",
-                    f"{name}: {title}",
-                    target,
-                )
-            )
+            row = f"{name}: beside {title}"
+            rows.append(Row(row, f"{name}: ours", f"{side}{NUM_ENVS}", target))
     return Case("Games", contenders, rows)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from benchmarks import (
     batches,
@@ -20,6 +21,7 @@ from benchmarks import (
     own_cases,
     plot,
     processes,
+    spaces,
     suite,
     table,
 )
@@ -310,6 +312,25 @@ def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     variable = [[0, 0, 0, 4, 4, 3, 3]]
     np.save(tmp_path / "x.npy", np.stack([fixed, variable], axis=-1).astype(np.uint8))
     assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("space", "least", "most"),
+    [
+        (Discrete(3, start=1), 1, 3),
+        (MultiDiscrete([2, 3]), [0, 0], [1, 2]),
+        (Box(0, np.array([9, 4]), dtype=np.int32), [0, 0], [9, 4]),
+        # Jumanji's, which has bounds as well.
+        (SimpleNamespace(num_values=4, shape=(), dtype=np.int32, low=7), 0, 3),
+    ],
+    ids=["discrete", "multidiscrete", "box", "jumanji"],
+)
+def test_random_actions_take_all_values_of_a_space(space, least, most):
+    actions = spaces.draw_actions(space, 30, 20)
+    assert actions.shape == (30, 20, *space.shape)
+    assert actions.dtype == space.dtype
+    assert actions.min((0, 1)).tolist() == least
+    assert actions.max((0, 1)).tolist() == most
 
 
 def count_bytecodes(env, actions):
