@@ -1,0 +1,180 @@
+"""Blackjack against a dealer, as in Gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.spaces import Tuple as TupleSpace
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    TEXT_INFOS,
+    GameDescription,
+    Reward,
+    parse_sources,
+)
+from roll_vec.kernels.rows import Row
+
+STICK, HIT = range(2)
+HIGHEST, DEALER_STICKS = 21, 17
+
+
+@rule
+def draw_card(rng: Any) -> int:
+    """Return the value of a card of an endless deck; jack, queen and king count 10."""
+    card: int = min(rng.integers(13) + 1, 10)
+    return card
+
+
+@rule
+def count_ace(total: int, has_ace: bool) -> int:
+    """Return what a hand is worth, if an ace counts 11 where that is not too much."""
+    return total + 10 if has_ace and total + 10 <= HIGHEST else total
+
+
+class Blackjack(ArrayEnv):
+    """Draw cards for a sum that is above the dealer's, and not above 21.
+
+    Jack, queen and king count 10, an ace 11, or 1 where 11 would be too much.  The
+    dealer shows one of two cards.  Hit takes a card: above 21 you have lost.  Stick is
+    the end of your turn: then the dealer draws up to a sum of 17 or more.
+
+    Parameters
+    ----------
+    natural : bool
+        True: to win with an ace and a ten as the first two cards earns 1.5.
+    sab : bool
+        True: who has these two cards wins, unless the dealer has such two cards as
+        well, as in the book of Sutton and Barto.  ``natural`` has no effect then.
+
+    Attributes
+    ----------
+    total : int
+        The sum of the player's cards, an ace as 1.
+    num_cards : int
+        Their number.
+    has_ace : bool
+    dealer_card : int
+        The dealer's card that is shown, from 1 (ace) to 10.
+    dealer_total, dealer_num_cards, dealer_has_ace
+        The same of the dealer's hand, with its hidden card.
+
+    Raises
+    ------
+    InvalidOptionError
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, Blackjack-v1, whose random numbers are one
+    stream.
+    """
+
+    natural: bool = False
+    sab: bool = False
+
+    state: ClassVar = {
+        "total": np.int16,
+        "num_cards": np.int16,
+        "has_ace": np.bool_,
+        "dealer_card": np.int16,
+        "dealer_total": np.int16,
+        "dealer_num_cards": np.int16,
+        "dealer_has_ace": np.bool_,
+    }
+    actions: ClassVar = ("stick", "hit")
+    seeding: ClassVar = "stream"
+    # The player's sum, the dealer's card, whether an ace of the player counts 11.
+    observation_space = TupleSpace((Discrete(32), Discrete(11), Discrete(2)))
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        env.dealer_card = draw_card(rng)
+        hidden = draw_card(rng)
+        env.dealer_total = env.dealer_card + hidden
+        env.dealer_has_ace = env.dealer_card == 1 or hidden == 1
+        first, second = draw_card(rng), draw_card(rng)
+        env.total = first + second
+        env.has_ace = first == 1 or second == 1
+        env.num_cards = env.dealer_num_cards = 2
+        # Gymnasium draws the suit, and one of jack, queen and king, for its pictures.
+        rng.integers(4)
+        if env.dealer_card == 10:
+            rng.integers(3)
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        if action == HIT:
+            card = draw_card(rng)
+            env.total += card
+            env.num_cards += 1
+            env.has_ace = env.has_ace or card == 1
+            is_bust = env.total > HIGHEST
+            return -1.0 if is_bust else 0.0, is_bust
+        while count_ace(env.dealer_total, env.dealer_has_ace) < DEALER_STICKS:
+            card = draw_card(rng)
+            env.dealer_total += card
+            env.dealer_num_cards += 1
+            env.dealer_has_ace = env.dealer_has_ace or card == 1
+        own = count_ace(env.total, env.has_ace)
+        dealers = count_ace(env.dealer_total, env.dealer_has_ace)
+        is_natural = own == HIGHEST and env.num_cards == 2
+        dealer_is_natural = dealers == HIGHEST and env.dealer_num_cards == 2
+        own, dealers = own * (own <= HIGHEST), dealers * (dealers <= HIGHEST)
+        reward = float(own > dealers) - float(own < dealers)
+        if env.sab:
+            if is_natural and not dealer_is_natural:
+                reward = 1.0
+        elif env.natural and is_natural and reward == 1.0:
+            reward = 1.5
+        return reward, True
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[0] = count_ace(env.total, env.has_ace)
+        out[1] = env.dealer_card
+        out[2] = count_ace(env.total, env.has_ace) > env.total
+
+    def text(self, env: Row) -> str:
+        """Return the player's sum and the dealer's card."""
+        total = count_ace(env.total, env.has_ace)
+        ace = " with an ace as 11" if total > env.total else ""
+        card = "an ace" if env.dealer_card == 1 else f"a {env.dealer_card}"
+        return f"Your sum is {total}{ace}. The dealer shows {card}."
+
+    def solve(self, env: Row) -> list[int]:
+        """Return the action with the highest expected return."""
+        total, card = count_ace(env.total, env.has_ace), env.dealer_card
+        if total > env.total:
+            is_enough = total >= 19 or (total == 18 and 2 <= card <= 8)
+        elif total <= 12:
+            is_enough = total == 12 and 4 <= card <= 6
+        else:
+            is_enough = total >= 17 or 2 <= card <= 6
+        return [STICK if is_enough else HIT]
+
+
+def describe(options: Any) -> GameDescription:
+    """Return the description of Blackjack-v1."""
+    natural = options.natural and not options.sab
+    return GameDescription(
+        actions="A text without the name of an action: nothing is drawn, the reward is "
+        "0, the step counts.",
+        rewards=(
+            *[Reward(1.5, "The player wins with an ace and a ten.")] * natural,
+            Reward(1.0, "The player wins, in another way." if natural else "A win."),
+            Reward(-1.0, "The dealer wins."),
+            Reward(0.0, "Each other step, and an end with equal sums."),
+        ),
+        terminated=("The player sticks.", "The sum of the player's cards is above 21."),
+        infos=TEXT_INFOS,
+        sources=parse_sources("""
+Gymnasium, Blackjack-v1 | 1.4.0
+   | https://gymnasium.farama.org/environments/toy_text/blackjack/
+   | cards from the same seeds, steps, rewards
+"""),
+        differences=("There are no pictures.",),
+        page="docs/games/blackjack.md",
+    )

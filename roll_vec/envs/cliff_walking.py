@@ -1,0 +1,187 @@
+"""CliffWalking: walk along a cliff to the goal, as in Gymnasium."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.game_description import (
+    ACTION_MASK_INFO,
+    TEXT_INFOS,
+    GameDescription,
+    Reward,
+    parse_infos,
+    parse_sources,
+)
+from roll_vec.kernels.rows import Row
+
+ROWS, COLUMNS = 4, 12
+START, GOAL = (ROWS - 1) * COLUMNS, ROWS * COLUMNS - 1
+STEP_REWARD, FALL_REWARD = -1.0, -100.0
+
+
+class CliffWalking(ArrayEnv):
+    """Walk along a cliff to the goal.
+
+    The board has 4 rows of 12 cells.  The cliff is the bottom row between the start, on
+    the left, and the goal, on the right.  Who falls off is back at the start.
+
+    Parameters
+    ----------
+    is_slippery : bool
+        True: a step goes in its direction, to the left and to the right of it with the
+        same chance.
+
+    Attributes
+    ----------
+    cell : int
+        The player's cell, row * 12 + column: the observation.
+    prob : float
+        The probability of what the last action has led to.
+
+    Raises
+    ------
+    InvalidOptionError
+
+    Notes
+    -----
+    The rule is that of Gymnasium 1.4.0, CliffWalking-v1, whose random numbers are one
+    stream: each reset and each step draws one, also without slips.
+    """
+
+    is_slippery: bool = False
+
+    state: ClassVar = {"cell": np.int8, "prob": np.float64}
+    actions: ClassVar = ("up", "right", "down", "left")
+    infos: ClassVar = ("prob",)
+    reset_infos: ClassVar = ("prob",)
+    takes_invalid_actions: ClassVar = True
+    seeding: ClassVar = "stream"
+    observation_space = Discrete(ROWS * COLUMNS)
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The quarter turns to the right that a step may take, each as likely."""
+        return (-1, 0, 1) if self.is_slippery else (0,)
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """(48, 4, k) int64: the cell of a step up, right, down and left, by its turn."""
+        rows, columns = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
+        down, right = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)]).T
+        rows = np.clip(rows[:, np.newaxis] + down, 0, ROWS - 1)
+        columns = np.clip(columns[:, np.newaxis] + right, 0, COLUMNS - 1)
+        directions = (np.arange(4)[:, np.newaxis] + self.turns) % 4
+        cells: NDArray[np.int64] = (rows * COLUMNS + columns)[:, directions]
+        return cells
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        rng.random()
+        env.cell, env.prob = START, 1.0
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        env.prob = 1.0
+        if action < 0:
+            return STEP_REWARD, False
+        draw, count = rng.random(), len(env.turns)
+        env.prob = 1.0 / count
+        number, total = 0, env.prob
+        while total <= draw:
+            number += 1
+            total += env.prob
+        cell = env.cells[env.cell, action, number]
+        if START < cell < GOAL:
+            env.cell = START
+            return FALL_REWARD, False
+        env.cell = cell
+        return STEP_REWARD, cell == GOAL
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[0] = env.cell
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        for action in range(4):
+            for number in range(len(env.turns)):
+                if env.cells[env.cell, action, number] != env.cell:
+                    mask[action] = 1
+
+    def text(self, env: Row) -> str:
+        """Return the board."""
+        cells = list("o" * START + "o" + "C" * (COLUMNS - 2) + "T")
+        cells[env.cell] = "x"
+        rows = [cells[k : k + COLUMNS] for k in range(0, len(cells), COLUMNS)]
+        return "\n".join(" ".join(row) for row in rows)
+
+    def describe(self) -> str:
+        """Return a description of the game, for the instructions."""
+        text = (
+            "Walk to the goal in as few steps as possible. x is you, o is ground, T is "
+            "the goal, C is a cliff: who steps there falls, which costs as much as 100 "
+            "steps, and is back at the start, at the bottom left."
+        )
+        slips = " The ground is slippery: a step may turn to the left or to the right."
+        return text + slips * self.is_slippery
+
+    def solve(self, env: Row) -> list[int]:
+        """Return the fewest actions to the goal.
+
+        On slippery ground: the action with the highest expected return.
+        """
+        if env.cell == GOAL:
+            return []
+        if self.is_slippery:
+            return [int(self.policy[env.cell])]
+        from roll_vec.envs.walk_solver import follow
+
+        return follow(self.policy, self.cells, env.cell, GOAL)
+
+    @cached_property
+    def policy(self) -> NDArray[np.int64]:
+        """(48,) int64: the action of the highest expected return in each cell."""
+        from roll_vec.envs.walk_solver import find_policy
+
+        falls = (self.cells > START) & (self.cells < GOAL)
+        costs = np.where(falls, -FALL_REWARD, -STEP_REWARD)
+        chances = [1.0 / len(self.turns)] * len(self.turns)
+        return find_policy(np.where(falls, START, self.cells), costs, chances, GOAL)
+
+
+def describe(options: Any) -> GameDescription:
+    """Return the description of CliffWalking-v1 and CliffWalkingSlippery-v1."""
+    name = f"CliffWalking{'Slippery' * options.is_slippery}-v1"
+    return GameDescription(
+        actions="A text without the name of an action: nothing moves or is drawn, the "
+        f"reward is {STEP_REWARD:g}, the step counts.",
+        rewards=(
+            Reward(FALL_REWARD, "The player falls off the cliff."),
+            Reward(STEP_REWARD, "Each other step."),
+        ),
+        terminated=("The player is on the goal.",),
+        infos=(
+            *parse_infos(
+                "prob | float64 | reset, step | The probability of the outcome."
+            ),
+            ACTION_MASK_INFO,
+            *TEXT_INFOS,
+        ),
+        sources=parse_sources(f"""
+Gymnasium, {name} | 1.4.0
+   | https://gymnasium.farama.org/environments/toy_text/cliff_walking/
+   | slips from the same seeds, steps, rewards, infos
+"""),
+        differences=(
+            "``prob`` of a reset is a float, as that of a step.",
+            "There are no pictures.",
+        ),
+        page="docs/games/cliff_walking.md",
+    )
