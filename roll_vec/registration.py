@@ -89,7 +89,11 @@ class RegisteredEnv:
 
 
 def _of_rules(
-    name: str, entry: str, max_episode_steps: int | None, summary: str = ""
+    name: str,
+    entry: str,
+    max_episode_steps: int | None,
+    summary: str = "",
+    **keywords: Any,
 ) -> RegisteredEnv:
     """Return the entry of an `ArrayEnv`, ``module:class`` of ``roll_vec.envs``.
 
@@ -99,6 +103,7 @@ def _of_rules(
         f"roll_vec/{name}",
         f"roll_vec.envs.{entry}",
         max_episode_steps,
+        keywords,
         rules=True,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         description=f"roll_vec.envs.{entry.partition(':')[0]}:describe",
@@ -187,6 +192,10 @@ ENVIRONMENTS = {
             None,
             "GEM's FifteenPuzzle of any size: put the tiles in order",
         ),
+        _of_rules("Taxi-v3", "taxi:Taxi", 200),
+        _of_rules("Taxi-v4", "taxi:TaxiV4", 200),
+        _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
+        _of_rules("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

@@ -16,7 +16,7 @@ from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.rows import Row
 from roll_vec.spaces import MAX_TEXT, UnicodeText
-from roll_vec.vector.space_batches import item_at
+from roll_vec.vector.space_batches import item_at, map_leaves
 
 _ONE = np.zeros(1, np.int64)
 
@@ -264,6 +264,8 @@ class ObservedEngine(EpisodeEngine):
         if isinstance(batch, np.ndarray) or self._observes_codes:
             return list(batch)
         space, rows = self.single_observation_space, range(len(env_ids))
+        # Those of a Dict or Tuple likewise.
+        batch = map_leaves(lambda _, x: x.tolist() if x.ndim == 1 else x, space, batch)
         return [item_at(space, batch, row) for row in rows]
 
     def observe_one(self) -> Any:

@@ -30,6 +30,7 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.evaluation import ChatEndpoint, UniformPolicy
+from roll_vec.options import MAX_INT
 from roll_vec.recordings.environments import import_from_here, load_class
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import UnicodeText
@@ -322,8 +323,10 @@ class OraclePolicy:
 class SolverPolicy:
     """The policy that plays best in every environment of a batch of stacked arrays.
 
-    Each environment is solved at the start of each episode.  Sokoban plays a solution
-    of the fewest moves, a lake the policy of the highest chance to reach the goal.
+    Each environment is solved at the start of each episode, and again where all actions
+    of a solution are played: they may go only as far as it is certain what they do.
+    Sokoban plays a solution of the fewest moves, a lake the policy of the highest
+    chance to reach the goal.
 
     Parameters
     ----------
@@ -348,16 +351,20 @@ class SolverPolicy:
         # episode without a solution has the first action throughout.
         self._first_action = batch.engine.first_action
         self._plans = np.full((env.num_envs, 1), self._first_action)
+        # The steps of the episode before a plan, and those at its end.
+        self._starts = np.zeros(env.num_envs, np.int64)
+        self._stops = self._starts.copy()
         self._is_by_cell = False
 
     def __call__(self, observations: Any) -> Any:
         """Return an action for each environment."""
         del observations
         engine, num_envs = self._env.engine, self._env.num_envs
-        env_ids = np.flatnonzero(engine.elapsed_steps == 0)
+        steps = engine.elapsed_steps
+        env_ids = np.flatnonzero((steps == 0) | (steps >= self._stops))
         if env_ids.size:
             self._plan(env_ids)
-        columns = engine.positions if self._is_by_cell else engine.elapsed_steps
+        columns = engine.positions if self._is_by_cell else steps - self._starts
         # An episode that has ended is past the end of its plan.
         columns = np.minimum(columns, self._plans.shape[1] - 1)
         actions = self._plans[np.arange(num_envs), columns]
@@ -366,7 +373,7 @@ class SolverPolicy:
         return actions
 
     def _plan(self, env_ids: NDArray[np.int64]) -> None:
-        """Solve the episodes that some environments begin."""
+        """Solve the episodes of some environments from here."""
         plans = [self._read(solution) for solution in self._solve(env_ids)]
         more = max(map(len, plans)) - self._plans.shape[1]
         if more > 0:
@@ -374,8 +381,12 @@ class SolverPolicy:
                 self._plans, ((0, 0), (0, more)), constant_values=self._first_action
             )
         self._plans[env_ids] = self._first_action
+        self._starts[env_ids] = self._env.engine.elapsed_steps[env_ids]
         for env_id, plan in zip(env_ids.tolist(), plans, strict=True):
             self._plans[env_id, : len(plan)] = plan
+            self._stops[env_id] = self._starts[env_id] + len(plan)
+            if self._is_by_cell or len(plan) == 0:
+                self._stops[env_id] = MAX_INT
 
     def _solve(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return solutions of some environments; None, with a note: there is none."""

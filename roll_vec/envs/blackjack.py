@@ -47,8 +47,9 @@ class Blackjack(ArrayEnv):
     natural : bool
         True: to win with an ace and a ten as the first two cards earns 1.5.
     sab : bool
-        True: who has these two cards wins, unless the dealer has such two cards as
-        well, as in the book of Sutton and Barto.  ``natural`` has no effect then.
+        True: an ace and a ten at the start win, unless the dealer has them as well.
+        That is the rule of the book of Sutton and Barto.  ``natural`` has no effect
+        then.
 
     Attributes
     ----------

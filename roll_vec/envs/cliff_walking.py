@@ -72,7 +72,7 @@ class CliffWalking(ArrayEnv):
 
     @cached_property
     def cells(self) -> NDArray[np.int64]:
-        """(48, 4, k) int64: the cell of a step up, right, down and left, by its turn."""
+        """(48, 4, k) int64: where a step up, right, down or left leads, by its turn."""
         rows, columns = np.divmod(np.arange(ROWS * COLUMNS), COLUMNS)
         down, right = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)]).T
         rows = np.clip(rows[:, np.newaxis] + down, 0, ROWS - 1)

@@ -68,10 +68,9 @@ class Taxi(ArrayEnv):
     Parameters
     ----------
     is_rainy : bool
-        True: a move goes in its direction with the chance 0.8, and to each side of it
-        with the chance 0.1.
+        True: a move may go to a side of its direction.  The chance of each side is 0.1.
     fickle_passenger : bool
-        True: with the chance 0.3 the passenger of an episode changes its destination
+        True: the passenger may change its destination.  With the chance 0.3 it does so
         when the taxi first moves with it.
 
     Attributes
@@ -276,14 +275,15 @@ class TaxiV4(Taxi):
     """Drive a taxi to the passenger, pick it up, and drop it off at its destination.
 
     Passengers wait at one of the depots R, G, Y and B, and want to go to another one.
+    `is_rainy` makes moves uncertain: in Taxi-v4 only those that no wall stops.
 
     Parameters
     ----------
     rainy_probability : float
         With ``is_rainy``: the chance that a move goes in its direction, from 0 to 1.
     fickle_probability : float
-        With ``fickle_passenger``: the chance that the passenger of an episode changes
-        its destination, from 0 to 1.
+        With ``fickle_passenger``: the chance that the passenger changes its
+        destination, from 0 to 1.
 
     Raises
     ------

@@ -242,3 +242,10 @@ def test_the_oracle_of_array_environments_is_the_method_solve(run):
         "12",
         "100.00%",
     )
+
+
+def test_the_oracle_solves_again_where_it_is_not_certain_what_actions_do(run):
+    size = ("--num-envs", 20, "--steps", 60, "--no-image", "--policy", "oracle")
+    rain = ("-o", "is_rainy=True", "-o", "fickle_passenger=True")
+    outcome = run("rollout", "roll_vec/Taxi-v4", *size, *rain)
+    assert int(outcome.table["episodes"]) >= 30
