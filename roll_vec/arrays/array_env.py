@@ -72,6 +72,9 @@ class ArrayEnv(ArrayOptions):
         The form of many actions' names, in the instructions; without it a list.
     infos : sequence of str, of the class
         The variables that are infos of each step.
+    hidden_infos : sequence of str, of the class
+        ``("success",)``: evaluations count this one of ``infos``, and users do not get
+        it.
     reset_infos : sequence of str, of the class
         The variables that are infos of each reset.
     observation : str or None, of the class

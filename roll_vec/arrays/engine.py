@@ -408,7 +408,8 @@ class ArrayEngine(ObservedEngine):
         infos = dict(zip(names, flags[2:], strict=True))
         for name, (n, *inner), dtype in self._step_infos:
             # Where it is no info, it is the kernel's own, of one step.
-            own = (n,) if name in self._hidden_infos else shape
+            is_own = name in self._hidden_infos and name != "success"
+            own = (n,) if is_own else shape
             infos[name] = np.empty((*own, *inner), dtype)
         return np.empty(shape), flags[0], flags[1], infos
 

@@ -21,6 +21,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Text
 
+from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
@@ -185,6 +186,7 @@ class _Score(NamedTuple):
     total: float = 0.0
     terminated: bool = False
     truncated: bool = False
+    success: bool | None = None
     direction: str = ""
     reward: float = 0.0
 
@@ -194,14 +196,13 @@ class _Score(NamedTuple):
         return self.terminated or self.truncated
 
     def outcome(self) -> tuple[str, str]:
-        """Return how the episode ended, and the colour of that text.
-
-        If the info does not say, a termination with a positive reward is a success.
-        """
+        """Return how the episode ended, and the colour of that text."""
         steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
         text = f"in {steps}, return {self.total:g}"
-        if self.info.get("success", self.terminated and self.reward > 0):
+        if self.success:
             return f"Solved {text}", "1;32"
+        if self.terminated and self.success is None:
+            return f"Over {text}", "1"
         if self.terminated:
             return f"Lost {text}", "1;31"
         return f"Out of steps: {text}", "1;31"
@@ -253,7 +254,27 @@ class _Player:
         observation, reward, terminated, truncated, info = self.env.step(action)
         sums = self._score.steps + 1, self._score.total + float(reward)
         ends = bool(terminated), bool(truncated)
-        self._score = _Score(observation, info, *sums, *ends, direction, float(reward))
+        success = self._success(info, ends[0] and reward > 0)
+        self._score = _Score(
+            observation, info, *sums, *ends, success, direction, float(reward)
+        )
+
+    def _success(self, info: Mapping[str, Any], is_likely: bool) -> bool | None:
+        """Return whether a step was a success; None: the game has no such thing.
+
+        Parameters
+        ----------
+        info : mapping
+        is_likely : bool
+            Whether the step has ended the episode with a positive reward: a success of
+            environments that do not say it.
+        """
+        bare = self.env.unwrapped
+        success = info.get("success", getattr(bare, "success", None))
+        if success is None:
+            has_rules = isinstance(getattr(bare, "options", None), ArrayEnv)
+            return None if has_rules else is_likely
+        return bool(success)
 
     def compile_kernels(self) -> None:
         """Step a copy of the environment, so that the kernels are compiled.

@@ -80,6 +80,8 @@ class Acrobot(ArrayEnv):
     theta_1_dot, theta_2_dot : float64
         The angular velocities.  The observation is the cosine and the sine of each
         angle, and the angular velocities, as (6,) float32.
+    success : bool
+        Whether the step has ended the episode.
 
     Notes
     -----
@@ -92,10 +94,16 @@ class Acrobot(ArrayEnv):
     InvalidOptionError
     """
 
-    state = dict.fromkeys(
-        ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), np.float64
-    )
+    state = {
+        "theta_1": np.float64,
+        "theta_2": np.float64,
+        "theta_1_dot": np.float64,
+        "theta_2_dot": np.float64,
+        "success": np.bool_,
+    }
     actions = ("negative", "none", "positive")
+    infos = ("success",)
+    hidden_infos = ("success",)  # Gymnasium has none
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
 
@@ -128,7 +136,8 @@ class Acrobot(ArrayEnv):
         env.theta_1_dot = min(max(theta_1_dot, -MAX_SPEED_1), MAX_SPEED_1)
         env.theta_2_dot = min(max(theta_2_dot, -MAX_SPEED_2), MAX_SPEED_2)
         height = -math.cos(env.theta_1) - math.cos(env.theta_2 + env.theta_1)
-        return 0.0 if height > 1.0 else -1.0, height > 1.0
+        env.success = height > 1.0
+        return 0.0 if env.success else -1.0, env.success
 
     @rule
     def observe(env: Any, out: Any) -> None:

@@ -59,7 +59,12 @@ class CartPole(ArrayEnv):
 
     sutton_barto_reward: bool = False
 
-    state = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), np.float64)
+    state = {
+        "x": np.float64,
+        "x_dot": np.float64,
+        "theta": np.float64,
+        "theta_dot": np.float64,
+    }
     actions = ("left", "right")
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)

@@ -47,6 +47,8 @@ class MountainCar(ArrayEnv):
     ----------
     position, velocity : float64
         Of the car.  They are the observation, as (2,) float32.
+    success : bool
+        Whether the step has ended the episode.
 
     Notes
     -----
@@ -60,8 +62,10 @@ class MountainCar(ArrayEnv):
 
     goal_velocity: float = 0.0
 
-    state = {"position": np.float64, "velocity": np.float64}
+    state = {"position": np.float64, "velocity": np.float64, "success": np.bool_}
     actions: ClassVar[Any] = ("left", "none", "right")
+    infos = ("success",)
+    hidden_infos = ("success",)  # Gymnasium has none
     seeding = "stream"
     observation_space = Box(*_BOUNDS, dtype=np.float32)
 
@@ -78,8 +82,8 @@ class MountainCar(ArrayEnv):
         env.position = min(max(position, MIN_POSITION), MAX_POSITION)
         if env.position == MIN_POSITION and env.velocity < 0:
             env.velocity = 0.0
-        is_over = env.position >= GOAL and env.velocity >= env.goal_velocity
-        return -1.0, is_over
+        env.success = env.position >= GOAL and env.velocity >= env.goal_velocity
+        return -1.0, env.success
 
     @rule
     def observe(env: Any, out: Any) -> None:
@@ -110,6 +114,8 @@ class MountainCarContinuous(MountainCar):
         Of the car.  They are the observation, as (2,) float32.
     has_moved : bool
         Whether the episode had a step.
+    success : bool
+        Whether the step has ended it.
 
     Notes
     -----
@@ -122,7 +128,12 @@ class MountainCarContinuous(MountainCar):
     InvalidOptionError
     """
 
-    state = {"position": np.float64, "velocity": np.float32, "has_moved": np.bool_}
+    state = {
+        "position": np.float64,
+        "velocity": np.float32,
+        "has_moved": np.bool_,
+        "success": np.bool_,
+    }
     actions = Box(-1.0, 1.0, (1,), np.float32)
 
     @rule
@@ -146,9 +157,9 @@ class MountainCarContinuous(MountainCar):
             env.velocity = 0.0
         env.has_moved = True
         is_fast = env.velocity >= to_float32(env.goal_velocity)
-        is_over = env.position >= to_float32(CONTINUOUS_GOAL) and is_fast
-        reward = GOAL_REWARD if is_over else 0.0
-        return reward - action[0] * action[0] * PUSH_COST, is_over
+        env.success = env.position >= to_float32(CONTINUOUS_GOAL) and is_fast
+        reward = GOAL_REWARD if env.success else 0.0
+        return reward - action[0] * action[0] * PUSH_COST, env.success
 
 
 def describe(options: Any) -> GameDescription:

@@ -34,7 +34,7 @@ ERRORS = [
     ("play Sokoban", "no environment Sokoban; did you mean roll_vec/Sokoban-v0?"),
     ("info FrozenLak-v1", "did you mean roll_vec/FrozenLake-v1?"),
     ("rollout roll_vec/Nothing", "no environment roll_vec/Nothing (see"),
-    ("rollout CartPole-v9", "did you mean CartPole-v1?"),
+    ("rollout CarRacing-v9", "did you mean CarRacing-v3?"),
     ("rollout roll_vec/Sokoban --num-envs 4 --policy constant:Up", "taken with -o act"),
     ("completion tcsh", "'tcsh'"),
     # Values that are out of range, or no values.

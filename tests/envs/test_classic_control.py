@@ -108,6 +108,7 @@ def test_steps_equal_gymnasiums_from_the_same_state(name):
             assert_equal(state, np.asarray(theirs.state, np.float64))
             assert (type(mine[1]), mine[4]) == (float, {})
             terminated = mine[2]
+            assert getattr(ours, "success", terminated) == terminated
             num_ends += terminated
     assert num_ends > 0 or name == "Pendulum-v1"
 
@@ -142,6 +143,20 @@ def test_batches_equal_gymnasiums(name, mode):
             )
             assert_equal_starts(name, mine[0], other[0])
     assert num_ends >= 3 * num_envs
+
+
+def test_a_success_is_no_info_but_counts():
+    env = gymnasium.make("roll_vec/MountainCar-v0")
+    observation, _ = env.reset(seed=0)
+    actions, terminated = [], False
+    while not terminated:
+        actions.append(2 if observation[1] > 0 else 0)
+        observation, _, terminated, _, _ = env.step(actions[-1])
+    envs = roll_vec.make_vec("roll_vec/MountainCar-v0", 3)
+    envs.reset(seed=[0, 0, 1])
+    rollout = envs.unroll(np.repeat(np.array(actions)[:, np.newaxis], 3, axis=1))
+    assert rollout.infos == {}
+    assert envs.successes.tolist() == [True, True, False]
 
 
 @NUMPY_2
