@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import takewhile
@@ -161,6 +161,12 @@ def _make_env(env_id: str, options: Mapping[str, Any]) -> Any:
 
 
 # ------------------------------------------------------------------------- the game
+
+
+def _list_some(actions: Sequence[str]) -> str:
+    """Return the first actions in one line."""
+    more = ", ..." if len(actions) > _MAX_ACTIONS else ""
+    return ", ".join(actions[:_MAX_ACTIONS]) + more
 
 
 def _action_names(env: Any) -> dict[str, int]:
@@ -511,9 +517,7 @@ class _LinePlayer(_Player):
             return
         actions = self._available()
         if actions and not score.info.get("action_is_valid", True):
-            more = ", ..." if len(actions) > _MAX_ACTIONS else ""
-            text = ", ".join(actions[:_MAX_ACTIONS])
-            self._say(f"Actions of this page: {text}{more}", "33")
+            self._say(f"Actions of this page: {_list_some(actions)}", "33")
         self._say(f"step {score.steps} · return {score.total:g}")
 
     def _read_action(self, line: str) -> Any:
@@ -523,7 +527,7 @@ class _LinePlayer(_Player):
             for name, action in self._names.items():
                 if name.casefold() == word.casefold():
                     return action
-            names = ", ".join(self._names)
+            names = _list_some([*self._names])
             self._say(f"There is no action {word!r}; expected one of {names}", "33")
             return None
         if isinstance(env.action_space, Box):
