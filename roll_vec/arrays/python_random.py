@@ -19,16 +19,16 @@ _LAST, _MASK = 623, 0xFFFFFFFF
 @rule
 def seed_random(words: Any, seed: int) -> None:
     """Seed a generator, as ``random.seed(seed)`` does; 0 <= seed < 2**32."""
-    word = words[0] = 19650218
+    start = word = 19650218
+    # The words of this fixed seed, and over them those of the key: two chains in one
+    # loop, as each alone waits for its multiplications.
     for i in range(1, 624):
-        word = (1812433253 * (word ^ (word >> 30)) + i) & _MASK
+        start = (1812433253 * (start ^ (start >> 30)) + i) & _MASK
+        word = ((start ^ ((word ^ (word >> 30)) * 1664525)) + seed) & _MASK
         words[i] = word
-    word = words[0]
-    # Twice over the words 1 to 623, with a key of one word.
-    for k in range(1, 625):
-        i = k if k <= _LAST else 1
-        word = ((words[i] ^ ((word ^ (word >> 30)) * 1664525)) + seed) & _MASK
-        words[i] = word
+    # The second word is mixed twice.
+    word = ((words[1] ^ ((word ^ (word >> 30)) * 1664525)) + seed) & _MASK
+    words[1] = word
     for k in range(2, 625):
         i = k if k <= _LAST else 1
         word = ((words[i] ^ ((word ^ (word >> 30)) * 1566083941)) - i) & _MASK
