@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import roll_vec
 from roll_vec.envs.blackjack import HIT, STICK
 from roll_vec.envs.taxi import Taxi
-from tests.contract.cases import assert_same, scale_steps
+from tests.contract.cases import assert_same
 
 # What Gymnasium calls them.  1.1 and 1.2 have no Taxi-v4, and 1.1 no rain.
 CLIFF = (
@@ -68,7 +68,7 @@ def test_batches_equal_gymnasiums(name, original, keywords, mode):
     assert_same(envs.reset(seed=7), originals.reset(seed=7))
     rng = np.random.default_rng(2)
     terminations = 0
-    for _ in range(scale_steps(160)):
+    for _ in range(160):
         actions = choose(rng, envs)
         ours, theirs = envs.step(actions), originals.step(actions)
         assert_same(ours, theirs)
