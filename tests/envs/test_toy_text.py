@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -91,6 +92,18 @@ def test_rain_of_taxi_v3_is_that_of_gymnasium_1_2():
     digest = "69c009e7317be497"
     assert hashlib.sha256(cells.tobytes()).hexdigest()[:16] == digest
     assert Taxi(is_rainy=True).chances == (0.8, 0.1, 0.1)
+
+
+def test_a_draw_on_the_bound_of_two_starts_of_taxi_is_the_later_one():
+    options, theirs = Taxi(), gymnasium.make(DRY).unwrapped
+    bounds = np.cumsum(theirs.initial_state_distrib)
+    env = SimpleNamespace(
+        start_chances=options.start_chances, fickle_passenger=False, is_fickle=False
+    )
+    for draw in [*bounds[:-8], *np.nextafter(bounds[:-8], 0)]:
+        Taxi.begin(env, SimpleNamespace(random=lambda draw=draw: draw))
+        state = (env.taxi * 5 + env.passenger) * 4 + env.destination
+        assert state == np.argmax(bounds > draw)
 
 
 def best_totals(transitions):
