@@ -42,10 +42,13 @@ _LABELS = ["", *(f"{n}" if n < 10000 else f"{n // 1024}K" for n in _TILES)]
 
 
 @rule
-def slide(env: Any, action: int) -> tuple[bool, int]:
-    """Slide all tiles; return whether one has moved, and the sum of merged tiles."""
+def slide(env: Any, action: int) -> tuple[bool, int, int]:
+    """Slide all tiles.
+
+    Return whether one has moved, the sum of merged tiles, and the highest exponent.
+    """
     last = env.size - 1
-    has_moved, points = False, 0
+    has_moved, points, highest = False, 0, 0
     # Down and right begin at the far end of each line.
     down, right = int(action == 1), int(action == 3)
     over_rows = int(action < 2)
@@ -66,17 +69,21 @@ def slide(env: Any, action: int) -> tuple[bool, int]:
                 else:
                     waiting = tile
                 has_moved |= place != k
+                highest = max(highest, tile)
                 env.board[row + place * row_step, column + place * column_step] = tile
                 place += 1
         for k in range(place, env.size):
             env.board[row + k * row_step, column + k * column_step] = 0
-    return has_moved, points
+    return has_moved, points, highest
 
 
 @rule
-def add_tile(env: Any) -> int:
-    """Put a tile on one of the empty cells, and return how many there were."""
-    num_empty = 0
+def add_tile(env: Any) -> tuple[int, int]:
+    """Put a tile on one of the empty cells.
+
+    Return how many there were, and the tile's exponent.
+    """
+    num_empty, tile = 0, 0
     for row in range(env.size):
         for column in range(env.size):
             num_empty += env.board[row, column] == 0
@@ -87,19 +94,10 @@ def add_tile(env: Any) -> int:
                 if env.board[row, column] == 0:
                     if number == 0:
                         is_2 = random_float(env.random_words) < CHANCE_OF_2
-                        env.board[row, column] = 1 if is_2 else 2
+                        tile = 1 if is_2 else 2
+                        env.board[row, column] = tile
                     number -= 1
-    return num_empty
-
-
-@rule
-def find_highest(env: Any) -> int:
-    """Return the exponent of the highest tile."""
-    highest = 0
-    for row in range(env.size):
-        for column in range(env.size):
-            highest = max(highest, env.board[row, column])
-    return highest
+    return num_empty, tile
 
 
 @rule
@@ -192,24 +190,24 @@ class Game2048(GridEnv):
     def begin(env: Any, rng: Any, seed: int) -> None:
         seed_random(env.random_words, seed)
         for _ in range(2):
-            add_tile(env)
+            _, tile = add_tile(env)
+            env.best = max(env.best, tile)
         # GEM draws the example of its instructions.
         random_below(env.random_words, 4)
-        env.best = find_highest(env)
         env.first_best = env.best
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
         if action < 0:
             return FORMAT_PENALTY, True
-        has_moved, points = slide(env, action)
+        has_moved, points, highest = slide(env, action)
         if not has_moved:
             return 0.0, False
         env.score += points
         # Before the new tile: a 4 that comes up earns its reward in the next step.
-        highest, before = find_highest(env), env.best
+        before = env.best
         env.best = max(highest, before)
-        num_empty = add_tile(env)
+        num_empty, _ = add_tile(env)
         env.success = env.best >= env.target_exponent
         is_lost = num_empty == 1 and not has_equal_neighbours(env)
         reward = (env.best - before) / (env.target_exponent - env.first_best)

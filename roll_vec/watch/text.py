@@ -51,7 +51,7 @@ def _boards(recording: Recording, tick: int, width: int) -> Iterator[str]:
     """Yield the lines of all boards with captions, side by side."""
     count = len(recording.env_ids)
     board_height, board_width = recording.board_shape
-    cell_width = max(2 * board_width, _CELL_WIDTH)
+    cell_width = max(_glyph_width(recording) * board_width, _CELL_WIDTH)
     columns = max((width + _GAP) // (cell_width + _GAP), 1)
     for start in range(0, count, columns):
         if start:
@@ -64,6 +64,12 @@ def _boards(recording: Recording, tick: int, width: int) -> Iterator[str]:
             yield (" " * _GAP).join(parts).rstrip()
 
 
+def _glyph_width(recording: Recording) -> int:
+    """Return the width of a cell of a board: that of its longest glyph and a space."""
+    # A character is twice as high as wide: with a space it is a square.
+    return max((len(glyph.strip()) for glyph in recording.glyphs), default=1) + 1
+
+
 def _cell(
     recording: Recording, index: int, tick: int, board_height: int, width: int
 ) -> list[str]:
@@ -74,8 +80,8 @@ def _cell(
         return [" " * width] * (board_height + 2)
     lines: list[str] = []
     if frame.board is not None:
-        # A character is twice as high as wide: with a space it is a square.
-        glyphs = [glyph.strip().ljust(2) for glyph in recording.glyphs]
+        glyph_width = _glyph_width(recording)
+        glyphs = [glyph.strip().ljust(glyph_width) for glyph in recording.glyphs]
         lines = ["".join(glyphs[code] for code in row) for row in frame.board.tolist()]
     lines += [""] * (board_height - len(lines))
     end = recording.end_word(index, frame, recording.ticks[tick].step)

@@ -48,7 +48,7 @@ def test_batches_equal_the_plain_rules(id, oracle, keywords, mode):
     observations = envs.reset(seed=5)[0]
     np.testing.assert_array_equal(observations, plain.reset(seed=5)[0])
     rng, num_ends = np.random.default_rng(3), 0
-    for _ in range(30 if JIT_OFF else 130):
+    for _ in range(75):
         actions = rng.integers(4, size=num_envs)
         ours, theirs = envs.step(actions), plain.step(actions)
         np.testing.assert_array_equal(ours[0], theirs[0])
@@ -177,6 +177,7 @@ def test_a_batch_plays_its_solutions():
         assert_solved(board, way)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="thousands of boards take minutes as plain Python")
 def test_random_boards_of_2x2_are_equally_likely():
     envs = roll_vec.make_vec(SLIDING, 2200, size=2, num_shuffles=0)
     counts = Counter(board.tobytes() for board in envs.reset(seed=0)[0])
