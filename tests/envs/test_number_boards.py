@@ -21,6 +21,8 @@ GAMES = [
     (MERGING, Merging, {"target": 32}),
     (MERGING, Merging, {"size": 2, "target": 8}),
     (SLIDING, Sliding, {"num_shuffles": 4, "max_steps": 9}),
+    # Twelve moves go round, to the solved board.
+    (SLIDING, Sliding, {"size": 2, "num_shuffles": 12, "max_steps": 5}),
     (SLIDING, Sliding, {"size": 2, "num_shuffles": 0, "max_steps": 20}),
     (SLIDING, Sliding, {"size": 5, "num_shuffles": 0, "max_steps": 70}),
 ]
