@@ -73,7 +73,7 @@ def _choose(rng, game, way):
 
 def test_a_board_of_9_by_9_equals_that_of_the_slow_class_and_has_one_solution():
     slow = SlowSudoku(1, 9, 30)
-    board, _ = gymnasium.make(SUDOKU, clues=30).reset(seed=1)
+    board = roll_vec.make_vec(SUDOKU, num_envs=1, clues=30).reset(seed=1)[0][0]
     assert board.tolist() == slow.board()
     assert (board > 0).sum() == 30
     assert len([*slow.solutions()]) == 1
@@ -81,38 +81,43 @@ def test_a_board_of_9_by_9_equals_that_of_the_slow_class_and_has_one_solution():
 
 @pytest.mark.parametrize("id", [MINES, SUDOKU])
 def test_the_solver_wins_with_texts(id):
-    env = gymnasium.make(id, action_mode="text", obs_mode="text", **PATTERN)
-    env.reset(seed=5)
-    way = [env.unwrapped.action_lookup[action] for action in env.unwrapped.solve()]
-    rewards = [0.0]
-    for text in way:
-        _, reward, terminated, _, infos = env.step(f"So \\boxed{{{text}}}")
-        rewards.append(reward)
-    assert sum(rewards) == pytest.approx(1)
-    assert terminated
-    assert infos["success"]
-    env.reset()
-    assert env.step("I do not know.")[1:3] == (-0.1, True)
+    # Batches of one: a single environment has kernels of its own to compile.
+    envs = roll_vec.make_vec(id, num_envs=1, action_mode="text", **PATTERN)
+    envs.reset(seed=5)
+    rewards, (names,) = 0.0, envs.get_attr("action_lookup")
+    for action in envs.solve()[0]:
+        text = f"Not \\boxed{{1}} but \\boxed{{{names[action]}}}"
+        _, reward, terminated, _, infos = envs.step([text])
+        rewards += reward[0]
+    assert rewards == pytest.approx(1)
+    assert terminated[0]
+    assert infos["success"][0]
+    envs.reset()
+    assert envs.step(["I do not know."])[1:3] == (-0.1, True)
+    envs.close()
 
 
 def test_the_solver_takes_wrong_flags_away():
-    env = gymnasium.make(MINES)
-    env.reset(seed=0)
+    envs = roll_vec.make_vec(MINES, num_envs=1, max_episode_steps=200)
+    envs.reset(seed=0)
     for action in range(64, 128):
-        env.step(action)
-    assert env.unwrapped.solve() is not None
+        envs.step([action])
+    for action in envs.solve()[0]:
+        _, reward, terminated, _, _ = envs.step([action])
+    assert terminated[0]
+    assert reward[0] > 0
+    envs.close()
 
 
 def test_texts_are_gems():
-    env = gymnasium.make(MINES, rows=3, cols=11, num_mines=1, obs_mode="text")
-    assert env.reset(seed=0)[0] == "\n".join(
-        [
-            "    0  1  2  3  4  5  6  7  8  9 10",
-            *(f" {row} {' . ' * 11}" for row in range(3)),
-        ]
-    )
-    env = gymnasium.make(SUDOKU, scale=4, clues=15, obs_mode="text")
-    lines = env.reset(seed=0)[0].split("\n")
+    text = {"num_envs": 1, "obs_mode": "text"}
+    envs = roll_vec.make_vec(MINES, rows=3, cols=11, num_mines=1, **text)
+    assert envs.reset(seed=0)[0][0].split("\n") == [
+        "    0  1  2  3  4  5  6  7  8  9 10",
+        *(f" {row} {' . ' * 11}" for row in range(3)),
+    ]
+    envs = roll_vec.make_vec(SUDOKU, scale=4, clues=15, **text)
+    lines = envs.reset(seed=0)[0][0].split("\n")
     assert lines[0] == "   C1 C2   C3 C4  "
     assert lines[3] == "   - - - - - - "
     assert lines[4].startswith("R3  ")
