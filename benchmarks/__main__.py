@@ -22,7 +22,7 @@ table says why.
 """
 _EPILOG = """\
 A peer may be installed in another Python environment, which does not need roll_vec.
-A whole run takes some ten minutes, a quick one less than one.
+A whole run takes some twenty minutes, a quick one less than one.
 
 examples:
   python -m benchmarks --quick
