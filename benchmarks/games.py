@@ -79,7 +79,7 @@ GAMES = {
     },
     "Pendulum-v1": Game(_same("Pendulum-v1", *_CLASSIC)),
     **{name: Game(_same(name, *_TOY)) for name in ("CliffWalking-v1", "Blackjack-v1")},
-    # Gymnasium 1.4 has it under another number.
+    # Gymnasium 1.4 has Taxi-v4 alone, which differs only with rain.
     "Taxi-v3": Game({"SyncVectorEnv": "Taxi-v4", "EnvPool": "Taxi-v3"}),
     "Game2048-v0": Game(
         {**_same("Game2048-v1", *_PUZZLE), _PLAIN: f"{_ORACLES}:Merging"}
