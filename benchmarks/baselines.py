@@ -30,7 +30,7 @@ from roll_vec.evaluation import (
     play_split,
     wilson_interval,
 )
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)
@@ -54,9 +54,28 @@ def measured_pairs() -> list[tuple[Split, str]]:
         (split, policy)
         for split in splits
         for policy in POLICIES
-        if not ENVIRONMENTS[split.id].rules
-        and (policy != PPO or TRAINED_SPLITS.get(split.id) == split.name)
+        if _plays(policy, split)
     ]
+
+
+def _plays(policy: str, split: Split) -> bool:
+    """Return whether there is a policy for a split; games of rules have no rule."""
+    if policy == PPO:
+        return TRAINED_SPLITS.get(split.id) == split.name
+    known = ENVIRONMENTS[split.id]
+    needed = {"rule": not known.rules, "solver": not known.rules or _is_solved(known)}
+    return needed.get(policy, True)
+
+
+def _is_solved(known: RegisteredEnv) -> bool:
+    """Return whether a game of rules has a solver."""
+    return hasattr(known.load(), "solve")
+
+
+def _has_success(split: Split) -> bool:
+    """Return whether the episodes of a split can be successes."""
+    known = ENVIRONMENTS[split.id]
+    return not known.rules or "success" in known.load().state
 
 
 def results(
@@ -64,7 +83,7 @@ def results(
 ) -> Figure:
     """Play each episode of a split once; the figure is the success rate.
 
-    Its settings have ``success`` and ``return``, each an estimate and the ends of its
+    Its settings have ``success``, unless the game knows none, and ``return``, each an estimate and the ends of its
     95 % interval; ``length``, the mean; ``faults``; the ``digest`` of the split; and
     the ``keywords`` that the policy asks for.  `network_facts` has those of PPO.
     """
@@ -81,13 +100,14 @@ def results(
     settings = {
         "batch": num_envs,
         "episodes": len(episodes),
-        "success": _rounded(played.success_rate()),
         "return": _rounded(played.mean_return()),
         "length": _rounded([float(np.mean(played.lengths))])[0],
         "faults": int(played.faults.sum()),
         "digest": episodes.digest,
         "keywords": keywords,
     }
+    if _has_success(episodes):
+        settings["success"] = _rounded(played.success_rate())
     if policy == PPO:
         settings |= {"training": training, **network_facts(episodes, network, played)}
     return Figure(lambda _: 100 * played.success_rate().value, "%", settings)

@@ -84,7 +84,10 @@ def _pivot(rows: Sequence[dict[str, Any]], show: Callable[[Any], str]) -> str:
 
 def _baselines(words: str) -> str:
     show = {"success": _percent, "return": _decimal, "length": "{:,.1f}".format}[words]
-    return _pivot(_rows("baselines"), lambda row: show(row["ours"]["facts"][words]))
+    rows = [row for row in _rows("baselines") if words in row["ours"]["facts"]]
+    if not rows:
+        raise KeyError(words)
+    return _pivot(rows, lambda row: show(row["ours"]["facts"][words]))
 
 
 def _baseline(words: str) -> str:

@@ -145,6 +145,38 @@ ENVIRONMENTS = {
             summary="ROLL's FrozenLake: a new map and start each episode",
             description=f"{_LAKES}:describe_random_lake",
         ),
+        _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
+        _of_rules("Taxi-v3", "taxi:Taxi", 200),
+        _of_rules("Taxi-v4", "taxi:TaxiV4", 200),
+        _of_rules("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
+        _of_rules("CartPole-v1", "cart_pole:CartPole", 500),
+        _of_rules("MountainCar-v0", "mountain_car:MountainCar", 200),
+        _of_rules(
+            "MountainCarContinuous-v0", "mountain_car:MountainCarContinuous", 999
+        ),
+        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500),
+        _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
+        _of_rules(
+            "Game2048-v0",
+            "game_2048:Game2048",
+            1000,
+            "GEM's Game2048: slide and merge tiles until one is 2048",
+        ),
+        _of_rules(
+            "SlidingTiles-v0",
+            "sliding_tiles:SlidingTiles",
+            None,
+            "GEM's FifteenPuzzle of any size: put the tiles in order",
+        ),
+        _of_rules(
+            "Sudoku-v0", "sudoku:Sudoku", 100, "GEM's Sudoku, with one solution each"
+        ),
+        _of_rules(
+            "Minesweeper-v0",
+            "minesweeper:Minesweeper",
+            64,
+            "GEM's Minesweeper, equal for the same seed",
+        ),
         RegisteredEnv(
             "roll_vec/Countdown-v0",
             "roll_vec.envs.countdown:Countdown",
@@ -161,41 +193,6 @@ ENVIRONMENTS = {
             summary="search, browse and buy in WebShop's simulated shop",
             description="roll_vec.envs.webshop.description:describe",
         ),
-        _of_rules("CartPole-v1", "cart_pole:CartPole", 500),
-        _of_rules("MountainCar-v0", "mountain_car:MountainCar", 200),
-        _of_rules(
-            "MountainCarContinuous-v0", "mountain_car:MountainCarContinuous", 999
-        ),
-        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500),
-        _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
-        _of_rules(
-            "Minesweeper-v0",
-            "minesweeper:Minesweeper",
-            64,
-            "GEM's Minesweeper, equal for the same seed",
-        ),
-        _of_rules(
-            "Sudoku-v0",
-            "sudoku:Sudoku",
-            100,
-            "GEM's Sudoku, with one solution each",
-        ),
-        _of_rules(
-            "Game2048-v0",
-            "game_2048:Game2048",
-            1000,
-            "GEM's Game2048: slide and merge tiles until one is 2048",
-        ),
-        _of_rules(
-            "SlidingTiles-v0",
-            "sliding_tiles:SlidingTiles",
-            None,
-            "GEM's FifteenPuzzle of any size: put the tiles in order",
-        ),
-        _of_rules("Taxi-v3", "taxi:Taxi", 200),
-        _of_rules("Taxi-v4", "taxi:TaxiV4", 200),
-        _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
-        _of_rules("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)

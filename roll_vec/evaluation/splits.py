@@ -354,3 +354,17 @@ SPLITS[WEBSHOP] = {
 for _id, _by_name in SPLITS.items():
     if not _by_name:
         _add(_id)
+_tiles = partial(_add, "roll_vec/SlidingTiles-v0")
+_tiles("test-easy", "boards of 3x3 after 10 random moves", num_shuffles=10)
+_tiles("test-4x4", "boards of 4x4 after 40 random moves", num_shuffles=40, size=4)
+_sudoku = partial(_add, "roll_vec/Sudoku-v0")
+_sudoku("test-easy", "45 clues", clues=45)
+_sudoku("test-hard", "24 clues, or the fewest with one solution", clues=24)
+_add(
+    "roll_vec/Minesweeper-v0",
+    "test-easy",
+    "boards of 5x5 with 5 mines",
+    rows=5,
+    cols=5,
+    num_mines=5,
+)
