@@ -44,6 +44,8 @@ class CliffWalking(ArrayEnv):
         The player's cell, row * 12 + column: the observation.
     prob : float
         The probability of what the last action has led to.
+    success : bool
+        Whether the player is on the goal.
 
     Raises
     ------
@@ -57,9 +59,10 @@ class CliffWalking(ArrayEnv):
 
     is_slippery: bool = False
 
-    state: ClassVar = {"cell": np.int8, "prob": np.float64}
+    state: ClassVar = {"cell": np.int8, "prob": np.float64, "success": np.bool_}
     actions: ClassVar = ("up", "right", "down", "left")
-    infos: ClassVar = ("prob",)
+    infos: ClassVar = ("prob", "success")
+    hidden_infos: ClassVar = ("success",)  # Gymnasium has none
     reset_infos: ClassVar = ("prob",)
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
@@ -102,7 +105,8 @@ class CliffWalking(ArrayEnv):
             env.cell = START
             return FALL_REWARD, False
         env.cell = cell
-        return STEP_REWARD, cell == GOAL
+        env.success = cell == GOAL
+        return STEP_REWARD, env.success
 
     @rule
     def observe(env: Any, out: Any) -> None:

@@ -85,6 +85,8 @@ class Taxi(ArrayEnv):
         Whether it will change its mind.
     prob : float
         The probability of what the last action has led to.
+    success : bool
+        Whether the passenger has arrived.
 
     Raises
     ------
@@ -108,9 +110,11 @@ class Taxi(ArrayEnv):
         "destination": np.int8,
         "is_fickle": np.bool_,
         "prob": np.float64,
+        "success": np.bool_,
     }
     actions: ClassVar = ("south", "north", "east", "west", "pickup", "dropoff")
-    infos: ClassVar = ("prob",)
+    infos: ClassVar = ("prob", "success")
+    hidden_infos: ClassVar = ("success",)  # Gymnasium has none
     reset_infos: ClassVar = ("prob",)
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
@@ -200,6 +204,7 @@ class Taxi(ArrayEnv):
             return WRONG_REWARD, False
         env.passenger = depot
         if depot == env.destination:
+            env.success = True
             return ARRIVAL_REWARD, True
         return STEP_REWARD, False
 
