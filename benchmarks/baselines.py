@@ -83,9 +83,10 @@ def results(
 ) -> Figure:
     """Play each episode of a split once; the figure is the success rate.
 
-    Its settings have ``success``, unless the game knows none, and ``return``, each an estimate and the ends of its
-    95 % interval; ``length``, the mean; ``faults``; the ``digest`` of the split; and
-    the ``keywords`` that the policy asks for.  `network_facts` has those of PPO.
+    Its settings have ``success``, unless the game knows none, and ``return``, each an
+    estimate and the ends of its 95 % interval; ``length``, the mean; ``faults``; the
+    ``digest`` of the split; and the ``keywords`` that the policy asks for.
+    `network_facts` has those of PPO.
     """
     episodes = find_split(id, split)
     network = checkpoint_of(episodes, Path(networks))
