@@ -80,6 +80,11 @@ class McpServer:
             keywords = {"obs_mode": "text", **keywords}
         envs = make_batch(id, num_envs, "Disabled", keywords)
         self.sessions = Sessions(envs)
+        if registered.id.startswith("roll_vec/"):
+            # Kernels are compiled now, and not while the first client waits.
+            with self.sessions.open() as session:
+                session.reset()
+                session.step(envs.single_action_space.sample())
         game = ""
         # A class of the user's may have none.
         with suppress(AttributeError):
@@ -243,7 +248,11 @@ class _HttpClients:
         headers, supported = Headers(scope=scope), HANDSHAKE_PROTOCOL_VERSIONS
         version = headers.get("mcp-protocol-version", supported[0])
         if version in supported:
-            app = await self._find_session(headers.get("mcp-session-id"))
+            session_id = headers.get("mcp-session-id")
+            if session_id is None:
+                session_id = await self._tasks.start(self._serve)
+                send = self._end_if_refused(session_id, send)
+            app = self._find_session(session_id)
         else:
             code = types.UNSUPPORTED_PROTOCOL_VERSION
             data = {"supported": supported, "requested": version}
@@ -251,10 +260,24 @@ class _HttpClients:
             app = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
         await app(scope, receive, send)
 
-    async def _find_session(self, session_id: str | None) -> Any:
-        """Return the application of an HTTP session; without an id, of a new one."""
-        if session_id is None:
-            session_id = await self._tasks.start(self._serve)
+    def _end_if_refused(self, session_id: str, send: Any) -> Any:
+        """Return ``send`` for the first request: if it is refused, the session ends.
+
+        Else each request that is no session would leave one, until it is idle for long.
+        """
+        is_refused = False
+
+        async def send_and_end(message: Any) -> None:
+            nonlocal is_refused
+            await send(message)
+            is_refused = message.get("status", 400 * is_refused) >= 400
+            if is_refused and message["type"] == "http.response.body":
+                self._transports[session_id].idle_scope.cancel()
+
+        return send_and_end
+
+    def _find_session(self, session_id: str) -> Any:
+        """Return the application of an HTTP session."""
         transport = self._transports.get(session_id)
         if transport is None:
             return JSONResponse({"error": "there is no such session"}, 404)

@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 import threading
+import time
 from contextlib import asynccontextmanager, closing, contextmanager
 
 import gymnasium
@@ -230,7 +231,17 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPTED = {"accept": "application/json, text/event-stream"}
 
 
-def test_requests_that_are_no_session_are_refused():
+def test_requests_that_are_no_session_are_refused(monkeypatch):
+    class Counted(mcp._Client):
+        def __init__(self, server):
+            super().__init__(server)
+            clients.add(self)
+
+        def close(self):
+            clients.remove(self)
+
+    clients = set()
+    monkeypatch.setattr(mcp, "_Client", Counted)
     with serving(ROOMS, **SMALL) as (_, url), httpx2.Client() as client:
         # Clients that try streamable HTTP first take SSE after it.
         assert client.post(f"{url}/sse", json=PING).status_code == 405
@@ -238,6 +249,11 @@ def test_requests_that_are_no_session_are_refused():
             headers = {**ACCEPTED, "content-type": "application/json"}
             reply = client.post(f"{url}/mcp", content=content, headers=headers)
             assert reply.status_code == 400
+        assert client.get(f"{url}/mcp", headers=ACCEPTED).status_code == 400
+        deadline = time.monotonic() + SECONDS
+        while clients:  # none of them is held until it is idle for long
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         headers = {**ACCEPTED, "mcp-session-id": "unknown"}
         assert client.post(f"{url}/mcp", json=PING, headers=headers).status_code == 404
         # A version of the protocol without sessions.

@@ -216,9 +216,10 @@ class GemSokobanNativeEnv(GemSokobanEnv):
 
         Parameters
         ----------
-        action : str or enum member
-            The whole answer.  ``MAX_LENGTH`` and ``ENV_TIMEOUT`` of ROLL's
-            `EpisodeStopReason` stop the episode.
+        action : str, mapping or enum member
+            The whole answer: a text, or a message (`GemSokobanToolCallEnv`).
+            ``MAX_LENGTH`` and ``ENV_TIMEOUT`` of ROLL's `EpisodeStopReason` stop the
+            episode.
 
         Returns
         -------
@@ -232,17 +233,22 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         InvalidActionError, ResetNeededError, EnvironmentFaultError
             See `GemEnv.step`.
         """
-        if isinstance(action, Enum):
-            return self._stop(action.name)
+        info = self._stop(action) if isinstance(action, Enum) else self._respond(action)
+        messages = copy.deepcopy(self.message_history)
+        return messages, self.reward, self.terminated, self.truncated, info
+
+    def _respond(self, action: Any) -> dict[str, Any]:
+        """Play an answer, write it and its outcome down, and return ROLL's info."""
         answer = check_text(action)
         info = self._move(answer)
         self._say("assistant", answer)
         is_valid = info["metrics"]["action_is_valid"]
         self._say_room("Current state", self._observation, "" if is_valid else REMINDER)
-        return self._result(info)
+        return info
 
-    def _stop(self, reason: str) -> Step:
+    def _stop(self, action: Enum) -> dict[str, Any]:
         """End the episode as truncated; the next call must be a reset."""
+        reason = action.name
         if reason not in _STOP_REASONS:
             accepted = f"an answer, {' or '.join(_STOP_REASONS)}"
             raise InvalidActionError.expected("action", accepted, reason)
@@ -250,7 +256,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         self._is_running = False
         self.stop_reason, self.env_timeout = reason, reason == "ENV_TIMEOUT"
         self._count(0.0, True, True)
-        return self._result({})
+        return {}
 
     def _move(self, answer: str) -> dict[str, Any]:
         """Play an answer, and return ROLL's info."""
@@ -273,11 +279,6 @@ class GemSokobanNativeEnv(GemSokobanEnv):
         """Note the outcome of an answer."""
         self.current_step += 1
         self.reward, self.terminated, self.truncated = reward, terminated, truncated
-
-    def _result(self, info: dict[str, Any]) -> Step:
-        """Return the results of an answer."""
-        messages = copy.deepcopy(self.message_history)
-        return messages, self.reward, self.terminated, self.truncated, info
 
     def _say(self, role: str, content: Any, **more: Any) -> None:
         """Add a message to the chat."""
@@ -342,8 +343,10 @@ class ToolCallOptions(NativeOptions):
 class GemSokobanToolCallEnv(GemSokobanNativeEnv):
     """ROLL's ``sokoban_tool_call``: actions are calls of the tool ``move_player``.
 
-    An answer without a call of the tool, and a call with a wrong direction, earn
-    ``format_penalty``; nothing moves, and the step limit does not count them.
+    `step` takes a message as OpenAI's, and makes the first of its ``tool_calls``.
+    A message or a text without a call of the tool, and a call with a wrong direction,
+    earn ``format_penalty``; nothing moves, and the step limit does not count them: the
+    info has ``metrics``, ``metrics_agg_mode`` and ``action_desc`` alone.
 
     Messages and infos are ROLL's, but for what are mistakes there, besides those of
     `GemSokobanNativeEnv`:
@@ -376,35 +379,14 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
         super().__init__(**keywords)
         self.observation_suffix = ""
 
-    def step(self, action: Any) -> Step:
-        """Make the first call of a model's message, or stop the episode.
-
-        Parameters
-        ----------
-        action : mapping, str or enum member
-            A message as OpenAI's, with ``tool_calls``.  A text has no call.  Enum
-            members: see `GemSokobanNativeEnv.step`.
-
-        Returns
-        -------
-        messages, reward, terminated, truncated, info
-            Without a move the info has ``metrics``, ``metrics_agg_mode`` and
-            ``action_desc``.
-
-        Raises
-        ------
-        InvalidActionError, ResetNeededError, EnvironmentFaultError
-            See `GemEnv.step`.
-        """
-        if isinstance(action, Enum):
-            return self._stop(action.name)
+    def _respond(self, action: Any) -> dict[str, Any]:
         self._check_running()
         tool_call = parse_call(action)
         if tool_call is None:
             info = self._refuse()
             self._say("assistant", str(action)[:200])
             self._say_room("Current state", self._observation, _NO_CALL)
-            return self._result(info)
+            return info
         call, direction = tool_call
         is_direction = direction in DIRECTIONS
         info = self._move(direction) if is_direction else self._refuse()
@@ -418,7 +400,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
         else:
             reminder = _REMOVED_CALL
         self._say_room("Current game state", room, reminder)
-        return self._result(info)
+        return info
 
     def _refuse(self) -> dict[str, Any]:
         """Count an answer that moves nothing, and return ROLL's info."""

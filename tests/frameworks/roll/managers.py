@@ -21,9 +21,9 @@ import numpy as np
 import pydantic
 import ray
 import torch
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from record import ANSWERS, browse, count_resets
-from scheduler import make_tokenizer
+from scheduler import PROXY, make_configs, make_tokenizer
 from side_by_side import assert_same
 from transformers import BatchFeature
 
@@ -173,10 +173,10 @@ POLICIES = {"webshop": browse, "sokoban_tool_call": call_tool}
 
 
 def make_proxy_class():
-    """Return the policy as a proxy of a model, registered as ``scripted``."""
+    """Return the policy as a proxy of a model, registered for ROLL."""
     from roll.pipeline.agentic.llm_proxy import BaseLLMProxy, register_llm_proxy
 
-    @register_llm_proxy("scripted")
+    @register_llm_proxy(PROXY)
     class ScriptedProxy(BaseLLMProxy):
         choose, count = move, 0
 
@@ -242,36 +242,21 @@ class Group:
     """
 
     def __init__(self, path, env, is_ours):
-        from roll.configs.generating_args import GeneratingArguments
-        from roll.pipeline.agentic.agentic_config import (
-            AgenticConfig,
-            EnvManagerConfig,
-            LLMProxyConfig,
-        )
         from roll.utils.import_utils import safe_import_class
 
         self.num_threads = GROUP_SIZE if is_ours else 1  # ROLL draws rooms globally
         env_type = f"roll_vec/{env['env_type']}" if is_ours else env["env_type"]
         env = {**env, "env_type": env_type, "proxy_port": SERVER.port}
-        pipeline = SimpleNamespace(
-            custom_envs=DictConfig({"Game": env}),
+        sizes = ("group_size", "max_env_num_per_worker")
+        pipeline, worker = make_configs(
+            env,
+            {"num_env_groups": 1, **dict.fromkeys(sizes, GROUP_SIZE)},
+            max_new_tokens=128,
             sequence_length=LONGEST,
-            skip_mock_system_prompt=False,
             parse_tool_call_parameter_to_dict=False,
             exp_name="compare",
             reward=None,
         )
-        worker = EnvManagerConfig(
-            num_env_groups=1,
-            group_size=GROUP_SIZE,
-            tags=["Game"],
-            num_groups_partition=[1],
-            max_env_num_per_worker=GROUP_SIZE,
-            llm_proxy=LLMProxyConfig(proxy_type="scripted"),
-            generating_args=GeneratingArguments(max_new_tokens=128),
-        )
-        random.seed(0)  # draws the group's seed
-        AgenticConfig.make_env_configs(pipeline, worker)
         manager_class = safe_import_class(f"{MANAGERS}.{path}")
         tokenizer = make_tokenizer(TEMPLATE)
         self.managers = {}

@@ -31,7 +31,7 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 NUM_WORKERS, NUM_ENVS = 2, 6
-TAG, SPLIT = "Game", "test-1-box"
+TAG, PROXY, SPLIT = "Game", "scripted", "test-1-box"
 FIRST_ROOM = re.compile(r"Observation:\n(.*?)\nStrictly", re.DOTALL)
 
 
@@ -69,41 +69,55 @@ def load(**env_config):
     return {**env, "env_type": "roll_vec/sokoban"}
 
 
-def make_configs(env, group_size, redundancy, batch_size):
-    """Return ROLL's configurations of a pipeline and its managers."""
+def make_configs(env, managers, max_new_tokens, **keywords):
+    """Return ROLL's configurations of a pipeline with one environment, and managers.
+
+    ``managers`` are keywords of ROLL's `EnvManagerConfig`, the others of the pipeline.
+    """
     from roll.configs.generating_args import GeneratingArguments
     from roll.pipeline.agentic.agentic_config import (
         AgenticConfig,
         EnvManagerConfig,
-        EnvMonitorConfig,
         LLMProxyConfig,
     )
 
     pipeline = SimpleNamespace(
-        custom_envs=DictConfig({TAG: env}),
+        custom_envs=DictConfig({TAG: env}), skip_mock_system_prompt=False, **keywords
+    )
+    managers = managers | {"num_groups_partition": [managers["num_env_groups"]]}
+    worker = EnvManagerConfig(
+        tags=[TAG],
+        llm_proxy=LLMProxyConfig(proxy_type=PROXY),
+        generating_args=GeneratingArguments(max_new_tokens=max_new_tokens),
+        **managers,
+    )
+    random.seed(0)  # draws the groups' seeds
+    AgenticConfig.make_env_configs(pipeline, worker)
+    return pipeline, worker
+
+
+def make_queue_configs(env, group_size, redundancy, batch_size):
+    """Return the configurations of all managers of the workers, and of their queue."""
+    from roll.pipeline.agentic.agentic_config import EnvMonitorConfig
+
+    managers = {
+        "num_env_groups": NUM_WORKERS * NUM_ENVS // (group_size + redundancy),
+        "group_size": group_size,
+        "group_size_redundancy": redundancy,
+        "max_env_num_per_worker": NUM_ENVS,
+        "max_traj_per_env": 1,
+        "group_filter_cls": f"{KeepAll.__module__}.KeepAll",
+    }
+    return make_configs(
+        env,
+        managers,
+        max_new_tokens=64,
         sequence_length=8192,
-        skip_mock_system_prompt=False,
         val_batch_size=batch_size,
         rollout_batch_size=batch_size,
         async_generation_ratio=0,
         env_monitor=EnvMonitorConfig(enable=False),
     )
-    num_groups = NUM_WORKERS * NUM_ENVS // (group_size + redundancy)
-    worker = EnvManagerConfig(
-        num_env_groups=num_groups,
-        group_size=group_size,
-        group_size_redundancy=redundancy,
-        tags=[TAG],
-        num_groups_partition=[num_groups],
-        max_env_num_per_worker=NUM_ENVS,
-        max_traj_per_env=1,
-        llm_proxy=LLMProxyConfig(proxy_type="random_answers"),
-        generating_args=GeneratingArguments(max_new_tokens=64),
-        group_filter_cls=f"{KeepAll.__module__}.KeepAll",
-    )
-    random.seed(0)  # draws the groups' seeds
-    AgenticConfig.make_env_configs(pipeline, worker)
-    return pipeline, worker
 
 
 @ray.remote(num_cpus=0, max_concurrency=8)
@@ -118,7 +132,7 @@ class Worker:
         register_gem_envs()
         broken = self.broken = set()
 
-        @register_llm_proxy("random_answers")
+        @register_llm_proxy(PROXY)
         class RandomProxy(BaseLLMProxy):
             def generate(self, messages, lm_input, generation_config):
                 """Return a random answer after a random time."""
@@ -198,7 +212,7 @@ class Run:
     def __init__(self, env, mode, *sizes):
         from roll.distributed.scheduler.rollout_scheduler import GroupQueueManager
 
-        pipeline, worker = make_configs(env, *sizes)
+        pipeline, worker = make_queue_configs(env, *sizes)
         count = NUM_WORKERS * NUM_ENVS
         options = GroupQueueManager.options(num_cpus=0, max_concurrency=count + 1)
         self.queue = options.remote(pipeline, worker, mode)
