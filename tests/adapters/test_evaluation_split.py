@@ -122,11 +122,31 @@ def test_a_shop_in_files_of_the_user_has_splits(tmp_path):
 
 def test_rounds_are_counted_by_themselves():
     counter = EpisodeCounter(2)
-    assert [counter.take(0, seed) for seed in (5, 5, None, 7)] == [0, 0, 1, None]
-    assert [counter.take(1, seed) for seed in (7, 5)] == [0, 1]
-    assert counter.take(0, None) is None
+
+    def take(place, *seeds):
+        numbers = []
+        for seed in seeds:
+            number, place = counter.take(place, seed)
+            numbers.append(number)
+        return numbers, place
+
+    first, slow, late = (counter.join() for _ in range(3))
+    numbers, first = take(first, 5, 5, None, 7)
+    assert numbers == [0, 0, 1, None]
+    numbers, slow = take(slow, 5)
+    assert numbers == [0]
+    assert counter.join() == late  # one environment still plays
+    assert take(first, 7, 5)[0] == [0, 1]
+    assert take(slow, None)[0] == take(late, None)[0] == [None]
+    # As ROLL's pipeline, also after a validation that was stopped.
     counter.reset()
-    assert counter.take(0, 9) == counter.take(1, 9) == 0
+    assert take(first, 9)[0] == take(slow, 9)[0] == take(late, 9)[0] == [0]
+
+
+def test_an_environment_made_after_a_validation_plays_the_next_one():
+    for _ in range(3):  # `env` of the last time exists until the new one is made
+        env = GemSokobanEnv(evaluation_split="test-1-box")
+        assert len(validate(env, 0)) == 1000
 
 
 class Handle:

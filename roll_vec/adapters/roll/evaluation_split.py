@@ -16,7 +16,7 @@ import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
@@ -70,8 +70,24 @@ def _text_of(keywords: Any) -> str:
     return json.dumps(keywords, default=str, sort_keys=True)
 
 
+class Place(NamedTuple):
+    """Where an environment stands in an `EpisodeCounter`."""
+
+    epoch: int  # counts resets of the counter
+    round: int  # counts how often the split was played since
+    is_playing: bool  # it has got an episode of this round
+
+
+class _Round:
+    """One time that a split is played."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}  # of episodes, by seed
+        self.num_playing = 0  # environments
+
+
 class EpisodeCounter:
-    """Gives each episode of a split to one caller, or to all that have one seed.
+    """Gives each episode of a split to one environment, or to all that have one seed.
 
     Parameters
     ----------
@@ -81,29 +97,54 @@ class EpisodeCounter:
     def __init__(self, num_episodes: int) -> None:
         self._num_episodes = num_episodes
         self._lock = threading.Lock()
-        # By round, and there by seed, the number of the episode.
-        self._rounds: dict[int, dict[Any, int]] = {}
+        self._epoch, self._rounds = 0, [_Round()]
 
-    def take(self, round_number: int, seed: int | None) -> int | None:
-        """Return the number of the next episode of a round; None after the last one.
+    def join(self) -> Place:
+        """Return the place of a new environment: the round that is played now.
+
+        A round in which each environment has come to the end is over.  A later
+        environment begins the next one: else the cell of a notebook that runs again
+        would play nothing, as long as the environment of the first run exists.
+        """
+        with self._lock:
+            last = self._rounds[-1]
+            is_over = len(last.numbers) >= self._num_episodes and not last.num_playing
+            return Place(self._epoch, len(self._rounds) - 1 + is_over, False)
+
+    def take(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
+        """Return the number of the next episode, and the new place.
 
         Parameters
         ----------
-        round_number : int
-            How often the caller has got None before.
+        place : Place
         seed : int or None
             A seed gets the same number again; None gets one of its own.
+
+        Returns
+        -------
+        number : int or None
+            None after the last one.
+        place : Place
         """
         with self._lock:
-            numbers = self._rounds.setdefault(round_number, {})
-            number = numbers.setdefault(
-                object() if seed is None else seed, len(numbers)
-            )
-        return number if number < self._num_episodes else None
+            if place.epoch != self._epoch:
+                place = Place(self._epoch, 0, False)
+            while place.round >= len(self._rounds):
+                self._rounds.append(_Round())
+            this = self._rounds[place.round]
+            key = object() if seed is None else seed
+            number = this.numbers.setdefault(key, len(this.numbers))
+            if number < self._num_episodes:
+                this.num_playing += not place.is_playing
+                return number, place._replace(is_playing=True)
+            this.num_playing -= place.is_playing
+            return None, Place(self._epoch, place.round + 1, False)
 
     def reset(self) -> None:
-        """Begin all rounds anew."""
-        self._rounds = {}
+        """Let all environments begin the split anew, wherever they stand."""
+        with self._lock:
+            self._epoch += 1
+            self._rounds = [_Round()]
 
 
 class _RayCounter:
@@ -119,10 +160,14 @@ class _RayCounter:
             arguments = {"dataset_name": name, "dataset_ref": self._actor}
             ray.get(manager.register.remote(**arguments))
 
-    def take(self, round_number: int, seed: int | None) -> int | None:
-        number: int | None
-        number = self._ray.get(self._actor.take.remote(round_number, seed))
-        return number
+    def join(self) -> Place:
+        place: Place = self._ray.get(self._actor.join.remote())
+        return place
+
+    def take(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
+        result: tuple[int | None, Place]
+        result = self._ray.get(self._actor.take.remote(place, seed))
+        return result
 
 
 # An actor ends with the process that has made it, or with its last handle there.

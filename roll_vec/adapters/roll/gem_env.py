@@ -76,11 +76,10 @@ class GemEnv(ABC):
         *("_observation", "_outcome"),
     )
     """Attributes of an episode, besides the row of the batch: `get_state` has them."""
-    # Of an evaluation split: who counts its episodes, and how often this environment
-    # has come to the end.
+    # Of an evaluation split: who counts its episodes, and this environment's place.
     _counter: Any = None
+    _place: Any = None
     _seeds: Sequence[int] = ()
-    _num_rounds = 0
 
     def __init__(self, keywords: Mapping[str, Any]) -> None:
         accepted = keywords_of(self.OPTIONS).keys() - self.LEFT_OUT
@@ -125,6 +124,7 @@ class GemEnv(ABC):
         self._seeds = split.seeds
         options = {**vars(self.options), **keywords}
         self._counter = share_counter(self.ID, options, len(split))
+        self._place = self._counter.join()
         return {**keywords, **split.keywords}
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
@@ -156,9 +156,8 @@ class GemEnv(ABC):
         self, seed: int | None, options: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         if self._counter is not None:
-            number = self._counter.take(self._num_rounds, seed)
+            number, self._place = self._counter.take(self._place, seed)
             if number is None:
-                self._num_rounds += 1
                 self._is_running = False
                 return None, {}
             seed = self._seeds[number]
