@@ -60,7 +60,7 @@ FRAMEWORKS = {
         "gymnasium[toy-text] flask beautifulsoup4 thefuzz rich tqdm "
         # What its managers and its queue import, and Ray.
         "ray==2.48.0 transformers<5 tensordict omegaconf datasets<4 peft openai httpx "
-        "codetiming more-itertools transferqueue==0.1.6 "
+        "codetiming more-itertools transferqueue==0.1.6 fastapi uvicorn "
         "opentelemetry-exporter-otlp opentelemetry-exporter-prometheus",
         _NUMPY_1_PYTHONS,
         Checkout(
@@ -136,7 +136,12 @@ FRAMEWORKS = {
         checkout=Checkout("rllm-org/rllm", "9beb6e0f676a46d38858991fd79ac5f8e0b16d4c"),
     ),
     "prime_rl": Framework("prime-rl", "verifiers==0.4.* uv", ("3.12", "3.11")),
-    # Its build downloads raylib.
-    "pufferlib": Framework("PufferLib", "pufferlib==3.0.*"),
+    # Its build downloads raylib.  It asks for gymnasium<=0.29.1 and numpy<2, and runs
+    # with newer ones: so all that it and roll_vec need stands here.
+    "pufferlib": Framework(
+        "PufferLib",
+        "--no-deps pufferlib==3.0.0 gym==0.26.2 gym-notices psutil numpy numba "
+        "llvmlite gymnasium cloudpickle typing_extensions farama-notifications",
+    ),
     "learned_planner": Framework("learned-planner", "", extras="cli"),
 }

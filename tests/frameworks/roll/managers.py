@@ -23,7 +23,7 @@ import ray
 import torch
 from omegaconf import OmegaConf
 from record import ANSWERS, browse, count_resets
-from scheduler import PROXY, make_configs, make_tokenizer
+from scheduler import PROXY, count_rows, make_configs, make_tokenizer
 from side_by_side import assert_same
 from transformers import BatchFeature
 
@@ -178,13 +178,15 @@ def make_proxy_class():
 
     @register_llm_proxy(PROXY)
     class ScriptedProxy(BaseLLMProxy):
-        choose, count = move, 0
+        choose, count, abandoned = move, 0, None
 
         def generate(self, messages, lm_input, generation_config):
             """Return an answer that depends on the member and the number of calls."""
             del generation_config
             self.count += 1
             number = lm_input.meta_info["src_rank"]
+            if self.abandoned is not None:
+                self.abandoned.managers[number].stop()
             rng = random.Random(f"{number} {self.count}")
             text = messages[-1]["content"]
             answer = type(self).choose(rng, self.count % 12, text)
@@ -343,17 +345,36 @@ def state_groups(rollouts):
     return [hashes.index(one) for one in hashes]
 
 
+def abandon(path, env, proxy_class):
+    """Stop managers in their first episode; return their batch, which has no row left.
+
+    A stopped manager of ROLL ends its loop, and leaves its environment as it stands.
+    """
+    group = proxy_class.abandoned = Group(path, env, is_ours=True)
+    batch = group.envs[0]._batch
+    group.play(range(1))
+    proxy_class.abandoned = None
+    assert count_rows(batch)[1] == GROUP_SIZE
+    for number in group.managers:
+        SERVER.unregister_handler(number)
+    del group
+    assert count_rows(batch)[1] == 0
+    return batch
+
+
 def compare(path, env, proxy_class):
-    """Return how many rollouts are equal: all."""
+    """Return how many rollouts are equal: all, in rows that others have abandoned."""
     proxy_class.choose = staticmethod(POLICIES.get(env["env_type"], move))
     theirs = Group(path, env, is_ours=False)
     episodes = whole_episodes(theirs)
     expected = theirs.play(episodes)
+    batch = abandon(path, env, proxy_class)
     ours = Group(path, env, is_ours=True)
     assert state_groups(ours.play(episodes)) == state_groups(expected)
     ours = Group(path, env, is_ours=True)
     with patch.object(native, "REMINDER", ""):  # ROLL never shows it
         assert_same(plain(ours.play(episodes)), plain(expected))
+    assert ours.envs[0]._batch is batch
     return len(expected)
 
 

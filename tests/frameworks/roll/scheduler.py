@@ -120,6 +120,13 @@ def make_queue_configs(env, group_size, redundancy, batch_size):
     )
 
 
+def count_rows(batch):
+    """Return the rows of a shared batch, and how many are taken."""
+    gc.collect()
+    num_rows = sum(one.num_envs for one in batch.batches)
+    return num_rows, num_rows - sum(one._free_rows.qsize() for one in batch.batches)
+
+
 @ray.remote(num_cpus=0, max_concurrency=8)
 class Worker:
     """ROLL's `EnvironmentWorker` without what downloads a model."""
@@ -200,10 +207,7 @@ class Worker:
         """Drop managers, and return the rows of the batch and those that are taken."""
         for number in numbers:
             self.managers.pop(number, None)
-        gc.collect()
-        sessions = self.batch.batches
-        num_rows = sum(one.num_envs for one in sessions)
-        return num_rows, num_rows - sum(one._free_rows.qsize() for one in sessions)
+        return count_rows(self.batch)
 
 
 class Run:
