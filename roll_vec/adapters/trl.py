@@ -153,7 +153,7 @@ class PictureEnv(_ToolEnv):
         """Begin the task of a row, as other environments; return a list of parts."""
         return _to_blocks(self._begin(row))
 
-    # Transformers reads the annotation, and knows no type of the elements.
+    # Transformers writes the annotation into the prompt: elements would be noise there.
     def move(self, direction: str) -> list:  # type: ignore[type-arg]
         """Take one action of the game.
 

@@ -60,6 +60,7 @@ class MessagesFormat(Format):
                     row = _read(json.loads(line))
                 except _MALFORMED as error:
                     message = f"{path}, line {number}: no row of format messages"
+                    message += "; --format names another"
                     raise InvalidFileError(message) from error
                 yield row
 
