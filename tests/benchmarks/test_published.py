@@ -69,7 +69,8 @@ def test_baselines_have_a_row_for_each_policy_and_split():
             for policy in ("random", "rule", "solver")
         )
         if solver:
-            figure = "success" if "success" in random else "return"
+            # Where no rule plays, random play may always get to the end.
+            figure = "success" if rule else "return"
             assert random[figure][2] < solver[figure][1]
         if rule:
             assert random["success"][0] <= rule["success"][0] <= solver["success"][0]
