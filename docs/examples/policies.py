@@ -1,50 +1,62 @@
-"""A small network for grids, policies of checkpoints, and their test on new levels."""
+"""Small networks, policies of checkpoints, and their test on new levels."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 from learning import load_checkpoint
-from recipes import Recipe
+from recipes import RECIPES, Recipe
 from torch import nn
 
 import roll_vec  # noqa: F401 - registers the ids
 
 Policy = Callable[[np.ndarray], np.ndarray]
-"""From planes (n, C, H, W) to actions (n,) of the environments' action space."""
+"""From observations (n, ...) to actions (n,) of the environments' action space."""
 
 HELD_OUT = 1_000_000
 """Number of the first held-out level: trainings use levels below it."""
 
 
 class Network(nn.Module):
-    """Planes (n, C, H, W) to logits of the actions (n, A) and values (n,).
+    """Observations to logits of the actions (n, A) and values (n,).
 
     Parameters
     ----------
-    shape : sequence of int
-        (C, H, W).
+    shape : sequence of int, or int
+        (C, H, W): planes.  (F,): vectors.  An int: the observations are numbers below.
     num_actions : int
     """
 
-    def __init__(self, shape: tuple[int, int, int], num_actions: int) -> None:
+    def __init__(self, shape: Sequence[int] | int, num_actions: int) -> None:
         super().__init__()
-        planes, height, length = shape
-        self.body = nn.Sequential(
-            *(nn.Conv2d(planes, 16, 3, padding=1), nn.ReLU()),
-            *(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten()),
-            *(nn.Linear(16 * height * length, 256), nn.ReLU()),
-        )
-        self.heads = nn.Linear(256, num_actions + 1)
+        num_outputs, self.dtype = num_actions + 1, torch.float32
+        if isinstance(shape, int):  # a table
+            self.body, self.heads = nn.Embedding(shape, num_outputs), nn.Identity()
+            nn.init.zeros_(self.body.weight)
+            self.dtype = torch.int64
+        elif len(shape) == 1:
+            self.body = nn.Sequential(
+                *(nn.Linear(shape[0], 64), nn.Tanh()),
+                *(nn.Linear(64, 64), nn.Tanh()),
+            )
+            self.heads = nn.Linear(64, num_outputs)
+        else:
+            planes, height, length = shape
+            self.body = nn.Sequential(
+                *(nn.Conv2d(planes, 16, 3, padding=1), nn.ReLU()),
+                *(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten()),
+                *(nn.Linear(16 * height * length, 256), nn.ReLU()),
+            )
+            self.heads = nn.Linear(256, num_outputs)
 
-    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits and values."""
-        outputs = self.heads(self.body(planes.float()))
+        outputs = self.heads(self.body(observations.to(self.dtype)))
         return outputs[:, :-1], outputs[:, -1]
 
 
@@ -52,8 +64,8 @@ def greedy_policy(network: Network, first_action: int) -> Policy:
     """Return the policy that takes the action with the highest logit."""
 
     @torch.no_grad()
-    def policy(planes: np.ndarray) -> np.ndarray:
-        logits, _ = network(torch.from_numpy(planes))
+    def policy(observations: np.ndarray) -> np.ndarray:
+        logits, _ = network(torch.from_numpy(observations))
         return logits.argmax(1).numpy() + first_action
 
     return policy
@@ -80,26 +92,32 @@ def evaluate(
 ) -> np.ndarray:
     """Play every level once; return the successes, (num_levels,) bool.
 
+    Where the game has no success: the returns, float64.
+
     Parameters
     ----------
     policy : callable
     id : str
+        A key of `RECIPES`.
     num_levels, start_level : int
         Element i is of level ``start_level + i``.
     **keywords
         Those of the environments, such as ``num_boxes=1``.
     """
-    envs = gymnasium.make_vec(id, num_envs=num_levels, obs_mode="planes", **keywords)
+    keywords["obs_mode"] = RECIPES[id].obs_mode
+    envs = gymnasium.make_vec(id, num_envs=num_levels, **keywords)
     # Environment i begins with level start_level + i.
     observations, _ = envs.reset(seed=start_level)
     success, is_over = np.zeros(num_levels, bool), np.zeros(num_levels, bool)
+    returns = np.zeros(num_levels)
     while not is_over.all():
         actions = policy(observations)
-        observations, _, terminations, truncations, _ = envs.step(actions)
+        observations, rewards, terminations, truncations, _ = envs.step(actions)
         success |= envs.unwrapped.successes & ~is_over
+        returns += rewards * ~is_over
         is_over |= terminations | truncations
     envs.close()
-    return success
+    return success if RECIPES[id].measure == "success" else returns
 
 
 def boards(id: str, num_levels: int, start_level: int, **keywords: Any) -> list[bytes]:
@@ -111,11 +129,13 @@ def boards(id: str, num_levels: int, start_level: int, **keywords: Any) -> list[
 
 
 def held_out_report(policy: Policy, id: str, recipe: Recipe, num_levels: int) -> str:
-    """Return a text on the successes of a policy in held-out levels.
+    """Return a text on the successes, or returns, of a policy in held-out levels.
 
     Small boards repeat: some held-out levels begin with a board of the training.
     """
     success = evaluate(policy, id, num_levels, **recipe.keywords)
+    if recipe.measure == "mean_return":
+        return f"{num_levels:,} episodes of new seeds: mean return {success.mean():.2f}"
     if recipe.num_levels is None:
         return f"episodes of new seeds: {success.mean():.1%} of {num_levels:,} solved"
     known_boards = training_boards(id, recipe)

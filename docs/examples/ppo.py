@@ -1,8 +1,8 @@
-"""PPO on 1024 environments at once: lakes or Sokoban, from one-hot planes.
+"""PPO on 1024 environments at once: boards, CartPole or Taxi.
 
     python docs/examples/ppo.py --id roll_vec/Sokoban-v0 --checkpoint sokoban.pt
 
-The agent trains on a finite set of levels, and is tested on levels beyond them.
+The agent is tested on levels, or seeds of episodes, that it was not trained on.
 `load_policy` returns the policy of a checkpoint.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.spaces import Discrete
 from learning import (
     EnvTime,
     LearningCurve,
@@ -46,7 +47,7 @@ BATCH_NAMES = (
     *("rewards", "terminations", "ended", "values"),
 )
 SAVED_ATTRIBUTES = (
-    *("task", "num_updates", "stage", "success", "ended"),
+    *("task", "num_updates", "stage", "success", "mean_return", "ended", "returns"),
     *("network_arguments", "first_action"),
 )
 
@@ -59,16 +60,16 @@ class Training:
         # The learning rate of an update depends on their number.
         self.task = {"id": id, "num_envs": num_envs, "updates": recipe.updates}
         keywords = {**recipe.keywords, **recipe.curriculum[0]}
+        keywords["obs_mode"] = recipe.obs_mode
         if recipe.num_levels is not None:
             keywords["num_levels"] = recipe.num_levels
         with self.env_time:
-            self.envs = gymnasium.make_vec(
-                id, num_envs=num_envs, obs_mode="planes", **keywords
-            )
+            self.envs = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
             self.observations, _ = self.envs.reset(seed=seed)
-        space = self.envs.single_action_space
+        space, seen = self.envs.single_action_space, self.envs.single_observation_space
         self.first_action = int(space.start)
-        self.network_arguments = [list(self.observations.shape[1:]), int(space.n)]
+        shape = int(seen.n) if isinstance(seen, Discrete) else list(seen.shape)
+        self.network_arguments = [shape, int(space.n)]
         with torch.random.fork_rng():  # leaves the global generator as it is
             torch.manual_seed(seed)
             self.network = Network(*self.network_arguments)
@@ -76,7 +77,9 @@ class Training:
         self.generator = torch.Generator().manual_seed(seed)
         # Environments whose episode has ended: they will ignore the next action.
         self.ended = np.zeros(num_envs, bool)
-        self.num_updates, self.stage, self.success = 0, 0, 0.0
+        self.returns = np.zeros(num_envs)  # of the episodes so far
+        self.num_updates, self.stage = 0, 0
+        self.success, self.mean_return = 0.0, 0.0  # moving averages
 
     def update(self) -> None:
         """Play, learn, and go on in the curriculum."""
@@ -91,7 +94,7 @@ class Training:
     @torch.no_grad()
     def collect(self) -> dict[str, np.ndarray]:
         """Play `num_steps` steps; return arrays (T, N, ...), values (T + 1, N)."""
-        steps, values, successes = [], [], []
+        steps, values, episodes = [], [], []
         for _ in range(self.recipe.num_steps):
             observations, mask = self.observations, ~self.ended
             logits, value = self.network(torch.from_numpy(observations))
@@ -103,14 +106,19 @@ class Training:
                 result = self.envs.step(actions + self.first_action)
             self.observations, rewards, terminations, truncations, _ = result
             self.ended = terminations | truncations
+            self.returns += rewards
             rewards = (self.recipe.reward_scale * rewards).astype(np.float32)
             step = (observations, actions, log_probs, mask, rewards, terminations)
             steps.append((*step, self.ended))
             values.append(value.numpy())
-            successes.append(self.envs.unwrapped.successes[self.ended])
+            results = np.stack([self.envs.unwrapped.successes, self.returns])
+            episodes.append(results[:, self.ended])
+            self.returns[self.ended] = 0
         values.append(self.network(torch.from_numpy(self.observations))[1].numpy())
-        if (episodes := np.concatenate(successes)).size:
-            self.success += 0.1 * (float(episodes.mean()) - self.success)
+        if (results := np.concatenate(episodes, axis=1)).size:
+            success, mean_return = results.mean(axis=1).tolist()
+            self.success += 0.1 * (success - self.success)
+            self.mean_return += 0.1 * (mean_return - self.mean_return)
         arrays = [np.stack(column) for column in (*zip(*steps, strict=True), values)]
         return dict(zip(BATCH_NAMES, arrays, strict=True))
 
@@ -197,6 +205,7 @@ def compute_advantages(batch: Mapping[str, np.ndarray], recipe: Recipe) -> np.nd
 def train(training: Training, args: argparse.Namespace) -> None:
     """Update until the limits of the arguments; show, draw and store the progress."""
     recipe, env_time = training.recipe, training.env_time
+    measure = recipe.measure
     seconds = 60 * args.minutes if args.minutes is not None else float("inf")
     with progress_bar(recipe.updates, "PPO") as bar:
         bar.advance(training.num_updates)
@@ -204,8 +213,9 @@ def train(training: Training, args: argparse.Namespace) -> None:
         while not is_over:
             training.update()
             bar.advance()
-            bar.show(success=training.success, time_in_envs=env_time.share())
-            values = {"training_success": training.success, "stage": training.stage}
+            value = getattr(training, measure)
+            bar.show(**{measure: value, "time_in_envs": env_time.share()})
+            values = {f"training_{measure}": value, "stage": training.stage}
             training.curve.add(training.num_env_steps(), **values)
             is_over = training.num_updates >= recipe.updates
             is_over |= env_time.total() > seconds
@@ -215,8 +225,10 @@ def train(training: Training, args: argparse.Namespace) -> None:
 
 def show_and_store(training: Training, args: argparse.Namespace) -> None:
     """Test on some held-out levels; write the picture and the checkpoint."""
-    success = evaluate(training.policy(), args.id, 512, **training.recipe.keywords)
-    training.curve.add(training.num_env_steps(), held_out_success=success.mean())
+    recipe = training.recipe
+    results = evaluate(training.policy(), args.id, 512, **recipe.keywords)
+    values = {f"held_out_{recipe.measure}": results.mean()}
+    training.curve.add(training.num_env_steps(), **values)
     if args.picture:
         training.curve.save_picture(args.picture, f"PPO on {args.id}")
     if args.checkpoint:

@@ -11,9 +11,12 @@ class Recipe:
     """The numbers of a training."""
 
     keywords: dict[str, Any]
+    obs_mode: str = "planes"
+    # The attribute of a training to go by; "mean_return": the game has no success.
+    measure: str = "success"
     # Level options from easy to difficult; the next ones come at 90 % success.
     curriculum: tuple[dict[str, Any], ...] = ({},)
-    # Levels of each stage of the curriculum: 0, 1, 2, ...; None: there is one map.
+    # Levels of each stage of the curriculum: 0, 1, 2, ...; None: there are none.
     num_levels: int | None = 50_000
     updates: int = 200
     num_steps: int = 32  # of each environment between two updates
@@ -40,6 +43,25 @@ RECIPES = {
             {"solution_steps": (4, None)},
         ),
         num_levels=20_000,
+        reward_scale=0.1,
+    ),
+    "roll_vec/CartPole-v1": Recipe(
+        {},
+        obs_mode="array",
+        measure="mean_return",
+        num_levels=None,
+        updates=80,
+        learning_rate=2e-3,
+        gamma=0.99,
+        reward_scale=0.05,
+    ),
+    "roll_vec/Taxi-v3": Recipe(
+        {},
+        obs_mode="array",
+        measure="mean_return",
+        num_levels=None,
+        updates=120,
+        learning_rate=0.05,
         reward_scale=0.1,
     ),
 }
