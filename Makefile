@@ -52,7 +52,7 @@ test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the 
 test-browser:  ## pages of roll-vec watch, clicked in Debian's chromium, with the extra browser
 	$(PYTHON) -m pytest tests/browser -m browser $(TESTS)
 
-test-learning:  ## the examples that train, with the extra examples
+test-learning:  ## the examples that train, with the extra examples; TESTS="-m 'learning and slow'": long ones
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n auto \
 	    tests/learning -m "learning and not slow" $(TESTS)
 

@@ -42,6 +42,8 @@ TRAINED_SPLITS = {
     "roll_vec/FrozenLake8x8-v1": "test",
     "roll_vec/RandomFrozenLake-v0": "test-no-slip",
     "roll_vec/Sokoban-v0": "test-1-box",
+    "roll_vec/CartPole-v1": "test",
+    "roll_vec/Taxi-v3": "test",
 }
 
 Policy = Callable[[Turn], Any]
@@ -123,7 +125,9 @@ def keywords_of(split: Split, policy: str) -> dict[str, Any]:
     """Return the keywords of environments that a policy asks for."""
     if policy == "rule":
         return dict(RULES[split.id].KEYWORDS)
-    return {"obs_mode": "planes"} if policy == PPO else {}
+    if policy == PPO:
+        return {"obs_mode": import_example("recipes").RECIPES[split.id].obs_mode}
+    return {}
 
 
 def make_policy(split: Split, policy: str, envs: Any, checkpoint: Path) -> Policy:
@@ -167,7 +171,7 @@ def network_facts(
     """Return the digest of a network, the revision and torch that played it.
 
     And its success on test levels that equal no training level, ``new_success``; not
-    where there is one map.
+    where there are no levels.
     """
     facts: dict[str, Any] = {
         "checkpoint": hashlib.sha256(checkpoint.read_bytes()).hexdigest(),

@@ -19,6 +19,7 @@ from tests.frameworks.programs import blocks_of
 pytestmark = pytest.mark.learning
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+CART_POLE, TAXI = "roll_vec/CartPole-v1", "roll_vec/Taxi-v3"
 
 
 # ---------------------------------------------------------------------- learning.py
@@ -227,7 +228,8 @@ def test_a_training_continues_bit_for_bit_and_refuses_another_task(example, tmp_
         for _ in range(2):
             training.update()
     assert torch.equal(weights_of(first), weights_of(second))
-    assert (first.stage, first.success) == (second.stage, second.success)
+    for name in ("stage", "success", "mean_return"):
+        assert getattr(first, name) == getattr(second, name)
     assert first.curve.points == second.curve.points
     numbers = [t.envs.get_state().arrays["level_numbers"] for t in (first, second)]
     np.testing.assert_array_equal(*numbers)
@@ -272,6 +274,58 @@ def test_every_held_out_level_is_played_once(example):
         expected[i] = info["success"]
     np.testing.assert_array_equal(success, expected)
     assert 0 < success.sum() < 60
+
+
+def test_where_a_game_has_no_success_returns_count(example):
+    def policy(observations):
+        return (observations[:, 2] > 0).astype(int)  # push to where the pole leans
+
+    returns = example("ppo").evaluate(policy, CART_POLE, 20, start_level=7000)
+    env = gymnasium.make(CART_POLE)
+    for i, expected in enumerate(returns):
+        observation, _ = env.reset(seed=7000 + i)
+        total, is_over = 0.0, False
+        while not is_over:
+            action = int(policy(observation[np.newaxis])[0])
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total, is_over = total + reward, terminated or truncated
+        assert total == expected
+    training = make_training(example, CART_POLE, keywords={}, num_steps=60)
+    batch = training.collect()
+    lengths = [
+        length
+        for mask, ended in zip(batch["mask"].T, batch["ended"].T, strict=True)
+        for length in np.diff(mask.cumsum()[ended], prepend=0)
+    ]
+    assert training.mean_return == pytest.approx(0.1 * np.mean(lengths))
+
+
+# A policy that has not learned gets less than 100, and -200 or less.
+@pytest.mark.parametrize(
+    ("id", "updates", "bound"), [(CART_POLE, 20, 150), (TAXI, 60, -150)]
+)
+def test_a_short_training_learns(example, id, updates, bound):
+    torch.set_num_threads(1)
+    ppo = example("ppo")
+    recipe = dataclasses.replace(ppo.RECIPES[id], updates=updates)
+    training = ppo.Training(id, recipe, num_envs=256, seed=0)
+    for _ in range(updates):
+        training.update()
+    assert ppo.evaluate(training.policy(), id, 200).mean() > bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("id", "bound"), [(CART_POLE, 475), (TAXI, 7)])
+def test_a_whole_training_learns(example, id, bound, tmp_path, monkeypatch, capsys):
+    torch.set_num_threads(1)
+    ppo, checkpoint = example("ppo"), tmp_path / "policy.pt"
+    options = [f"--id={id}", f"--checkpoint={checkpoint}"]
+    monkeypatch.setattr(sys, "argv", ["ppo.py", *options])
+    ppo.main()
+    mean = ppo.evaluate(ppo.load_policy(checkpoint), id).mean()
+    assert mean >= bound
+    report = capsys.readouterr().out.splitlines()[1]
+    assert report == f"4,096 episodes of new seeds: mean return {mean:.2f}"
 
 
 def test_the_program_learns_and_its_policy_can_be_loaded(
