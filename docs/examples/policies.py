@@ -92,7 +92,7 @@ def evaluate(
 ) -> np.ndarray:
     """Play every level once; return the successes, (num_levels,) bool.
 
-    Where the game has no success: the returns, float64.
+    Where the recipe's measure is the mean return: the returns, float64.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ class Recipe:
 
     keywords: dict[str, Any]
     obs_mode: str = "planes"
-    # The attribute of a training to go by; "mean_return": the game has no success.
+    # What the program shows and tests: "success", or "mean_return".
     measure: str = "success"
     # Level options from easy to difficult; the next ones come at 90 % success.
     curriculum: tuple[dict[str, Any], ...] = ({},)

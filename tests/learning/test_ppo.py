@@ -276,7 +276,7 @@ def test_every_held_out_level_is_played_once(example):
     assert 0 < success.sum() < 60
 
 
-def test_where_a_game_has_no_success_returns_count(example):
+def test_returns_of_episodes_are_sums_of_rewards(example):
     def policy(observations):
         return (observations[:, 2] > 0).astype(int)  # push to where the pole leans
 
