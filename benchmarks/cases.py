@@ -217,7 +217,7 @@ def texts(quick: bool) -> Case:
 
 
 # By name.  `boxoban` needs its levels as more arguments.
-CASES: dict[str, Callable[..., Case]] = {
+CASES: dict[str, Callable[..., Case | list[Case]]] = {
     "steps": steps,
     "boxoban": boxoban,
     "pufferlib": pufferlib,

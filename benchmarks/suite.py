@@ -84,8 +84,9 @@ def run(plan: Plan, result: dict[str, Any], report_progress: ReportProgress) -> 
                 report_progress("Levels", 1, 1)
             if name == "pufferlib":
                 extra = *extra, plan.pufferlib
-            case = CASES[name](plan.quick, *extra)
-            measure(name, case, plan, result, report_progress)
+            cases = CASES[name](plan.quick, *extra)
+            for case in [cases] if isinstance(cases, Case) else cases:
+                measure(name, case, plan, result, report_progress)
 
 
 def new_result(plan: Plan) -> dict[str, Any]:

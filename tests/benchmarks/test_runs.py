@@ -135,7 +135,9 @@ def every_case():
         known = ("levels.npy", "levels", "")
         extra = known[: {"boxoban": 2, "pufferlib": 3}.get(name, 0)]
         for quick in (False, True):
-            yield pytest.param(make(quick, *extra), quick, id=f"{name}-{quick}")
+            made = make(quick, *extra)
+            for case in [made] if isinstance(made, Case) else made:
+                yield pytest.param(case, quick, id=f"{name}-{case.title}-{quick}")
     case = own_cases.custom(batches.FROZEN_LAKE, [1, 16], {})
     yield pytest.param(case, False, id="custom")
 
