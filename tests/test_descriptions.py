@@ -28,6 +28,12 @@ CASES = {
         {"levels": [["SG", "FF"]], **LAKES, **GRID, **LEVEL},
         ["right"],
     ),
+    "roll_vec/Blackjack-v1": ({}, ["stick"]),
+    "roll_vec/CartPole-v1": ({}, ["left"] * 11),
+    "roll_vec/Game2048-v0": (
+        {"seed_info": True, "level_info": True, "action_mask": True},
+        ["none"],
+    ),
     "roll_vec/Countdown-v0": ({"difficulty_info": True, **LEVEL}, ["1 + 1"]),
     "roll_vec/WebShop-v0": (
         {"show_attrs": True, **LEVEL},

@@ -527,8 +527,8 @@ class _LinePlayer(_Player):
             for name, action in self._names.items():
                 if name.casefold() == word.casefold():
                     return action
-            names = _list_some([*self._names])
-            self._say(f"There is no action {word!r}; expected one of {names}", "33")
+            text = f"There is no action {word!r}; expected {self._describe_names()}"
+            self._say(text, "33")
             return None
         if isinstance(env.action_space, Box):
             return self._read_numbers(env.action_space, word)
@@ -544,6 +544,11 @@ class _LinePlayer(_Player):
             self._say(f"That is no action of {env.action_space}", "33")
             return None
         return line
+
+    def _describe_names(self) -> str:
+        """Return what can be typed where actions have names."""
+        summary = self._attribute("action_summary")
+        return str(summary) if summary else f"one of {_list_some([*self._names])}"
 
     def _read_numbers(self, space: Box[Any], line: str) -> Any:
         """Return the numbers of a line; None, after a remark, if it is no action."""
@@ -585,7 +590,7 @@ class _LinePlayer(_Player):
             instructions = get_instructions() if get_instructions else None
         for line in str(instructions or "").splitlines():
             self._say(textwrap.fill(line, text_width()))
-        answers = f"one of {', '.join(self._names)}" if self._names else "an answer"
+        answers = self._describe_names() if self._names else "an answer"
         if isinstance(self.env.action_space, Box):
             answers = _describe_box(self.env.action_space)
         self._say(f"Type {answers}; :help shows the commands, :quit ends", "2")

@@ -22,6 +22,7 @@ from roll_vec.kernels.rows import Row
 CENTRE = 0.5
 GRAVITY = 9.8
 SECONDS = 0.2
+STEP_REWARD = -1.0
 MAX_SPEED_1 = 4 * math.pi
 MAX_SPEED_2 = 9 * math.pi
 # The method of Runge and Kutta: the time of each stage, and its weight.
@@ -104,6 +105,7 @@ class Acrobot(ArrayEnv):
     actions = ("negative", "none", "positive")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
+    invalid_reward = STEP_REWARD
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
 
@@ -137,7 +139,7 @@ class Acrobot(ArrayEnv):
         env.theta_2_dot = min(max(theta_2_dot, -MAX_SPEED_2), MAX_SPEED_2)
         height = -math.cos(env.theta_1) - math.cos(env.theta_2 + env.theta_1)
         env.success = height > 1.0
-        return 0.0 if env.success else -1.0, env.success
+        return 0.0 if env.success else STEP_REWARD, env.success
 
     @rule
     def observe(env: Any, out: Any) -> None:
@@ -163,9 +165,12 @@ class Acrobot(ArrayEnv):
 def describe(options: Any) -> GameDescription:
     """Return the description of Acrobot-v1."""
     return describe_classic_control(
+        options,
         "Acrobot-v1",
         "acrobot",
-        rewards=(Reward(-1.0, "Each step, but for the one that ends the episode."),),
+        rewards=(
+            Reward(STEP_REWARD, "Each step, but for the one that ends the episode."),
+        ),
         terminated=("The end of the second link is more than 1 above the joint.",),
         differences=(
             "The cosines and sines of a first observation may differ in the last bit.",

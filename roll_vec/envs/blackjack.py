@@ -11,7 +11,7 @@ from gymnasium.spaces import Tuple as TupleSpace
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
-    TEXT_INFOS,
+    RULE_TEXT_INFOS,
     GameDescription,
     Reward,
     parse_sources,
@@ -170,7 +170,7 @@ def describe(options: Any) -> GameDescription:
             Reward(0.0, "Each other step, and an end with equal sums."),
         ),
         terminated=("The player sticks.", "The sum of the player's cards is above 21."),
-        infos=TEXT_INFOS,
+        infos=RULE_TEXT_INFOS,
         sources=parse_sources("""
 Gymnasium, Blackjack-v1 | 1.4.0
    | https://gymnasium.farama.org/environments/toy_text/blackjack/

@@ -118,6 +118,7 @@ def describe(options: Any) -> GameDescription:
     if options.sutton_barto_reward:
         rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
     return describe_classic_control(
+        options,
         "CartPole-v1",
         "cart_pole",
         rewards=rewards,

@@ -17,6 +17,7 @@ from roll_vec.arrays.python_random import (
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
+    PUZZLE_INFOS,
     GameDescription,
     Reward,
     describe_grid_game,
@@ -260,6 +261,7 @@ score | int64 | step | The sum of all tiles that merges have made.
 success | bool | step | The target is reached.
 """),
             ACTION_MASK_INFO,
+            *PUZZLE_INFOS,
         ),
         sources=parse_sources("""
 GEM, Game2048Env | commit 4069f2f8

@@ -138,6 +138,15 @@ think_content | str | step | The thinking's part of the text.
 """
 TEXT_INFOS = parse_infos(_TEXT_INFOS, "action_mode='text'")
 """The infos that come with actions by text."""
+RULE_TEXT_INFOS = (
+    *parse_infos(
+        "action_is_valid | bool | step | The text had an action.", "action_mode='text'"
+    ),
+    *TEXT_INFOS,
+)
+"""The same, where other steps have no info of valid actions."""
+PUZZLE_INFOS = (*LEVEL_INFOS[:2], *RULE_TEXT_INFOS)
+"""The infos on request of each puzzle on a board."""
 TEXT_GAME_INFOS = (*parse_infos(_TEXT_INFOS), *LEVEL_INFOS)
 """The infos of each game of text with levels."""
 
@@ -174,12 +183,13 @@ FLOAT32_ACTIONS = (
 
 
 def describe_classic_control(
-    id: str, page: str, differences: tuple[str, ...] = (), **others: Any
+    options: Any, id: str, page: str, differences: tuple[str, ...] = (), **others: Any
 ) -> GameDescription:
     """Return the description of a game of Gymnasium's classic control.
 
     Parameters
     ----------
+    options : ArrayEnv
     id : str
         Gymnasium's.
     page : str
@@ -195,8 +205,15 @@ def describe_classic_control(
         "https://gymnasium.farama.org/environments/classic_control/",
         "starts from the same seeds, steps, rewards",
     )
+    actions = ""
+    if options.action_names:
+        actions = (
+            "A text without the name of an action: nothing moves, the reward is "
+            f"{options.invalid_reward:g}, the step counts."
+        )
     return GameDescription(
-        infos=(),
+        actions=actions,
+        infos=RULE_TEXT_INFOS if actions else (),
         sources=(source,),
         differences=(
             "``reset`` ignores ``options``, by which others begin elsewhere.",

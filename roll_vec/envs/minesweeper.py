@@ -12,6 +12,7 @@ from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
+    PUZZLE_INFOS,
     GameDescription,
     Reward,
     describe_grid_game,
@@ -19,6 +20,7 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
+from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 from roll_vec.render.numbers import paint_numbers, parse_colours
@@ -31,7 +33,7 @@ _GLYPHS = (*"012345678", ".", "F", "*")
 _GROUNDS = parse_colours("""
 E6E6E1 C9DCF5 CBE8C6 F6CFC4 BFC2EA E8BFB0 B9E0E0 D8C6E6 C8C8C8 7D8CA3 F2A03D C6302B
 """)
-_MEANINGS = (*"012345678", "hidden", "hidden, with a flag", "a mine, revealed")
+_MEANINGS = (*"012345678", "hidden", "hidden with a flag", "a revealed mine")
 
 
 @rule
@@ -103,7 +105,7 @@ class Minesweeper(GridEnv):
     Parameters
     ----------
     rows, cols : int
-        The size of the board, from 2 to 64 each.
+        The size of the board, from 2 to 64 each, one of them above 3.
     num_mines : int
         Number of mines, at least 1.  9 cells stay free of them, the first revealed one
         and those around it; 6 or 4 on a board with two rows or columns.
@@ -164,6 +166,10 @@ class Minesweeper(GridEnv):
         for name in ("rows", "cols"):
             check_int(name, getattr(self, name), 2, MAX_SIDE)
         most = self.area - self.num_around
+        if most == 0:
+            accepted = "more than 3 rows or columns, which leave a cell for a mine"
+            value = f"{self.rows} by {self.cols}"
+            raise InvalidOptionError.expected("rows, cols", accepted, value)
         check_int("num_mines", self.num_mines, 1, most)
 
     @property
@@ -301,6 +307,7 @@ def describe(options: Minesweeper) -> GameDescription:
         infos=(
             *parse_infos("success | bool | step | The game is won."),
             mask_info(options),
+            *PUZZLE_INFOS,
         ),
         sources=parse_sources("""
 GEM, MinesweeperEnv | commit 4069f2f8

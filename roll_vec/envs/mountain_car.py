@@ -24,6 +24,7 @@ MAX_SPEED = 0.07
 FORCE = 0.001
 GRAVITY = 0.0025
 GOAL = 0.5
+STEP_REWARD = -1.0
 CONTINUOUS_GOAL = 0.45
 POWER = 0.0015
 GOAL_REWARD = 100.0
@@ -66,6 +67,7 @@ class MountainCar(ArrayEnv):
     actions: ClassVar[Any] = ("left", "none", "right")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
+    invalid_reward = STEP_REWARD
     seeding = "stream"
     observation_space = Box(*_BOUNDS, dtype=np.float32)
 
@@ -83,7 +85,7 @@ class MountainCar(ArrayEnv):
         if env.position == MIN_POSITION and env.velocity < 0:
             env.velocity = 0.0
         env.success = env.position >= GOAL and env.velocity >= env.goal_velocity
-        return -1.0, env.success
+        return STEP_REWARD, env.success
 
     @rule
     def observe(env: Any, out: Any) -> None:
@@ -165,7 +167,7 @@ class MountainCarContinuous(MountainCar):
 def describe(options: Any) -> GameDescription:
     """Return the description of MountainCar-v0 or MountainCarContinuous-v0."""
     is_continuous = isinstance(options, MountainCarContinuous)
-    rewards: tuple[Reward, ...] = (Reward(-1.0, "Each step."),)
+    rewards: tuple[Reward, ...] = (Reward(STEP_REWARD, "Each step."),)
     differences: tuple[str, ...] = ()
     if is_continuous:
         rewards = (
@@ -175,6 +177,7 @@ def describe(options: Any) -> GameDescription:
         differences = (FLOAT32_ACTIONS,)
     goal = CONTINUOUS_GOAL if is_continuous else GOAL
     return describe_classic_control(
+        options,
         "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
         "mountain_car",
         rewards=rewards,

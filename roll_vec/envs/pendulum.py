@@ -99,6 +99,7 @@ class Pendulum(ArrayEnv):
 def describe(options: Any) -> GameDescription:
     """Return the description of Pendulum-v1."""
     return describe_classic_control(
+        options,
         "Pendulum-v1",
         "pendulum",
         rewards=(

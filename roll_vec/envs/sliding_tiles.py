@@ -12,6 +12,7 @@ from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_rando
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
+    PUZZLE_INFOS,
     GameDescription,
     Reward,
     describe_grid_game,
@@ -269,6 +270,7 @@ def describe(options: SlidingTiles) -> GameDescription:
         infos=(
             *parse_infos("success | bool | step | The board is solved."),
             ACTION_MASK_INFO,
+            *PUZZLE_INFOS,
         ),
         sources=parse_sources("""
 GEM, FifteenPuzzleEnv | commit 4069f2f8

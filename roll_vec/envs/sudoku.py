@@ -12,6 +12,7 @@ from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
+    PUZZLE_INFOS,
     GameDescription,
     Reward,
     describe_grid_game,
@@ -146,7 +147,7 @@ class Sudoku(GridEnv):
     Parameters
     ----------
     scale : int
-        Rows, columns and digits: 9, or 4 for boxes of 2 by 2.
+        Rows, columns and digits: 9, or 4 for boxes of 2 by 2 and at most 15 ``clues``.
     clues : int
         Number of digits at the start: fewer are harder.  At least 17, or 4 with a scale
         of 4.  Where fewer clues would leave two solutions, a board has more.
@@ -327,6 +328,7 @@ def describe(options: Sudoku) -> GameDescription:
         infos=(
             *parse_infos("success | bool | step | The board is full."),
             mask_info(options),
+            *PUZZLE_INFOS,
         ),
         sources=parse_sources("""
 GEM, SudokuEnv | commit 4069f2f8

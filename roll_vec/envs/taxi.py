@@ -13,7 +13,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
-    TEXT_INFOS,
+    RULE_TEXT_INFOS,
     GameDescription,
     Reward,
     parse_infos,
@@ -345,7 +345,7 @@ def describe(options: Any) -> GameDescription:
                 "prob | float64 | reset, step | The probability of the outcome."
             ),
             ACTION_MASK_INFO._replace(dtype="(6,) int8", keyword=""),
-            *TEXT_INFOS,
+            *RULE_TEXT_INFOS,
         ),
         sources=parse_sources(f"""
 Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_text/taxi/

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from types import MappingProxyType
 
 import gymnasium
 import pytest
@@ -101,6 +102,22 @@ def test_an_action_outside_of_the_space_is_not_taken(play, register):
     _, wide, narrow, _ = play("abcd\nxyz\n", "Narrow-v0").split("> ")
     assert wide.startswith("abcd\nThat is no action of Text(1, 3, ")
     assert "\n\nxyz\nreward +1\nOut of steps: in 1 step, return 1\n" in narrow
+
+
+def test_hundreds_of_actions_are_told_by_their_form(play, register):
+    class Numbers(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(1)
+        action_space = gymnasium.spaces.Discrete(900)
+        action_lookup = MappingProxyType({k: f"{k // 30} {k % 30}" for k in range(900)})
+        action_summary = "ROW COLUMN"
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+    register("Numbers-v0", entry_point=Numbers)
+    lines = play("1 30\n", "Numbers-v0").splitlines()
+    assert "Type ROW COLUMN; :help shows the commands, :quit ends" in lines
+    assert "There is no action '1 30'; expected ROW COLUMN" in lines
 
 
 def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run):

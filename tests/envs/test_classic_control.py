@@ -194,3 +194,10 @@ def test_actions_in_a_box_have_a_shape_and_no_text():
             each.step(0.5)
     with pytest.raises(InvalidOptionError, match="action_mode: actions of Pendulum"):
         gymnasium.make("roll_vec/Pendulum-v1", action_mode="text")
+
+
+@pytest.mark.parametrize("name", ["MountainCar-v0", "Acrobot-v1"])
+def test_a_text_without_an_action_costs_a_step(name):
+    env = gymnasium.make(f"roll_vec/{name}", action_mode="text")
+    env.reset(seed=0)
+    assert env.step("I wait.")[1] == env.step("none")[1] == -1.0

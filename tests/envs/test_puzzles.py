@@ -129,6 +129,7 @@ def test_texts_are_gems():
     [
         (MINES, {"num_mines": 56}, "num_mines: expected"),
         (MINES, {"rows": 1}, "rows: expected"),
+        (MINES, {"rows": 3, "cols": 3, "num_mines": 1}, "rows, cols: expected"),
         (SUDOKU, {"scale": 6}, "scale: expected 4 or 9, got 6"),
         (SUDOKU, {"clues": 16}, "clues: expected"),
         (SUDOKU, {"attempts": 82}, "attempts: expected"),
