@@ -21,7 +21,6 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Text
 
-from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
@@ -278,8 +277,8 @@ class _Player:
         bare = self.env.unwrapped
         success = info.get("success", getattr(bare, "success", None))
         if success is None:
-            has_rules = isinstance(getattr(bare, "options", None), ArrayEnv)
-            return None if has_rules else is_likely
+            entry = ENVIRONMENTS.get("" if self.env.spec is None else self.env.spec.id)
+            return None if entry is not None and entry.is_rule else is_likely
         return bool(success)
 
     def compile_kernels(self) -> None:

@@ -59,6 +59,11 @@ def _draws_of_python(seed):
         yield [generator.random(), generator.randint(0, 63), *items]
 
 
+@pytest.fixture(autouse=True)
+def _no_class_of_another_test(forgets_ids):
+    """Forget what a test has registered."""
+
+
 def test_the_draws_are_those_of_python_after_the_seed_of_the_episode():
     # An episode of 60 steps draws more than the 624 words of a generator.
     roll_vec.register(_ID, Draws, max_episode_steps=60, force=True)

@@ -69,19 +69,19 @@ try() {
 """
 WORDS = {
     "rollo": "rollout",
-    "rollout roll_vec/S": "roll_vec/Sokoban-v0",
+    "rollout roll_vec/So": "roll_vec/Sokoban-v0",
     "rollout roll_vec/Sokoban-v0 --num-e": "--num-envs",
     "rollout roll_vec/Sokoban-v0 --policy o": "oracle",
     "levels make roll_vec/Ra": "roll_vec/RandomFrozenLake-v0",
     "replay ru": "run.npz",
-    "watch roll_vec/S": "roll_vec/Sokoban-v0",
+    "watch roll_vec/So": "roll_vec/Sokoban-v0",
     "watch ru": "run.npz",
     "levels show roo": "rooms.txt",
     "levels stats b": "boxes.sok",
     "export t": "train.jsonl",
     "rollout --out pi": "picture.bmp",
     "levels make --out b": "boxes.sok",
-    "export roll_vec/S": "roll_vec/Sokoban-v0",
+    "export roll_vec/So": "roll_vec/Sokoban-v0",
     "completion b": "bash",
 }
 FILES = ("run.npz", "rooms.txt", "boxes.sok", "train.jsonl", "picture.bmp")
