@@ -324,6 +324,11 @@ class ArrayOptions(TextOptions):
         return begins
 
     @property
+    def has_success(self) -> bool:
+        """Whether episodes are a success or none."""
+        return "success" in self.FLAG_INFOS or "success" in self.info_arrays
+
+    @property
     def adds_reset_infos(self) -> bool:
         """Whether resets have infos of the family."""
         return self.HAS_RESET_INFOS or bool(self.reset_infos)

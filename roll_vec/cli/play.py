@@ -429,6 +429,7 @@ class _KeyPlayer(_Player):
             # No line break between a symbol and its meaning.
             f"{str(symbol).strip()} {meaning}".replace(" ", "\0")
             for symbol, meaning in pairs
+            if str(symbol).strip() != meaning
         )
         lines = textwrap.wrap(words, text_width(), break_on_hyphens=False)
         return [line.replace("\0", " ") for line in lines]

@@ -592,5 +592,9 @@ def _array_successes(batch: Any) -> NDArray[np.int8]:
     # Pools, and mixed batches, whose environments are texts: their infos say it.
     if hasattr(batch, "faults") or not hasattr(batch, "successes"):
         return np.full(batch.num_envs, UNKNOWN, np.int8)
+    # Some games of rules have no such thing.
+    options = getattr(getattr(batch, "engine", None), "options", None)
+    if not getattr(options, "has_success", True):
+        return np.full(batch.num_envs, UNKNOWN, np.int8)
     values: NDArray[np.bool_] = batch.successes
     return values.astype(np.int8)

@@ -120,6 +120,20 @@ def test_hundreds_of_actions_are_told_by_their_form(play, register):
     assert "There is no action '1 30'; expected ROW COLUMN" in lines
 
 
+def test_symbols_that_mean_themselves_are_not_explained(play, register):
+    class Digits(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(1)
+        action_space = gymnasium.spaces.Discrete(1)
+        action_lookup = MappingProxyType({0: "up"})
+        grid_vocab = MappingProxyType({" . ": "empty", " 1 ": "1", "F": "flag"})
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+    register("Digits-v0", entry_point=Digits)
+    assert ". empty · F flag" in play("q\n", "Digits-v0").splitlines()
+
+
 def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run):
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stdin)
