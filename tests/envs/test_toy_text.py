@@ -12,7 +12,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import roll_vec
 from roll_vec.envs.blackjack import HIT, STICK
 from roll_vec.envs.taxi import Taxi
-from roll_vec.vector.infos import UNKNOWN, episode_successes
 from tests.contract.cases import assert_same
 
 # What Gymnasium calls them.  1.1 and 1.2 have no Taxi-v4, and 1.1 no rain.
@@ -197,10 +196,3 @@ def test_the_solver_of_blackjack_plays_best():
                 env.set_state({**state, **new})
                 stick, hit = values_of(total, has_ace, shown)
                 assert env.oracle_action == (STICK if stick > hit else HIT)
-
-
-def test_blackjack_has_no_success():
-    envs = roll_vec.make_vec("roll_vec/Blackjack-v1", 2)
-    envs.reset(seed=0)
-    infos = envs.step(np.zeros(2, np.int64))[-1]
-    assert episode_successes(envs, infos, np.arange(2)).tolist() == [UNKNOWN] * 2

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 import roll_vec
 from roll_vec.errors import InvalidStateError, LevelGenerationError
 from roll_vec.vector.infos import (
+    UNKNOWN,
     add_infos,
     cut_final_infos,
+    episode_successes,
     finish_infos,
     join_infos,
     list_infos,
@@ -159,3 +161,10 @@ def test_lengths_that_no_episode_has_are_refused():
         bad = with_arrays(state, episode_lengths=np.array([0, length]))
         with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
             envs.set_state(bad)
+
+
+def test_a_game_without_a_success_has_none():
+    envs = roll_vec.make_vec("roll_vec/Blackjack-v1", 2)
+    envs.reset(seed=0)
+    infos = envs.step(np.zeros(2, np.int64))[-1]
+    assert episode_successes(envs, infos, np.arange(2)).tolist() == [UNKNOWN] * 2
