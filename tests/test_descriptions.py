@@ -14,6 +14,7 @@ from roll_vec.descriptions import (
     describe_keywords,
 )
 from roll_vec.registration import ENVIRONMENTS
+from tests.contract.rules import Walk
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 ROOM = "#####\n#@$.#\n#####"
@@ -130,6 +131,14 @@ def test_environment_that_cannot_be_made_is_described_without_spaces():
     assert description.summary == "A game of which a part is not installed"
     with pytest.raises(ImportError, match="box3d"):
         describe_env("tests/Missing-v0", {"length": 4})
+
+
+@pytest.mark.usefixtures("forgets_ids")
+def test_the_first_line_of_a_users_rules_stands_once():
+    roll_vec.register("tests/Walk-v0", Walk)
+    description = describe_env("tests/Walk-v0")
+    assert description.summary
+    assert description.summary not in description.docstring
 
 
 @pytest.mark.parametrize("id", ENVIRONMENTS)

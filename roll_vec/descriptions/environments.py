@@ -192,7 +192,8 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     # None: to make it failed likewise, and `obstacle` says why.
     entry = load_class(spec)
     summary, docstring = _read_docstring(entry)
-    if has_rules:
+    if registered is not None and has_rules and registered.summary and summary:
+        # The summary of the table stands in the place of the docstring's.
         docstring = f"{summary}.\n\n{docstring}".strip()
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
