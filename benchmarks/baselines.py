@@ -74,12 +74,6 @@ def _is_solved(known: RegisteredEnv) -> bool:
     return hasattr(known.load(), "solve")
 
 
-def _has_success(split: Split) -> bool:
-    """Return whether the episodes of a split can be successes."""
-    known = ENVIRONMENTS[split.id]
-    return not known.rules or "success" in known.load().state
-
-
 def results(
     id: str, split: str, policy: str, num_envs: int = 256, networks: str = str(NETWORKS)
 ) -> Figure:
@@ -109,7 +103,7 @@ def results(
         "digest": episodes.digest,
         "keywords": keywords,
     }
-    if _has_success(episodes):
+    if episodes.has_success:
         settings["success"] = _rounded(played.success_rate())
     if policy == PPO:
         settings |= {"training": training, **network_facts(episodes, network, played)}

@@ -334,9 +334,11 @@ def _result_rows(
 ) -> list[tuple[str, str]]:
     """Return the table of an evaluation; the policy is that of the header."""
     results = EpisodeResults.of(records)
+    has_success = split.has_success
+    rate_of_success = _percent(results.success_rate()) if has_success else _NO_VALUE
     rows = [
         ("mean return", _number(results.mean_return())),
-        ("success rate", _percent(results.success_rate())),
+        ("success rate", rate_of_success),
         ("mean length", f"{np.mean(results.lengths):,.1f}"),
         ("episodes", f"{len(records):,}"),
         ("faults", f"{np.count_nonzero(results.faults):,}"),

@@ -89,6 +89,12 @@ class Split:
         """The seed of each episode."""
         return self.make_seeds()
 
+    @property
+    def has_success(self) -> bool:
+        """Whether an episode can be a success; some games of rules know none."""
+        known = resolve(self.id)
+        return not known.is_rule or "success" in known.load().infos
+
     def __len__(self) -> int:
         return len(self.seeds)
 

@@ -4,6 +4,7 @@ import gymnasium
 import pytest
 from gymnasium.spaces import Box
 
+from roll_vec.evaluation import find_split
 from tests.contract.cases import GAME_IDS
 
 FEW = ["--num-envs", "4", "--steps", "30"]
@@ -18,7 +19,10 @@ def test_every_command_takes_a_game(run, works, play, env_id, tmp_path):
     assert run("watch", env_id, *FEW, "--out", "page.html").code == 0
     assert env_id in (tmp_path / "page.html").read_text("utf-8")
     split = ["--split", "test", "--num-episodes", "5"]
-    assert run("eval", "run", env_id, *split, *RANDOM).code == 0
+    outcome = run("eval", "run", env_id, *split, *RANDOM)
+    assert outcome.code == 0
+    has_none = outcome.table["success rate"] == "-"
+    assert has_none is not find_split(env_id, "test").has_success
     rows = ["--num-rows", "2", "--out", "rows.jsonl"]
     is_text = not isinstance(gymnasium.make(env_id).action_space, Box)
     texts = ["-o", "action_mode=text", "-o", "obs_mode=text"] if is_text else []
