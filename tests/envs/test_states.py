@@ -106,7 +106,8 @@ def started(id):
     else:
         env.reset(seed=5)
         env.reset()
-        env.step("2+2" if is_text(env) else actions_of(env)[0])
+        # The first action of Blackjack ends the episode.
+        env.step("2+2" if is_text(env) else actions_of(env)[-1])
     if is_text(env):
         env.np_random.random()
     return env
