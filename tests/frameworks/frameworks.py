@@ -59,8 +59,8 @@ FRAMEWORKS = {
         f"numpy<2.0a0,>=1.25 numba==0.61.2 gem-llm==0.0.4 {_GYM_SOKOBAN} torch "
         "gymnasium[toy-text] flask beautifulsoup4 thefuzz rich tqdm "
         # What its managers and its queue import, and Ray.
-        "ray==2.48.0 transformers<5 tensordict omegaconf datasets<4 peft openai httpx "
-        "codetiming more-itertools transferqueue==0.1.6 fastapi uvicorn "
+        "ray==2.48.0 transformers<5 tensordict omegaconf datasets<4 pyarrow<22 peft "
+        "openai httpx codetiming more-itertools transferqueue==0.1.6 fastapi uvicorn "
         "opentelemetry-exporter-otlp opentelemetry-exporter-prometheus",
         _NUMPY_1_PYTHONS,
         Checkout(
