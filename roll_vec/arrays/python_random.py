@@ -41,12 +41,12 @@ def seed_random(words: Any, seed: int) -> None:
 def random_word(words: Any) -> Any:
     """Return the next 32 bits of a generator, as ``random.getrandbits(32)``."""
     i = words[624]
-    following = i + 1 if i < _LAST else 0
+    after = i + 1 if i < _LAST else 0
     distant = i + 397 if i < 227 else i - 227
-    word = (words[i] & 0x80000000) | (words[following] & 0x7FFFFFFF)
+    word = (words[i] & 0x80000000) | (words[after] & 0x7FFFFFFF)
     word = words[distant] ^ (word >> 1) ^ ((word & 1) * 0x9908B0DF)
     words[i] = word
-    words[624] = following
+    words[624] = after
     word ^= word >> 11
     word ^= (word << 7) & 0x9D2C5680
     word ^= (word << 15) & 0xEFC60000

@@ -59,16 +59,16 @@ def slide(env: Any, action: int) -> tuple[bool, int, int]:
         row = down * last if over_rows else line
         column = line if over_rows else right * last
         # The tile at ``place - 1`` if it can merge, else 0.
-        place, waiting = 0, 0
+        place, previous = 0, 0
         for k in range(env.size):
             tile = env.board[row + k * row_step, column + k * column_step]
             if tile > 0:
-                if tile == waiting:
-                    tile, waiting = tile + 1, 0
+                if tile == previous:
+                    tile, previous = tile + 1, 0
                     place -= 1
                     points += 1 << tile
                 else:
-                    waiting = tile
+                    previous = tile
                 has_moved |= place != k
                 highest = max(highest, tile)
                 env.board[row + place * row_step, column + place * column_step] = tile
