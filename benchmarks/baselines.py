@@ -30,7 +30,7 @@ from roll_vec.evaluation import (
     play_split,
     wilson_interval,
 )
-from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
+from roll_vec.registration import ENVIRONMENTS
 
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)
@@ -65,13 +65,9 @@ def _plays(policy: str, split: Split) -> bool:
     if policy == PPO:
         return TRAINED_SPLITS.get(split.id) == split.name
     known = ENVIRONMENTS[split.id]
-    needed = {"rule": not known.rules, "solver": not known.rules or _is_solved(known)}
-    return needed.get(policy, True)
-
-
-def _is_solved(known: RegisteredEnv) -> bool:
-    """Return whether a game of rules has a solver."""
-    return hasattr(known.load(), "solve")
+    if policy == "random" or not known.rules:
+        return True
+    return policy == "solver" and hasattr(known.load(), "solve")
 
 
 def results(

@@ -66,9 +66,9 @@ class Training:
         with self.env_time:
             self.envs = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
             self.observations, _ = self.envs.reset(seed=seed)
-        space, seen = self.envs.single_action_space, self.envs.single_observation_space
+        space, view = self.envs.single_action_space, self.envs.single_observation_space
         self.first_action = int(space.start)
-        shape = int(seen.n) if isinstance(seen, Discrete) else list(seen.shape)
+        shape = int(view.n) if isinstance(view, Discrete) else list(view.shape)
         self.network_arguments = [shape, int(space.n)]
         with torch.random.fork_rng():  # leaves the global generator as it is
             torch.manual_seed(seed)
