@@ -101,14 +101,14 @@ def make_step(
     key : str
         The name of the game, for the cache on disk.
     fixed_type : type
-        `type_of` ``(rules, state), episodes``.
+        `type_of` ``rules, state, episodes``.
 
     Returns
     -------
     step, begin, observe : kernels
         The same for all batches with the same types.
     """
-    load, load_episodes = map(_make_loader, fixed_type or (None, None))
+    load = _make_loader(fixed_type)
     all_infos = _join_flags if num_flags else _no_flags
     compiled = _kernel_for(key, fixed_type)
     writes_reset_infos = write_reset_infos is not keep_infos
@@ -118,7 +118,6 @@ def make_step(
         start,
         stop,
         words,
-        episode_words,
         begins,
         actions,
         skip_mask,
@@ -133,8 +132,8 @@ def make_step(
         ----------
         start, stop : int
             The rows to work on.
-        words, episode_words : (w,) int64, read
-            Of ``fixed`` and ``episodes``.
+        words : (w,) int64, read
+            Of `BoundStep`: the rules, the state, and what next episodes begin with.
         begins : (m,) int64, read
             The rows whose next episodes begin, ascending; they are in memory.
         actions : (n, ...) array, read
@@ -147,19 +146,24 @@ def make_step(
             the infos of resets those of ``begins``.
         infos, out : tuples of (n, ...) arrays, written
             The other infos, and the observations of all rows.
+
+        Returns
+        -------
+        bool
+            Whether an episode of these rows has ended.
         """
-        rules, state = load(words)
+        rules, state, episodes = load(words)
         first, last = _find_row(begins, start), _find_row(begins, stop)
-        if first < last:
-            episodes = load_episodes(episode_words)
-            for j in range(first, last):
-                begin_next(np.uint64(begins[j]), episodes, state)
+        for j in range(first, last):
+            begin_next(np.uint64(begins[j]), episodes, state)
         results, every = (rewards, flags[0], flags[1]), all_infos(flags, infos)
         step_rows(
             start, stop, _0, actions, skip_mask, rules, state, results, every, out
         )
+        has_ends = False
         for i in range(np.uint64(start), np.uint64(stop)):
             flags[2, i] = flags[0, i] | flags[1, i]
+            has_ends |= flags[2, i]
         for mask in range(3 + num_flags, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
@@ -169,19 +173,20 @@ def make_step(
                 write_reset_infos(i, every)
                 for mask in range(3 + num_flags, flags.shape[0]):
                     flags[mask, i] = True
+        return has_ends
 
     @compiled
-    def begin(start, stop, words, episode_words, begins, observations, observes_all):
+    def begin(start, stop, words, begins, observations, observes_all):
         """Begin the next episodes of some rows, and observe these or all rows.
 
         Parameters
         ----------
-        start, stop, words, episode_words, begins
+        start, stop, words, begins
             See `step`.
         observations : tuple of (n, ...) arrays, written
         observes_all : bool
         """
-        state, episodes = load(words)[1], load_episodes(episode_words)
+        _, state, episodes = load(words)
         for j in range(_find_row(begins, start), _find_row(begins, stop)):
             i = np.uint64(begins[j])
             begin_next(i, episodes, state)

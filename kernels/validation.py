@@ -6,8 +6,12 @@ from ._jit import kernel
 
 
 @kernel
-def any_outside(values, low, high):
-    """Return whether any of the (n,) int64 values lies outside low to high."""
+def any_outside(values, limits):
+    """Return whether any of (n,) int64 values is outside of the limits, (2,) int64.
+
+    Python takes 75 ns more for two numbers than for an array of them.
+    """
+    low, high = limits[0], limits[1]
     # ORed sign bits, see `kernels`.  With an index of uint64, which the compiler knows
     # to be no negative one, many values are looked at at once: 0.1 ns each, not 0.4.
     signs = np.int64(0)

@@ -56,6 +56,7 @@ class ActionCodes:
         self.lowest = self.lowest_silent = options.lowest_action
         if options.action_start is None:
             self.lowest_silent = self.first
+        self._limits = np.array([self.lowest_silent, self.last])
 
     def check_one(self, action: Any) -> int:
         """Return the action of a single environment as an int.
@@ -109,7 +110,7 @@ class ActionCodes:
                 raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
             codes = _to_int64(batch)
         # numpy's min and max take ten times as long.
-        if any_outside(codes, self.lowest_silent, self.last):
+        if any_outside(codes, self._limits):
             outside = (codes < self.lowest) | (codes > self.last)
             rows = np.flatnonzero(outside & ~skip_mask)
             if len(rows):
@@ -140,7 +141,7 @@ class ActionCodes:
         ):
             return None
         codes = _to_int64(batch)
-        if any_outside(codes.reshape(-1), self.lowest_silent, self.last):
+        if any_outside(codes.reshape(-1), self._limits):
             return None
         return codes
 
@@ -159,7 +160,7 @@ class ActionCodes:
             f"action_start={self.first} keeps 0 as it is and gives no warning",
             ActionStartWarning,
         )
-        self.lowest_silent = self.lowest
+        self.lowest_silent = self._limits[0] = self.lowest
 
 
 def _invalid_batch(accepted: str, value: str, actions: Any) -> InvalidActionError:

@@ -49,9 +49,9 @@ class BoundStep:
     ----------
     make_step : function
         Of `roll_vec.kernels.unroll.GameKernels`.
-    fixed, episodes : tuples
-        The rules and the state, and what next episodes begin with, as kernels take
-        them; the arrays must not be replaced.
+    rules, state, episodes : tuples
+        As kernels take them, ``episodes`` being what next episodes begin with; the
+        arrays must not be replaced.
     source : object
         What ``episodes`` come from.
     in_place : InPlace or None
@@ -62,20 +62,21 @@ class BoundStep:
     def __init__(
         self,
         make_step: Callable[..., Any],
-        fixed: tuple[Any, ...],
+        rules: tuple[Any, ...],
+        state: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
         in_place: InPlace | None,
     ) -> None:
-        types = type_of((fixed, episodes))
+        # The words hold the addresses of these arrays.
+        self.fixed, self.episodes = (rules, state), episodes
+        values = *self.fixed, episodes
+        types, self.words = type_of(values), pack(values)
         self.step, self.begin, self.observe = make_step(types)
         if in_place is not None:
             kernels = in_place.make_step(types)
             self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
         self.source = source
-        # The words hold the addresses of these arrays.
-        self.fixed, self.episodes = fixed, episodes
-        self.words, self.episode_words = pack(fixed), pack(episodes)
 
 
 class OneStep:

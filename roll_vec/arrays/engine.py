@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.bound_steps import OneStep
-from roll_vec.arrays.kernel_threads import MIN_ROWS
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
@@ -43,6 +42,8 @@ STEPS_AT_ONCE = 1 << 16
 STEP_ROWS_PER_THREAD = 1 << 15
 _ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
+# numpy makes an array of a dtype in less time than one of a type.
+_BOOL = np.dtype(np.bool_)
 _MODES = {
     AutoresetMode.DISABLED: DISABLED,
     AutoresetMode.NEXT_STEP: NEXT_STEP,
@@ -121,17 +122,25 @@ class ArrayEngine(ObservedEngine):
         hidden = self._hidden_infos = tuple(options.hidden_infos)
         # Options look these up, which takes as long as a step of one environment.
         # The infos of kernels after `FLAG_INFOS`, in their order.
-        items = options.info_arrays.items()
-        self._step_infos = [(name, (num_envs, *s), d) for name, (d, s) in items]
-        # The flags that a step looks at, and their rows beside its ends.
-        rows = enumerate(options.FLAG_INFOS, 3)
-        self._flags = [(k, f) for k, f in rows if f not in hidden or f == "success"]
-        # The infos of kernels that users get, and their masks: the last rows of flags.
-        names = [name for name in options.info_arrays if name not in hidden]
-        names += [name for _, name in self._flags if name not in hidden]
-        first_mask = 3 + len(options.FLAG_INFOS)
-        self._shown = [(k, n, f"_{n}") for k, n in enumerate(names, first_mask)]
-        self._flags_shape = first_mask + len(names), num_envs
+        self._step_infos = [
+            (name, (num_envs, *shape), np.dtype(dtype))
+            for name, (dtype, shape) in options.info_arrays.items()
+        ]
+        # The rows of flags beside the ends of a step: infos, then masks of infos.
+        flags, first_mask = options.FLAG_INFOS, 3 + len(options.FLAG_INFOS)
+        shown = [name for name in (*options.info_arrays, *flags) if name not in hidden]
+        rows = {name: k for k, name in enumerate(flags, 3)}
+        self._flags = [
+            item
+            for mask, name in enumerate(shown, first_mask)
+            for item in ((rows.get(name), name), (mask, f"_{name}"))
+            if item[0] is not None
+        ]
+        self._flags_shape = first_mask + len(shown), num_envs
+        # A step needs to know successes that users do not see.
+        if "success" in hidden and "success" in flags:
+            self._flags.append((rows["success"], "success"))
+        self._dropped = tuple(set(hidden) & {"success", *options.info_arrays})
         self._has_masks = options.action_mask
         # Whether a step writes all infos of the episodes that it begins, if any.
         own = self._has_masks or self.action_parser or options.has_level_infos
@@ -220,36 +229,35 @@ class ArrayEngine(ObservedEngine):
         if len(begins) and (is_text or not self._begins_inside()):
             self.advance(begins)
             begins = NO_IDS
-        flags = None
         if is_text:
             result = self._step_texts(actions, skip_mask)
         else:
-            result, flags = self._step_batch(actions, skip_mask, self.max_steps, begins)
-        rewards, terminations, truncations, values = result
-        if self._has_masks:
-            action_masks = self.action_masks(np.arange(self.num_envs))
-            action_masks[skip_mask] = 0
-            values["action_mask"] = action_masks
-        if "success" in values:
+            result = self._step_batch(actions, skip_mask, self.max_steps, begins)
+        rewards, terminations, truncations, infos = result
+        if "success" in infos:
             if idle_mask is not None:
                 idle_mask = self.successes & idle_mask
             # A copy: the arrays of infos are the caller's.
-            self.successes[...] = values["success"]
+            self.successes[...] = infos["success"]
             if idle_mask is not None:
                 self.successes |= idle_mask
-        infos: Infos = {}
         is_written = len(begins) > 0 and self._writes_reset_infos
         self.needs_reset_infos = not (is_written or self._has_no_reset_infos)
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and not is_written and skip_mask.all():
-            return rewards, terminations, truncations, infos
-        for k, name, mask_name in self._shown:
-            infos[name] = values[name]
-            infos[mask_name] = ~skip_mask if flags is None else flags[k]
+            return rewards, terminations, truncations, {}
+        for name in self._dropped:
+            del infos[name]
+        if self._has_masks:
+            action_masks = self.action_masks(np.arange(self.num_envs))
+            action_masks[skip_mask] = 0
+            infos["action_mask"] = action_masks
         if self._has_masks or is_text or self._finish is not None:
-            for name in values:
-                if name not in infos and name not in self._hidden_infos:
-                    infos[name], infos[f"_{name}"] = values[name], ~skip_mask
+            # What is not of the kernel has no mask.
+            for name in [name for name in infos if not name.startswith("_")]:
+                if f"_{name}" not in infos:
+                    # Each mask stands behind its info.
+                    infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
         return rewards, terminations, truncations, infos
 
     def _step_texts(self, batch: Any, skip_mask: Mask) -> BatchStep:
@@ -259,10 +267,10 @@ class ArrayEngine(ObservedEngine):
         elapsed_steps = self.elapsed_steps + ~skip_mask
 
         def step(codes: Any, skip_mask: Mask) -> BatchStep:
-            return self._step_batch(codes, skip_mask, 0)[0]
+            return self._step_batch(codes, skip_mask, 0)
 
         rewards, ends, _, values = step_texts(parser, batch, skip_mask, step)
-        self.ends = None
+        self.ends, self.has_ends = None, True
         self.elapsed_steps[:] = elapsed_steps
         # As the kernel `reaches_limit`, which is compiled for numbers alone.
         is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
@@ -270,7 +278,7 @@ class ArrayEngine(ObservedEngine):
 
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
-    ) -> tuple[BatchStep, Mask]:
+    ) -> BatchStep:
         """Take one action in every environment but those to skip, which give zeros.
 
         All environments are observed in the same call of a kernel.
@@ -282,17 +290,16 @@ class ArrayEngine(ObservedEngine):
         max_steps : int
             Steps after which an episode is truncated; 0: never.
         begins : (m,) int64
-            Those to skip whose next episodes begin; `_begins_inside` says so.
+            Those to skip whose next episodes begin; `_begins_inside` has said so.
 
         Returns
         -------
         BatchStep
-        flags : (k, n) bool
-            The last rows are the environments that are not to skip, once for each info.
+            The infos that users get have masks, each its own array.
         """
         bound, n = self._bound.get(max_steps), self.num_envs
-        if bound is None or len(begins):
-            bound = self._bind(max_steps, len(begins) > 0)
+        if bound is None or (len(begins) and bound.source is not self._known_table):
+            bound = self._bind(max_steps, True)
         kernel, observations = bound.step, self._out_arrays
         if self._in_place is not None:
             kernel = bound.step_in_place
@@ -302,16 +309,21 @@ class ArrayEngine(ObservedEngine):
             observations = self._make_arrays()
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
-        flags = np.empty(self._flags_shape, np.bool_)
+        flags = np.empty(self._flags_shape, _BOOL)
         infos: dict[str, NDArray[Any]] = {}
         for name, shape, dtype in self._step_infos:
             infos[name] = np.empty(shape, dtype)
         self._observations = None
         # Not by `_run`, whose call takes 3 % of a step of one environment.
+        threads = self.kernel_threads
+        is_alone = n < threads.alone_below
+        call, first = (kernel, 0) if is_alone else (threads.run, kernel)
         try:
-            arguments = (
+            # On several threads nobody says what it is.
+            self.has_ends = False is not call(
+                first,
+                n,
                 bound.words,
-                bound.episode_words,
                 begins,
                 actions,
                 skip_mask,
@@ -320,10 +332,6 @@ class ArrayEngine(ObservedEngine):
                 tuple(infos.values()),
                 observations,
             )
-            if n < MIN_ROWS and IS_COMPILED:
-                kernel(0, n, *arguments)
-            else:
-                self.kernel_threads.run(kernel, n, *arguments)
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
         self._observations = observations
@@ -335,7 +343,8 @@ class ArrayEngine(ObservedEngine):
         if self._finish is not None:
             self._finish(self, skip_mask, terminations, infos)
             self.ends |= terminations
-        return (rewards, terminations, flags[1], infos), flags
+            self.has_ends = True
+        return rewards, terminations, flags[1], infos
 
     @cached_property
     def _make_arrays(self) -> Callable[[], Arrays]:
@@ -360,7 +369,7 @@ class ArrayEngine(ObservedEngine):
         if out is None:
             out = self.options.allocate_observations(n)
         begin = bound.begin if self._in_place is None else bound.begin_in_place
-        self._run(begin, n, bound.words, bound.episode_words, env_ids, out, is_new)
+        self._run(begin, n, bound.words, env_ids, out, is_new)
         self._observations = out
         self._note_levels(env_ids)
 

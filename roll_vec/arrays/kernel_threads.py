@@ -19,6 +19,7 @@ Python wakes as with the team; 16,384 lakes then take longer than on one thread.
 
 from __future__ import annotations
 
+import sys
 import atexit
 import os
 import threading
@@ -238,13 +239,19 @@ class KernelThreads:
     ----------
     num_threads : int
         The largest number of threads; never more than cores are used.
+
+    Attributes
+    ----------
+    alone_below : int
+        With fewer rows `run` is ``kernel(0, num_rows, *arguments)``, and a call of it
+        would take a twentieth of a step.  0 with the JIT off.
     """
 
     def __init__(self, num_threads: int) -> None:
         self.num_threads = num_threads
-        self._usable = min(num_threads, count_cores())
-        if not IS_COMPILED:
-            self._usable = 1
+        self._usable = min(num_threads, count_cores()) if IS_COMPILED else 1
+        few = MIN_ROWS if self._usable > 1 else sys.maxsize
+        self.alone_below = few if IS_COMPILED else 0
         self._timings: dict[tuple[Any, int], _Timing] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -52,8 +52,8 @@ class ObservedEngine(EpisodeEngine):
         if bound is None or (begins and bound.source is not self._level_table()):
             make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
             episodes, source = self._next_episodes(), self._level_table()
-            fixed = rules, self._state
-            bound = BoundStep(make, fixed, episodes, source, self._in_place)
+            fixed = rules, self._state, episodes
+            bound = BoundStep(make, *fixed, source, self._in_place)
             self._bound[max_steps] = bound
         return bound
 

@@ -92,7 +92,8 @@ class Autoreset:
     statistics : EpisodeStatistics or None
     has_ended : (num_envs,) bool
         Environments whose episode has ended and that were not reset.  Always replaced
-        and never written to: other code keeps references to it.
+        and never written to: other code keeps references to it.  Usually it is the same
+        array where there are none, so that nobody looks into it.
     is_ready : bool
         False before the first reset, while environments move, and after a call that
         was broken off on its way: then every environment must be reset.  `step` leaves
@@ -161,7 +162,9 @@ class Autoreset:
         if mask is not None:
             idle_mask, has_ended = ~mask, has_ended & mask
         resetting, env_ids = self._none, NO_IDS
-        if mode is NEXT_STEP:
+        if has_ended is self._none:
+            pass
+        elif mode is NEXT_STEP:
             resetting, env_ids = has_ended, list_rows(has_ended)
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
         elif np.count_nonzero(has_ended):
@@ -175,7 +178,7 @@ class Autoreset:
             rewards, terminations, truncations, infos = engine.step(
                 actions, skip_mask, idle_mask, env_ids
             )
-            ends = engine.ends
+            ends = engine.ends if engine.has_ends else self._none
             if ends is None:
                 ends = terminations | truncations
             if self._stamps:
@@ -189,7 +192,7 @@ class Autoreset:
             if self.statistics is not None:
                 # Before a reset, which can raise.
                 entry = self.statistics.count_step(rewards, resetting, ends, mask=mask)
-            if mode is SAME_STEP and np.count_nonzero(ends):
+            if mode is SAME_STEP and engine.has_ends and np.count_nonzero(ends):
                 infos = self._reset_ended(infos, ends)
                 if self.statistics is not None:
                     self.statistics.start(ends)

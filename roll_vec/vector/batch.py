@@ -40,6 +40,8 @@ class Batch(VectorEnv[Any, Any, Any]):
     engine: Engine
     autoreset_mode: AutoresetMode
     copy: bool
+    # A method of the engine.
+    _observe: Callable[[], Any]
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
@@ -119,9 +121,6 @@ class Batch(VectorEnv[Any, Any, Any]):
         """Drop all actions and tasks whose results were not received."""
         self._exchange.clear()
         self.engine.demand_reset()
-
-    def _observe(self) -> Any:
-        return self.engine.observe() if self.copy else self.engine.observe_in_place()
 
     def _show_window(self) -> None:
         """Show the first environments in a window, in human mode."""

@@ -109,6 +109,8 @@ class Engine:
     """Whether the infos of the last step lack those of the episodes that it began."""
     ends: NDArray[np.bool_] | None = None
     """(n,) bool, of the last step: terminations or truncations; None: not computed."""
+    has_ends: bool = True
+    """Whether `ends` can have a True."""
     successes: NDArray[np.bool_]
     """(n,) bool: whether the last step of each environment was a success."""
 

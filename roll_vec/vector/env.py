@@ -150,6 +150,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             options.episode_info,
             {"group_id": group_ids} if options.group_id_info else {},
         )
+        self._observe = engine.observe if options.copy else engine.observe_in_place
         self._exchange = make_exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
