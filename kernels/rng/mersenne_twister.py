@@ -12,14 +12,14 @@ flat, rows of one word of 32 bits for each lane::
      ...
     row 623        w623     w623   ...    w623
     row 624        drawn    drawn  ...    drawn     outputs drawn so far
-    row 625        o0       o0     ...     o0       the first outputs
-     ...
+    row 625         -        -     ...      -       a row for each word that `mt_seed`
+     ...                                            twists, for plans of who draws
 
 Seeding computes each of the 624 words from the one before it, so one generator alone
 gains nothing from vector instructions: 3.5 us for the two generators of a room.  A row
-of 32 lanes is computed in vectors.  The first outputs are made with the seeds, in
-vectors too: a draw is one load, and a room draws some 100 words an attempt.  Later
-words are twisted one by one as they are drawn.
+of 32 lanes is computed in vectors.  The first words are twisted with the seeds, in
+vectors too: a room draws some 100 words an attempt.  Later words are twisted one by one
+as they are drawn.
 
 What makes the vectors: all words are uint32 (masked uint64 took twice as long), and
 arrays are flat, so that the compiler knows the distances within them.
@@ -31,8 +31,8 @@ from .._jit import kernel
 
 LANES = 32
 _WORDS = 624
-# First outputs that a state may have: all attempts at a room seldom draw more.
-FIRST_OUTPUTS = 384
+# Words that are twisted with the seeds: all attempts at a room seldom draw more.
+FIRST_WORDS = 384
 
 _U = np.uint64
 _W = np.uint32
@@ -40,24 +40,24 @@ _S30 = _W(30)
 _INIT, _INIT_1, _INIT_2 = _W(1812433253), _W(1664525), _W(1566083941)
 # The seed from which CPython's init_by_array starts, whatever the key.
 _PYTHON_START = 19650218
-_0, _1, _3, _4, _5, _6 = (_U(n) for n in (0, 1, 3, 4, 5, 6))
+_0, _1, _5, _6 = (_U(n) for n in (0, 1, 5, 6))
 _UPPER, _LOWER, _MATRIX = _W(0x80000000), _W(0x7FFFFFFF), _W(0x9908B0DF)
 _TEMPER_B, _TEMPER_C = _W(0x9D2C5680), _W(0xEFC60000)
 _DOUBLE_26 = 67108864.0
 _DOUBLE_53 = 9007199254740992.0
 
 # Distances in a flat array.
-_ROW = _U(LANES)
-_COUNTS, _OUTPUTS = _U(_WORDS * LANES), _U((_WORDS + 1) * LANES)
+ROW = _U(LANES)
+COUNTS, PLANS = _U(_WORDS * LANES), _U((_WORDS + 1) * LANES)
 _227, _397 = _U(227 * LANES), _U(397 * LANES)
 
 
-def make_states(first_outputs):
-    """Return an array of states with room for so many first outputs, at most 623."""
-    return np.zeros((_WORDS + 1 + first_outputs) * LANES, np.uint32)
+def make_states(first_words):
+    """Return states of which `mt_seed` twists so many words at once, at most 623."""
+    return np.zeros((_WORDS + 1 + first_words) * LANES, np.uint32)
 
 
-def _first_words(seed):
+def _words_of(seed):
     """Return the words of init_genrand, (624,) uint32."""
     words = [seed]
     for i in range(1, _WORDS):
@@ -66,7 +66,7 @@ def _first_words(seed):
     return np.array(words, np.uint32)
 
 
-_PYTHON_WORDS = _first_words(_PYTHON_START)
+_PYTHON_WORDS = _words_of(_PYTHON_START)
 
 
 @kernel
@@ -82,39 +82,39 @@ def mt_seed(seeds, python_states, numpy_states):
     for lane in range(LANES):
         numpy_states[lane] = seeds[lane]
         python_states[lane] = _PYTHON_WORDS[0]
-        numpy_states[_COUNTS + _U(lane)] = 0
-        python_states[_COUNTS + _U(lane)] = 0
-    for p in range(_ROW, _COUNTS):
-        word = numpy_states[_U(p) - _ROW]
+        numpy_states[COUNTS + _U(lane)] = 0
+        python_states[COUNTS + _U(lane)] = 0
+    for p in range(ROW, COUNTS):
+        word = numpy_states[_U(p) - ROW]
         word = _W(_INIT * _W(word ^ _W(word >> _S30)))
-        numpy_states[_U(p)] = _W(word + _W(_U(p) // _ROW))
+        numpy_states[_U(p)] = _W(word + _W(_U(p) // ROW))
     for i in range(1, _WORDS):
-        start, row = _PYTHON_WORDS[i], _U(i) * _ROW
+        start, row = _PYTHON_WORDS[i], _U(i) * ROW
         # init_by_array with a key of one word: its index stays 0 throughout.
         for lane in range(LANES):
             p = row + _U(lane)
-            word = python_states[p - _ROW]
+            word = python_states[p - ROW]
             word = _W(_W(word ^ _W(word >> _S30)) * _INIT_1)
             python_states[p] = _W(_W(start ^ word) + seeds[lane])
     # Word 0 would become word 623 now, and word 1 is mixed once more.
     for lane in range(LANES):
-        p = _ROW + _U(lane)
-        word = python_states[_COUNTS - _ROW + _U(lane)]
+        p = ROW + _U(lane)
+        word = python_states[COUNTS - ROW + _U(lane)]
         word = _W(_W(word ^ _W(word >> _S30)) * _INIT_1)
         python_states[p] = _W(_W(python_states[p] ^ word) + seeds[lane])
-    for p in range(_ROW + _ROW, _COUNTS):
-        word = python_states[_U(p) - _ROW]
+    for p in range(ROW + ROW, COUNTS):
+        word = python_states[_U(p) - ROW]
         word = _W(_W(word ^ _W(word >> _S30)) * _INIT_2)
         word = _W(python_states[_U(p)] ^ word)
-        python_states[_U(p)] = _W(word - _W(_U(p) // _ROW))
+        python_states[_U(p)] = _W(word - _W(_U(p) // ROW))
     for lane in range(LANES):
-        p = _ROW + _U(lane)
-        word = python_states[_COUNTS - _ROW + _U(lane)]
+        p = ROW + _U(lane)
+        word = python_states[COUNTS - ROW + _U(lane)]
         word = _W(_W(word ^ _W(word >> _S30)) * _INIT_2)
         python_states[p] = _W(_W(python_states[p] ^ word) - _W(1))
         python_states[lane] = _UPPER
-    _write_first_outputs(python_states)
-    _write_first_outputs(numpy_states)
+    _twist_first_words(python_states)
+    _twist_first_words(numpy_states)
 
 
 @kernel
@@ -127,8 +127,8 @@ def _twist(word, next_word, later_word):
 
 
 @kernel
-def _temper(word):
-    """Return the output of a word, uint32."""
+def mt_temper(word):
+    """Return the output of a twisted word, uint32."""
     word = _W(word ^ _W(word >> _W(11)))
     word = _W(word ^ _W(_W(word << _W(7)) & _TEMPER_B))
     word = _W(word ^ _W(_W(word << _W(15)) & _TEMPER_C))
@@ -136,23 +136,20 @@ def _temper(word):
 
 
 @kernel
-def _write_first_outputs(states):
-    """Twist the first words of all lanes, and write their outputs.
+def _twist_first_words(states):
+    """Twist the first words of all lanes.
 
     Parameters
     ----------
     states : (w,) uint32, updated
     """
-    length = _U(states.shape[0]) - _OUTPUTS
+    length = _U(states.shape[0]) - PLANS
     for number in range(min(length, _227)):
         p = _U(number)
-        states[p] = _twist(states[p], states[p + _ROW], states[p + _397])
+        states[p] = _twist(states[p], states[p + ROW], states[p + _397])
     for number in range(_227, length):
         p = _U(number)
-        states[p] = _twist(states[p], states[p + _ROW], states[p - _227])
-    for number in range(length):
-        p = _U(number)
-        states[p + _OUTPUTS] = _temper(states[p])
+        states[p] = _twist(states[p], states[p + ROW], states[p - _227])
 
 
 @kernel
@@ -165,17 +162,15 @@ def mt_next(states, lane):
     lane : int
     """
     lane = _U(lane)
-    drawn = _U(states[_COUNTS + lane])
-    states[_COUNTS + lane] = drawn + _1
-    output = _OUTPUTS + drawn * _ROW + lane
-    if output < _U(states.shape[0]):
-        return _U(states[output])
-    i = drawn % _U(_WORDS) * _ROW
-    j = i + _ROW if i + _ROW < _COUNTS else _0
-    k = i + _397 if i < _227 else i - _227
-    word = _twist(states[i + lane], states[j + lane], states[k + lane])
-    states[i + lane] = word
-    return _U(_temper(word))
+    drawn = _U(states[COUNTS + lane])
+    states[COUNTS + lane] = drawn + _1
+    i = drawn % _U(_WORDS) * ROW
+    if PLANS + drawn * ROW + lane >= _U(states.shape[0]):
+        j = i + ROW if i + ROW < COUNTS else _0
+        k = i + _397 if i < _227 else i - _227
+        word = _twist(states[i + lane], states[j + lane], states[k + lane])
+        states[i + lane] = word
+    return _U(mt_temper(states[i + lane]))
 
 
 @kernel
@@ -196,20 +191,6 @@ def mt_randbelow(states, lane, n):
     while (n >> bits) != 0:
         bits += 1
     shift = _U(32 - bits)
-    # Four words at once: a branch on each of them is mispredicted half the time.
-    drawn = _U(states[_COUNTS + _U(lane)])
-    output = _OUTPUTS + drawn * _ROW + _U(lane)
-    if output + _3 * _ROW < _U(states.shape[0]):
-        word, used = _U(states[output + _3 * _ROW]) >> shift, _4
-        for back in range(1, 4):
-            k = _3 - _U(back)
-            earlier = _U(states[output + k * _ROW]) >> shift
-            is_below = earlier < _U(n)
-            word = earlier if is_below else word
-            used = k + _1 if is_below else used
-        if word < _U(n):
-            states[_COUNTS + _U(lane)] = drawn + used
-            return np.int64(word)
     value = np.int64(mt_next(states, lane) >> shift)
     while value >= n:
         value = np.int64(mt_next(states, lane) >> shift)

@@ -30,7 +30,7 @@ from .search import (
 )
 
 _U = np.uint64
-_0, _1, _2, _3, _4, _8, _63 = (_U(n) for n in (0, 1, 2, 3, 4, 8, 63))
+_0, _1, _2, _3, _4, _5, _6, _8, _63 = (_U(n) for n in (0, 1, 2, 3, 4, 5, 6, 8, 63))
 _WALL = _U(1 << 63)
 
 
@@ -55,10 +55,10 @@ def _new_directions(around, boxes, visited):
 def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
     """Pull boxes from their targets, depth first; return the best state.
 
-    See `search.search`, which takes and returns the same.  ``branch_stack`` has the
-    same columns.  Columns of ``undo_log``: the cell that a pull dragged from, 1 + the
-    box; and from before the pull the boxes, the board, the sum of distances, the
-    changes, 1 + the box pulled last.
+    See `search.search`, which takes and returns the same, and has the same words in
+    ``branch_stack``.  ``undo_log`` has eight words an entry: the cell that a pull
+    dragged from, 1 + the box; and from before the pull the boxes, the board, the sum of
+    distances, the changes, 1 + the box pulled last, nothing.
     """
     records, hash_table = workspace.records, workspace.hash_table
     branch_stack, undo_log = workspace.branch_stack, workspace.undo_log
@@ -90,14 +90,16 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
             if num_branches == 0:
                 break
             num_branches -= _1
-            player, depth = branch_stack[num_branches, 0], branch_stack[num_branches, 1]
-            directions = branch_stack[num_branches, 2]
-            while num_pulls > branch_stack[num_branches, 3]:
+            top = num_branches * _4
+            player, depth = branch_stack[top], branch_stack[top + _1]
+            directions = branch_stack[top + _2]
+            while num_pulls > branch_stack[top + _3]:
                 num_pulls -= _1
-                box_at[undo_log[num_pulls, 0]] = undo_log[num_pulls, 1]
-                boxes, board = undo_log[num_pulls, 2], undo_log[num_pulls, 3]
-                displacement = undo_log[num_pulls, 4]
-                box_changes, last_box = undo_log[num_pulls, 5], undo_log[num_pulls, 6]
+                last = num_pulls * _8
+                box_at[undo_log[last]] = undo_log[last + _1]
+                boxes, board = undo_log[last + _2], undo_log[last + _3]
+                displacement = undo_log[last + _4]
+                box_changes, last_box = undo_log[last + _5], undo_log[last + _6]
                 score = box_changes * displacement if boxes & targets == 0 else _0
             around, visited = neighbours[player], records[board + _1]
         # The lowest of the bits, and its number; comparisons cost 9 %.
@@ -131,15 +133,16 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
             visited = records[board + _1]
             continue
         # Written in any case, and kept if directions are left: a branch costs 5 %.
-        branch_stack[num_branches, 0], branch_stack[num_branches, 1] = player, depth
-        branch_stack[num_branches, 2] = directions
-        branch_stack[num_branches, 3] = num_pulls
+        top = num_branches * _4
+        branch_stack[top], branch_stack[top + _1] = player, depth
+        branch_stack[top + _2], branch_stack[top + _3] = directions, num_pulls
         num_branches += _1 if directions != 0 else _0
         if box != 0:
-            undo_log[num_pulls, 0], undo_log[num_pulls, 1] = behind, box
-            undo_log[num_pulls, 2], undo_log[num_pulls, 3] = boxes, board
-            undo_log[num_pulls, 4] = displacement
-            undo_log[num_pulls, 5], undo_log[num_pulls, 6] = box_changes, last_box
+            last = num_pulls * _8
+            undo_log[last], undo_log[last + _1] = behind, box
+            undo_log[last + _2], undo_log[last + _3] = boxes, board
+            undo_log[last + _4] = displacement
+            undo_log[last + _5], undo_log[last + _6] = box_changes, last_box
             num_pulls += _1
             displacement += distance[box - _1, player] - distance[box - _1, behind]
             box_changes += _1 if box != last_box else _0

@@ -10,10 +10,28 @@ Floor cells are numbered row by row.  With F of them, the number F stands for a 
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import mt_randbelow, mt_randint, mt_random
+from ..rng.mersenne_twister import (
+    COUNTS,
+    FIRST_WORDS,
+    LANES,
+    PLANS,
+    ROW,
+    mt_randbelow,
+    mt_randint,
+    mt_random,
+    mt_temper,
+)
 
 P_CHANGE_DIRECTIONS = 0.35
-_U = np.uint64
+_U, _W = np.uint64, np.uint32
+# `mt_random` is a number of 53 bits over 2**53.  Its upper 27 bits, of one output, say
+# whether it is below P_CHANGE_DIRECTIONS, but for this one value of them.
+_EDGE = _W(int(P_CHANGE_DIRECTIONS * 2**27))
+# Fields of a plan, see `plan_walk`.
+_4_BITS, _5_BITS = _W(0x3FFE), _W(0xFFFC000)
+_4_VALUE, _4_COUNT, _5_VALUE, _5_COUNT = (_W(n) for n in (1, 3, 14, 17))
+_EDGE_BIT = 31
+_ONE_MORE = _W((1 << _4_COUNT) + (1 << _5_COUNT))
 
 # ROLL's masks: the cells that a step of the walk turns into floor, around its position
 # (the middle)::
@@ -38,6 +56,88 @@ _MOVE_ROWS, _MOVE_COLS = np.array([-1, 1, 0, 0]), np.array([0, 0, -1, 1])
 
 
 @kernel
+def _choose(mask, word, other):
+    """Return a word where the mask is all ones, the other where it is 0."""
+    return _W(other ^ _W(_W(word ^ other) & mask))
+
+
+@kernel
+def plan_walk(states):
+    """Write to ``PLANS`` what a step of the walk draws from each first output on.
+
+    A step has three draws: does it turn, then where to, and which mask it lays.  How
+    many outputs they take depends on the outputs.  Looked up draw by draw a step takes
+    24 ns, as half of the branches on them are mispredicted; planned in vectors for all
+    lanes it takes 8.  A plan has these fields::
+
+        bit 0          `mt_random` of this output and the next makes a turn
+        bits 1 - 2     `mt_randbelow` of 4
+        bits 3 - 13    the outputs that it takes
+        bits 14 - 16   `mt_randbelow` of 5
+        bits 17 - 27   the outputs that it takes
+        bit 31         bit 0 depends on the next output
+
+    `mt_randbelow` takes three bits of an output for both, and rejects what is too big.
+    Counts that need the last of the first words, or later ones, lead behind it.
+
+    Parameters
+    ----------
+    states : (w,) uint32, updated
+        As `mt_seed` leaves them, with `FIRST_WORDS`.
+    """
+    for lane in range(LANES):
+        states[PLANS + _U(FIRST_WORDS - 1) * ROW + _U(lane)] = _ONE_MORE
+    for back in range(2, FIRST_WORDS + 1):
+        row = _U(FIRST_WORDS - back) * ROW
+        for lane in range(LANES):
+            p = row + _U(lane)
+            output, later = mt_temper(states[p]), states[PLANS + p + ROW]
+            high, bits = _W(output >> _W(5)), _W(output >> _W(29))
+            # Differences of numbers below 2**31: the upper bit is the sign.
+            turns = _W(_W(high - _EDGE) >> _W(31))
+            is_edge = _W(_W(_W(high ^ _EDGE) - _W(1)) >> _W(31))
+            below_4 = _W(_W(0) - _W(_W(bits - _W(4)) >> _W(31)))
+            below_5 = _W(_W(0) - _W(_W(bits - _W(5)) >> _W(31)))
+            four = _choose(below_4, _W(bits << _4_VALUE), _W(later & _4_BITS))
+            five = _choose(below_5, _W(bits << _5_VALUE), _W(later & _5_BITS))
+            plan = _W(_W(_W(four | five) + _ONE_MORE) | turns)
+            states[PLANS + p] = _W(plan | _W(is_edge << _W(_EDGE_BIT)))
+
+
+@kernel
+def _draw_step(states, lane, drawn, direction):
+    """Draw a step of the walk; return direction, mask, and the outputs drawn then.
+
+    Parameters
+    ----------
+    states : (w,) uint32, updated in one lane
+    lane, drawn : uint64
+        ``drawn`` is the number of outputs drawn before.
+    direction : int
+        Of the step before.
+    """
+    p, stop = PLANS + drawn * ROW + lane, PLANS + _U(FIRST_WORDS) * ROW
+    if p + ROW + ROW < stop and states[p] >> _U(_EDGE_BIT) == 0:
+        plan, turned = _U(states[p]), _U(states[p + ROW + ROW])
+        p += ROW + ROW
+        new_direction = direction
+        if plan & _U(1):
+            new_direction = np.int64((turned >> _U(_4_VALUE)) & _U(3))
+            p += ((turned >> _U(_4_COUNT)) & _U(0x7FF)) * ROW
+        if p < stop:
+            plan = _U(states[p])
+            p += ((plan >> _U(_5_COUNT)) & _U(0x7FF)) * ROW
+            if p < stop:
+                mask = np.int64((plan >> _U(_5_VALUE)) & _U(7))
+                return new_direction, mask, (p - PLANS) // ROW
+    states[COUNTS + lane] = drawn
+    if mt_random(states, lane) < P_CHANGE_DIRECTIONS:
+        direction = mt_randbelow(states, lane, 4)
+    mask = mt_randbelow(states, lane, 5)
+    return direction, mask, _U(states[COUNTS + lane])
+
+
+@kernel
 def carve_floor(grid, num_gen_steps, python_states, lane):
     """Walk at random and turn inner cells of an all-wall grid into floor.
 
@@ -47,6 +147,7 @@ def carve_floor(grid, num_gen_steps, python_states, lane):
         0 wall, 1 floor.
     num_gen_steps : int
     python_states : (w,) uint32, updated
+        As `plan_walk` leaves them.
     lane : int
     """
     height, width = grid.shape
@@ -54,15 +155,15 @@ def carve_floor(grid, num_gen_steps, python_states, lane):
     direction = mt_randbelow(python_states, lane, 4)
     row = 1 + mt_randbelow(python_states, lane, height - 1)
     col = 1 + mt_randbelow(python_states, lane, width - 1)
+    drawn = _U(python_states[COUNTS + _U(lane)])
     for _ in range(num_gen_steps):
-        if mt_random(python_states, lane) < P_CHANGE_DIRECTIONS:
-            direction = mt_randbelow(python_states, lane, 4)
+        direction, mask, drawn = _draw_step(python_states, _U(lane), drawn, direction)
         row = max(min(row + _WALK_ROWS[direction], height - 2), 1)
         col = max(min(col + _WALK_COLS[direction], width - 2), 1)
-        mask = mt_randbelow(python_states, lane, 5)
         top_row, left_col = _U(row - 1), _U(col - 1)
         for k in range(4):
             grid[top_row + _MASK_ROWS[mask, k], left_col + _MASK_COLS[mask, k]] = 1
+    python_states[COUNTS + _U(lane)] = drawn
     grid[0, :] = 0
     grid[height - 1, :] = 0
     grid[:, 0] = 0

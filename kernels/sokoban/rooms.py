@@ -18,10 +18,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import FIRST_OUTPUTS, LANES, make_states, mt_seed
+from ..rng.mersenne_twister import FIRST_WORDS, LANES, make_states, mt_seed
 from ..rng.pcg64 import RETRY, fold_in
 from .bitboard_search import bitboard_search
-from .carving import carve_floor, index_floor_cells, place_targets, random_player_moves
+from .carving import (
+    carve_floor,
+    index_floor_cells,
+    place_targets,
+    plan_walk,
+    random_player_moves,
+)
 from .rules import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
 from .search import LAST_BITS, MAX_VISITED, search
 
@@ -64,11 +70,11 @@ class RoomWorkspace(NamedTuple):
     # (F + 2,) uint64: 0 without a box; in a search 1 + the box, after it 1
     box_at: np.ndarray
     distance: np.ndarray  # (B, F) uint64: from each target
-    # See `search`.
+    # See `search`.  Flat: an index of two axes multiplies, a tenth of a state's time.
     records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
     hash_table: np.ndarray  # (2**20,) uint32: the records, by hash; 0: none
-    branch_stack: np.ndarray  # (min(D, V + 2), 4) uint64
-    undo_log: np.ndarray  # (min(D, V + 2), 8) uint64
+    branch_stack: np.ndarray  # (4 * min(D, V + 2),) uint64
+    undo_log: np.ndarray  # (8 * min(D, V + 2),) uint64
 
 
 def make_workspaces(dim_room, num_boxes, search_depth):
@@ -99,7 +105,7 @@ def make_workspaces(dim_room, num_boxes, search_depth):
     workspace = RoomWorkspace(
         queue=np.zeros((LANES, 3), np.int64),
         seeds=np.zeros(LANES, np.uint32),
-        python_states=make_states(FIRST_OUTPUTS),
+        python_states=make_states(FIRST_WORDS),
         # Few draws: the player and the targets.
         numpy_states=make_states(32),
         floor_index=np.full((height, width), -1, np.int64),
@@ -112,8 +118,8 @@ def make_workspaces(dim_room, num_boxes, search_depth):
         distance=np.zeros((num_boxes, inner), np.uint64),
         records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
         hash_table=np.zeros(1 << LAST_BITS, np.uint32),
-        branch_stack=np.zeros((longest, 4), np.uint64),
-        undo_log=np.zeros((longest, 8), np.uint64),
+        branch_stack=np.zeros(4 * longest, np.uint64),
+        undo_log=np.zeros(8 * longest, np.uint64),
     )
     needs_search = inner + num_boxes >= BITBOARD_BITS
     return workspace, np.zeros((inner, 4), np.uint64) if needs_search else None
@@ -126,7 +132,7 @@ def generate_room(lane, settings, grid, workspace, cells_behind):
     Parameters
     ----------
     lane : int
-        Of the generators in ``workspace``, which `mt_seed` has seeded.
+        Of the generators in ``workspace``, as `mt_seed` and `plan_walk` leave them.
     settings : (int, int, int)
         ``num_boxes``, ``search_depth`` and ``num_gen_steps``, at least 1 each; the room
         has more inner cells than ``num_boxes + 1``.
@@ -230,6 +236,7 @@ def generate_rooms(
                 seed = fold_in(seed, RETRY + _U(attempt))
             workspace.seeds[lane] = seed
         mt_seed(workspace.seeds, workspace.python_states, workspace.numpy_states)
+        plan_walk(workspace.python_states)
         for lane in range(LANES):
             k = lane % length
             i = queue[k, 0]

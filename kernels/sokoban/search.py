@@ -36,7 +36,8 @@ LAST_BITS = 20
 _U = np.uint64
 _HASH = _U(0x9E3779B97F4A7C15)
 # All numbers are uint64: a signed integer makes a float of a uint64.
-_0, _1, _3, _6, _32, _63 = (_U(n) for n in (0, 1, 3, 6, 32, 63))
+_0, _1, _2, _3, _4, _5, _6, _7, _8 = (_U(n) for n in range(9))
+_63 = _U(63)
 
 
 class SearchResult(NamedTuple):
@@ -56,14 +57,13 @@ class SearchResult(NamedTuple):
 @kernel
 def hash_combine(hashed, word):
     """Return the hash of a key with one word more; it starts from 0."""
-    hashed = (hashed ^ word) * _HASH
-    return hashed ^ (hashed >> _32)
+    return (hashed ^ word) * _HASH
 
 
 @kernel
 def first_bucket(hashed, bits):
     """Return where the search for a key begins in a table of 2**bits buckets."""
-    return (hashed * _HASH) >> _U(64 - bits)
+    return hashed >> _U(64 - bits)
 
 
 @kernel
@@ -150,11 +150,11 @@ def search(num_cells, num_boxes, search_depth, start, workspace, cells_behind):
     start : int
         The player's cell.
     workspace : RoomWorkspace
-        Columns of ``branch_stack``: the player's cell, the depth, the directions left
-        to try, the length of the undo log then.  Columns of ``undo_log``: the cell that
-        a pull led to, the cell it led from, 1 + the box; and from before the pull the
-        board, the sum of distances, the changes, 1 + the box pulled last, the number of
-        covered targets.
+        ``branch_stack`` has four words an entry: the player's cell, the depth, the
+        directions left to try, the length of the undo log then.  ``undo_log`` has
+        eight: the cell that a pull led to, the cell it led from, 1 + the box; and from
+        before the pull the board, the sum of distances, the changes, 1 + the box pulled
+        last, the number of covered targets.
     cells_behind : (F, 4) uint64, written
         As ``cells_ahead``; a wall is F + 1.
 
@@ -208,16 +208,18 @@ def search(num_cells, num_boxes, search_depth, start, workspace, cells_behind):
             if num_branches == 0:
                 break
             num_branches -= _1
-            player, depth = branch_stack[num_branches, 0], branch_stack[num_branches, 1]
-            directions = branch_stack[num_branches, 2]
-            while num_pulls > branch_stack[num_branches, 3]:
+            top = num_branches * _4
+            player, depth = branch_stack[top], branch_stack[top + _1]
+            directions = branch_stack[top + _2]
+            while num_pulls > branch_stack[top + _3]:
                 num_pulls -= _1
-                behind, box = undo_log[num_pulls, 1], undo_log[num_pulls, 2]
-                box_at[undo_log[num_pulls, 0]] = _0
+                last = num_pulls * _8
+                behind, box = undo_log[last + _1], undo_log[last + _2]
+                box_at[undo_log[last]] = _0
                 box_at[behind] = box
-                board, displacement = undo_log[num_pulls, 3], undo_log[num_pulls, 4]
-                box_changes, last_box = undo_log[num_pulls, 5], undo_log[num_pulls, 6]
-                covered_targets = undo_log[num_pulls, 7]
+                board, displacement = undo_log[last + _3], undo_log[last + _4]
+                box_changes, last_box = undo_log[last + _5], undo_log[last + _6]
+                covered_targets = undo_log[last + _7]
                 score = box_changes * displacement if covered_targets == 0 else _0
             continue
         # The lowest of the bits, and its number.
@@ -252,16 +254,17 @@ def search(num_cells, num_boxes, search_depth, start, workspace, cells_behind):
             continue
         records[visited_word] |= bit
         # Written in any case, and kept if directions are left.
-        branch_stack[num_branches, 0], branch_stack[num_branches, 1] = player, depth
-        branch_stack[num_branches, 2] = directions
-        branch_stack[num_branches, 3] = num_pulls
+        top = num_branches * _4
+        branch_stack[top], branch_stack[top + _1] = player, depth
+        branch_stack[top + _2], branch_stack[top + _3] = directions, num_pulls
         num_branches += _1 if directions != 0 else _0
         if box != 0:
             k = box - _1
-            undo_log[num_pulls, 0], undo_log[num_pulls, 1] = player, behind
-            undo_log[num_pulls, 2], undo_log[num_pulls, 3] = box, board
-            undo_log[num_pulls, 4], undo_log[num_pulls, 5] = displacement, box_changes
-            undo_log[num_pulls, 6], undo_log[num_pulls, 7] = last_box, covered_targets
+            last = num_pulls * _8
+            undo_log[last], undo_log[last + _1] = player, behind
+            undo_log[last + _2], undo_log[last + _3] = box, board
+            undo_log[last + _4], undo_log[last + _5] = displacement, box_changes
+            undo_log[last + _6], undo_log[last + _7] = last_box, covered_targets
             num_pulls += _1
             board = next_board
             displacement += distance[k, player] - distance[k, behind]

@@ -29,7 +29,6 @@ from roll_vec.options import describe_value
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, UnrollResult
-from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -315,9 +314,10 @@ class ArrayEngine(ObservedEngine):
             infos[name] = np.empty(shape, dtype)
         self._observations = None
         # Not by `_run`, whose call takes 3 % of a step of one environment.
-        threads = self.kernel_threads
-        is_alone = n < threads.alone_below
-        call, first = (kernel, 0) if is_alone else (threads.run, kernel)
+        call: Any = kernel
+        first: Any = 0
+        if n >= self.kernel_threads.alone_below:
+            call, first = self.kernel_threads.run, kernel
         try:
             # On several threads nobody says what it is.
             self.has_ends = False is not call(

@@ -19,9 +19,9 @@ Python wakes as with the team; 16,384 lakes then take longer than on one thread.
 
 from __future__ import annotations
 
-import sys
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue

@@ -146,22 +146,22 @@ def seeds_of(seeds):
     return np.array([*seeds, *range(7, 7 + LANES)][:LANES], np.uint32)
 
 
-def seeded_as_twisters(seeds, first_outputs=(384, 32)):
+def seeded_as_twisters(seeds, first_words=(384, 32)):
     """States seeded as `random` and as `numpy.random`."""
-    states = tuple(map(mersenne_twister.make_states, first_outputs))
+    states = tuple(map(mersenne_twister.make_states, first_words))
     for array in states:
         array[:] = 77
     mersenne_twister.mt_seed(seeds_of(seeds), *states)
     return states
 
 
-# The number of outputs that seeding makes: none, some, past row 227, the most.
-@pytest.mark.parametrize("first_outputs", [(384, 32), (0, 623), (228, 227), (1, 0)])
-def test_lanes_draw_as_random_and_numpy_random(first_outputs):
+# The number of words that seeding twists: none, some, past row 227, the most.
+@pytest.mark.parametrize("first_words", [(384, 32), (0, 623), (228, 227), (1, 0)])
+def test_lanes_draw_as_random_and_numpy_random(first_words):
     # More than 624 words three times over, so that every branch of the twist is met.
     assert len(SEEDS) <= LANES
     seeds, count = SEEDS, 700 if JIT_OFF else 2000
-    states = seeded_as_twisters(seeds, first_outputs)
+    states = seeded_as_twisters(seeds, first_words)
     used = [array.copy() for array in states]
     for lane, seed in enumerate(seeds):
         own, legacy = random.Random(seed), np.random.RandomState(seed)

@@ -229,7 +229,7 @@ BITBOARD_BITS = [kernels.BITBOARD_BITS, 0]
 
 def plain(**constants):
     """The kernels as plain Python, which seeds few lanes faster than many."""
-    rows = {"_ROW": 1, "_COUNTS": 624, "_OUTPUTS": 625, "_227": 227, "_397": 397}
+    rows = {"ROW": 1, "COUNTS": 624, "PLANS": 625, "_227": 227, "_397": 397}
     distances = {name: np.uint64(2 * number) for name, number in rows.items()}
     return PlainKernels(kernels, LANES=2, **distances, **constants)
 
