@@ -150,7 +150,7 @@ def pufferlib(quick: bool, levels: str, levels_are: str, checkout: str) -> Case:
             more = {"obs_mode": mode, "max_episode_steps": 120, "num_threads": 1}
             contenders += sized(side, sizes, **ours, **more, **cores)
             for n in sizes:
-                title = f"{mode}, {n:,}, {where}, beside PufferLib's C"
+                title = f"{mode}, {n:,} environments: {where}"
                 # With a full stop: a name must not begin another one.
                 rows.append(Row(title, f"{side} {n}.", f"{name} {n}."))
     contenders = [replace(one, name=f"{one.name}.") for one in contenders]
