@@ -57,7 +57,15 @@ class BoundStep:
     in_place : InPlace or None
         Where observations stay in place: ``step_in_place``, ``begin_in_place`` and
         ``observe_in_place`` are the kernels that write there.
+
+    Attributes
+    ----------
+    is_alone : bool
+        Whether the calling thread runs a step alone, without further timing.
     """
+
+    step: Any
+    is_alone = False
 
     def __init__(
         self,

@@ -314,10 +314,9 @@ class ArrayEngine(ObservedEngine):
             infos[name] = np.empty(shape, dtype)
         self._observations = None
         # Not by `_run`, whose call takes 3 % of a step of one environment.
-        call: Any = kernel
-        first: Any = 0
-        if n >= self.kernel_threads.alone_below:
-            call, first = self.kernel_threads.run, kernel
+        threads, call, first = self.kernel_threads, kernel, 0
+        if not bound.is_alone:
+            call, first = threads.run, kernel
         try:
             # On several threads nobody says what it is.
             self.has_ends = False is not call(
@@ -334,6 +333,8 @@ class ArrayEngine(ObservedEngine):
             )
         except RULE_ERRORS as error:
             raise self.options.explain(error) from error
+        if not bound.is_alone:
+            bound.is_alone = threads.is_alone(kernel, n)
         self._observations = observations
         if len(begins):
             self._note_levels(begins)

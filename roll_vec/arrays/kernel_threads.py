@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -205,6 +204,10 @@ class _Timing:
         self.is_ready = False  # for splits, which is not part of their time
         self.has_failed = False  # the last split, for the first time
 
+    def is_short(self, num_rows: int) -> bool:
+        """Return whether so many rows are not worth two threads, nor another timing."""
+        return self.row_seconds * num_rows <= 2 * PART_SECONDS
+
     def add(self, row_seconds: float) -> None:
         """Take in the seconds a row of a call on one thread."""
         self.num_calls += 1
@@ -239,62 +242,65 @@ class KernelThreads:
     ----------
     num_threads : int
         The largest number of threads; never more than cores are used.
-
-    Attributes
-    ----------
-    alone_below : int
-        With fewer rows `run` is ``kernel(0, num_rows, *arguments)``, and a call of it
-        would take a twentieth of a step.  0 with the JIT off.
     """
 
     def __init__(self, num_threads: int) -> None:
         self.num_threads = num_threads
         self._usable = min(num_threads, count_cores()) if IS_COMPILED else 1
-        few = MIN_ROWS if self._usable > 1 else sys.maxsize
-        self.alone_below = few if IS_COMPILED else 0
         self._timings: dict[tuple[Any, int], _Timing] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.num_threads,)
 
     @allow_overflow
-    def run(
-        self, kernel: Callable[..., object], num_rows: int, *arguments: Any
-    ) -> None:
+    def run(self, kernel: Callable[..., Any], num_rows: int, *arguments: Any) -> Any:
         """Call ``kernel(start, stop, *arguments)`` on ranges that cover all rows.
 
         Parameters
         ----------
         kernel : callable
-            A compiled kernel that uses the rows from start to stop only; its result is
-            not used.  A Python function is called once, on the calling thread.
+            A compiled kernel that uses the rows from start to stop only.  A Python
+            function is called once, on the calling thread.
         num_rows : int
+
+        Returns
+        -------
+        object
+            What the kernel returns, if one call of it has done all; else None.
         """
         if num_rows < MIN_ROWS or self._usable == 1:
-            kernel(0, num_rows, *arguments)
-        else:
-            self._run(kernel, num_rows, arguments)
+            return kernel(0, num_rows, *arguments)
+        return self._run(kernel, num_rows, arguments)
+
+    def is_alone(self, kernel: Callable[..., Any], num_rows: int) -> bool:
+        """Return whether `run` is ``kernel(0, num_rows, *arguments)`` from now on.
+
+        A call of `run` takes a tenth of a step of 64 environments.
+        """
+        if num_rows < MIN_ROWS or self._usable == 1:
+            return IS_COMPILED
+        timing = self._timings.get((kernel, num_rows.bit_length()))
+        return timing is not None and timing.is_short(num_rows)
 
     def _run(
-        self, kernel: Callable[..., object], num_rows: int, arguments: tuple[Any, ...]
-    ) -> None:
+        self, kernel: Callable[..., Any], num_rows: int, arguments: tuple[Any, ...]
+    ) -> Any:
         key = kernel, num_rows.bit_length()
         timing = self._timings.get(key)
         if timing is None:
             timing = self._timings[key] = _Timing()
             if not hasattr(kernel, "py_func"):
                 timing.row_seconds = 0.0  # A Python function is never split.
-        seconds = timing.row_seconds * num_rows
-        if seconds <= 2 * PART_SECONDS:
-            kernel(0, num_rows, *arguments)
-            return
-        num_threads = self._choose(timing, seconds)
+        if timing.is_short(num_rows):
+            return kernel(0, num_rows, *arguments)
+        num_threads = self._choose(timing, timing.row_seconds * num_rows)
         if num_threads > 1:
             self._split(kernel, num_rows, arguments, timing, num_threads)
-            return
+            return None
         begin = perf_counter()
-        kernel(0, num_rows, *arguments)
+        result = kernel(0, num_rows, *arguments)
         timing.add((perf_counter() - begin) / num_rows)
+        return result
 
     def _choose(self, timing: _Timing, seconds: float) -> int:
         """Return the number of threads for work that takes so long on one."""
