@@ -298,8 +298,12 @@ def test_task_works_at_a_tiny_size(contender):
     names = {*inspect.signature(make).parameters} | {*contender.options}
     small = {name: SMALL[name] for name in names & SMALL.keys()}
     task = make(**{**contender.options, **small})
-    assert task.measure(0.0) > 0
-    if contender.task != "costs":  # its settings are the figures
+    figure = task.measure(0.0)
+    if contender.task == "costs":
+        # A difference of times, which can be none; the settings are the figures.
+        assert figure >= 0
+    else:
+        assert figure > 0
         assert {*task.settings} <= {"batch", "observation", "levels", "threads"}
 
 
@@ -371,7 +375,7 @@ def test_a_step_has_no_loop_over_environments_in_python(id, keywords, most):
     counts = []
     for num_envs in (64, 320):
         with closing(batches.make(id, num_envs, **keywords)) as env:
-            actions = batches.draw_actions(env, 3)
+            actions = batches.draw_actions(env, 9)
             for batch in actions:
                 env.step(batch)
             # Where an episode begins, its level may not be there yet.
