@@ -139,7 +139,6 @@ class ArrayEngine(ObservedEngine):
         # A step needs to know successes that users do not see.
         if "success" in hidden and "success" in flags:
             self._flags.append((rows["success"], "success"))
-        self._dropped = tuple(set(hidden) & {"success", *options.info_arrays})
         self._has_masks = options.action_mask
         # Whether a step writes all infos of the episodes that it begins, if any.
         own = self._has_masks or self.action_parser or options.has_level_infos
@@ -245,17 +244,16 @@ class ArrayEngine(ObservedEngine):
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and not is_written and skip_mask.all():
             return rewards, terminations, truncations, {}
-        for name in self._dropped:
-            del infos[name]
         if self._has_masks:
             action_masks = self.action_masks(np.arange(self.num_envs))
             action_masks[skip_mask] = 0
             infos["action_mask"] = action_masks
+        for name in self._hidden_infos:
+            infos.pop(name, None)
         if self._has_masks or is_text or self._finish is not None:
-            # What is not of the kernel has no mask.
+            # What is not of the kernel has no mask yet: each gets one behind it.
             for name in [name for name in infos if not name.startswith("_")]:
                 if f"_{name}" not in infos:
-                    # Each mask stands behind its info.
                     infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
         return rewards, terminations, truncations, infos
 

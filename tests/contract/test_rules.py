@@ -28,6 +28,7 @@ from tests.contract.cases import GAME_IDS, assert_same, play, single_info
 from tests.contract.rules import (
     FAMILIES,
     RANDOM,
+    Corridor,
     register_families,
 )
 from tests.distributed.local_actors import make_env
@@ -185,6 +186,25 @@ def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
     ours, theirs = envs.unroll(actions), twin.unroll(actions)
     assert ours.rewards.tolist() == theirs.rewards.tolist()
     assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
+
+
+@pytest.mark.parametrize("infos", [("success",), ("position",)])
+@pytest.mark.parametrize("action_mode", ["discrete", "text"])
+def test_no_step_has_infos_that_are_hidden(infos, action_mode):
+    content = {"infos": infos, "hidden_infos": ("success", "action_content")}
+    class_ = type("Quiet", (Corridor,), content)
+    roll_vec.register("tests_rules/Quiet-v0", class_, force=True)
+    envs = make("tests_rules/Quiet-v0", 3, action_mode=action_mode)
+    envs.reset(seed=1)
+    shown = {*infos} - {"success"}
+    if action_mode == "text":
+        shown |= {"action_is_valid", "think_content"}
+    for _ in range(6):
+        infos = envs.step(envs.action_space.sample())[-1]
+        assert infos.keys() - {"env_instruction", "_env_instruction"} == {
+            *shown,
+            *(f"_{name}" for name in shown),
+        }
 
 
 # ------------------------------------------------------------------ JIT off
