@@ -64,7 +64,6 @@ class BoundStep:
         Whether the calling thread runs a step alone, without further timing.
     """
 
-    step: Any
     is_alone = False
 
     def __init__(

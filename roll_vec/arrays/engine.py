@@ -129,12 +129,11 @@ class ArrayEngine(ObservedEngine):
         flags, first_mask = options.FLAG_INFOS, 3 + len(options.FLAG_INFOS)
         shown = [name for name in (*options.info_arrays, *flags) if name not in hidden]
         rows = {name: k for k, name in enumerate(flags, 3)}
-        self._flags = [
-            item
-            for mask, name in enumerate(shown, first_mask)
-            for item in ((rows.get(name), name), (mask, f"_{name}"))
-            if item[0] is not None
-        ]
+        self._flags: list[tuple[int, str]] = []
+        for mask, name in enumerate(shown, first_mask):
+            if name in rows:
+                self._flags.append((rows[name], name))
+            self._flags.append((mask, f"_{name}"))
         self._flags_shape = first_mask + len(shown), num_envs
         # A step needs to know successes that users do not see.
         if "success" in hidden and "success" in flags:

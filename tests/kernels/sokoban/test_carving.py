@@ -15,10 +15,10 @@ def untemper(outputs):
     """Return the words with these outputs."""
     words = outputs ^ (outputs >> 18)
     words ^= (words << 15) & 0xEFC60000
-    found = words
+    inverse = words
     for _ in range(5):
-        found = words ^ ((found << 7) & 0x9D2C5680)
-    words = found & 0xFFFFFFFF
+        inverse = words ^ ((inverse << 7) & 0x9D2C5680)
+    words = inverse & 0xFFFFFFFF
     return words ^ (words >> 11) ^ (words >> 22)
 
 
