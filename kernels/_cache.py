@@ -12,8 +12,12 @@ This takes the place of numba's own cache, which
 The folder is ``roll_vec/kernels-<version>-<digest>`` in ``NUMBA_CACHE_DIR`` if that is
 set, else in the user's cache folder.  The digest covers all kernel files and the
 versions of Python, numpy and numba.  A file holds one kernel for one signature, CPU
-and set of numba's settings: the SHA-256 of the payload, then the payload, a pickle.
-Nothing is read from a folder that another user could have filled.
+and set of numba's settings: a SHA-256, then the payload, a pickle.  The hash covers the
+names of the folder and the file as well: no file takes the place of another one.
+
+Nothing is read from a folder that another user could have filled.  It is checked once
+it is open, and files are opened from there by name alone: whoever may write to a folder
+above can rename it after the check, and gains nothing.
 
 Processes that start together compile a kernel once: each locks one byte of the file
 ``lock`` while it compiles, and the others wait and load.  A process that ends loses its
@@ -27,6 +31,7 @@ import hashlib
 import os
 import pickle
 import shutil
+import stat
 import sys
 import time
 import uuid
@@ -56,6 +61,8 @@ _SETTINGS = (
     "OPT",
     "SLP_VECTORIZE",
 )
+# A named pipe in the place of a file would wait for a writer.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _UNUSED_SECONDS = 30 * 24 * 60 * 60
 # Seconds of waiting for another process, which may hang, and between two looks.
@@ -106,33 +113,39 @@ class CacheFolder:
         self._name = f"kernels-{_VERSION}-{hashlib.sha256(content).hexdigest()[:16]}"
         # Without files, as in a zip file, nothing tells versions apart.
         self._has_failed, self._locks = not files, None
-        self.path = None
+        self.path = self._folder = None
 
     def read(self, name):
         """Return the payload of a file; None if it is not there or damaged."""
-        folder = self._open()
+        if self._open() is None:
+            return None
         try:
-            content = b"" if folder is None else (folder / name).read_bytes()
+            file = self._open_file(name, os.O_RDONLY | _NO_WAIT)
+            with os.fdopen(file, "rb") as stream:
+                is_file = stat.S_ISREG(os.fstat(file).st_mode)
+                content = stream.read() if is_file else b""
         except OSError:
             return None
         digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
-        return payload if hashlib.sha256(payload).digest() == digest else None
+        return payload if self._hash(name, payload) == digest else None
 
     def write(self, name, payload):
         """Store a file, all of it or nothing."""
-        folder = self._open()
-        if folder is None or self._has_failed:
+        if self._open() is None or self._has_failed:
             return
-        temporary = folder / f"{name}.{uuid.uuid4().hex[:8]}.tmp"
+        temporary = f"{name}.{uuid.uuid4().hex[:8]}.tmp"
         try:
-            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
-            temporary.replace(folder / name)
+            file = self._open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with os.fdopen(file, "wb") as stream:
+                stream.write(self._hash(name, payload) + payload)
+            places, folder = map(self._place, (temporary, name)), self._folder
+            os.replace(*places, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                os.unlink(self._place(temporary), dir_fd=self._folder)
             # Windows keeps a file that another process reads.  It holds the same.
-            if not (folder / name).is_file():
-                self._fail(f"{name} cannot be stored in {folder}", error)
+            if not self._has(name):
+                self._fail(f"{name} cannot be stored in {self.path}", error)
 
     @contextlib.contextmanager
     def lock(self, name):
@@ -142,18 +155,18 @@ class CacheFolder:
         lock is taken if the file is there, if none can be stored, and without `fcntl`.
         The caller must not hold numba's lock, and signals are handled.
         """
-        folder = self._open()
-        is_open = folder is not None and not self._has_failed and fcntl is not None
+        is_open = (
+            self._open() is not None and not self._has_failed and fcntl is not None
+        )
         byte, end = zlib.crc32(name.encode()), time.monotonic() + _PATIENCE
         try:
             with contextlib.suppress(OSError):  # read-only, or without locks
                 if is_open and self._locks is None:
                     # Never closed: the process would lose the locks of all threads.
-                    flags = os.O_RDWR | os.O_CREAT
-                    self._locks = os.open(folder / "lock", flags, 0o600)
+                    self._locks = self._open_file("lock", os.O_RDWR | os.O_CREAT)
                 while is_open and time.monotonic() < end:
                     try:
-                        if not (folder / name).exists():
+                        if not self._has(name):
                             lock = fcntl.LOCK_EX | fcntl.LOCK_NB
                             fcntl.lockf(self._locks, lock, 1, byte)  # type: ignore[arg-type]
                         break
@@ -165,6 +178,24 @@ class CacheFolder:
                 with contextlib.suppress(OSError):
                     fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, byte)
 
+    def _hash(self, name, payload):
+        return hashlib.sha256(f"{self._name}/{name}\n".encode() + payload).digest()
+
+    def _place(self, name):
+        """Return a file's name beside the descriptor of the folder, or its path."""
+        return self.path / name if self._folder is None else name
+
+    def _open_file(self, name, flags):
+        flags |= getattr(os, "O_BINARY", 0)  # Windows
+        return os.open(self._place(name), flags, 0o600, dir_fd=self._folder)
+
+    def _has(self, name):
+        try:
+            status = os.stat(self._place(name), dir_fd=self._folder)
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode)
+
     def _open(self):
         """Make the folder at its first use; return it, or None if it is unusable.
 
@@ -174,8 +205,8 @@ class CacheFolder:
             try:
                 path = cache_root() / self._name
                 path.parent.parent.mkdir(parents=True, exist_ok=True)
-                _make_private(path.parent)
-                _make_private(path)
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                self._folder = _open_private(path)
             except (OSError, RuntimeError) as error:
                 self._fail("there is no folder for compiled kernels", error)
                 return None
@@ -201,8 +232,13 @@ class CacheFolder:
             )
 
 
-def _make_private(folder):
-    """Make a folder that only this user can use, if it is not there.
+def _open_private(folder):
+    """Open a folder that only this user can use; make it if it is not there.
+
+    Returns
+    -------
+    int or None
+        The descriptor; None on Windows, which keeps the folders of users apart.
 
     Raises
     ------
@@ -210,13 +246,15 @@ def _make_private(folder):
         It cannot be made, is no folder, or another user may write into it.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.stat()
-    # Windows keeps the folders of users apart by itself.
-    if hasattr(os, "geteuid") and (
-        status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022
-    ):
+    if os.open not in os.supports_dir_fd:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    status = os.fstat(descriptor)
+    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022:
+        os.close(descriptor)
         message = f"{folder} belongs to another user, or others may write into it"
         raise PermissionError(message)
+    return descriptor
 
 
 class KernelCache(NullCache):
@@ -227,14 +265,12 @@ class KernelCache(NullCache):
     function : callable
         The kernel before it is compiled.
     folder : CacheFolder
-    key : str
-        Tells kernels of the same function apart.
     """
 
-    def __init__(self, function, folder, key=""):
-        self._folder, self.key = folder, key
+    def __init__(self, function, folder):
+        self._folder = folder
         module = function.__module__.removeprefix(f"{__package__}.")
-        self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_") + key
+        self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_")
 
     def lock(self, sig, target_context):
         """Return the lock of the kernel; see `CacheFolder.lock`."""
@@ -248,8 +284,7 @@ class KernelCache(NullCache):
             return None
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except (ImportError, AttributeError):
-            # Code of a user's rules names their module, which may have no name here.
+        except Exception:  # whatever is odd in it, it can be made anew
             return None
 
     def save_overload(self, sig, data):

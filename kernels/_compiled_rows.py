@@ -90,8 +90,9 @@ class RowType(types.Type):
         fields = getattr(options, "fields", ())
         self.options = dict(zip(fields, options.types, strict=True))
         self.lengths = getattr(variables.instance_class, "lengths", {})
-        name = f"Row({variables}, {options}, {self.lengths}, {is_writable})"
-        super().__init__(name)
+        # All that code depends on: numba takes types of one name for the same type.
+        parts = self.variables, self.options, self.lengths, is_writable
+        super().__init__(f"Row{parts}")
 
     def type_of(self, name):
         """Return the type of an attribute."""

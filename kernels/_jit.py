@@ -64,9 +64,9 @@ class _Callee(CPUDispatcher):
 class _Kernel(CPUDispatcher):
     """A kernel as Python calls it; other kernels call its ``callee``."""
 
-    def __init__(self, py_func, locals=None, targetoptions=None, key=""):
+    def __init__(self, py_func, locals=None, targetoptions=None):
         super().__init__(py_func, locals=locals or {}, targetoptions=targetoptions)
-        self._cache = KernelCache(py_func, FOLDER, key)
+        self._cache = KernelCache(py_func, FOLDER)
         self.callee = _Callee(self)
 
     def _compile_for_args(self, *args, **kws):
@@ -103,7 +103,9 @@ def kernel(function=None, *, allocates=False, inline=False, key=""):
         less.  Small functions gain nothing.
     key : str
         Digest of what the function calls beside the kernels of this package: one
-        function can be made into several kernels.
+        function can be made into several kernels.  It is a part of their names:
+        machine code of several processes may have symbols of one name, of which the
+        first that is loaded serves all.
 
     Returns
     -------
@@ -115,8 +117,10 @@ def kernel(function=None, *, allocates=False, inline=False, key=""):
         )
     if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
         return function
+    if key:
+        function.__qualname__ += f".{key}"
     options = {**_OPTIONS, "_nrt": allocates, "inline": "always" if inline else "never"}
-    return _Kernel(function, targetoptions=options, key=key)
+    return _Kernel(function, targetoptions=options)
 
 
 def allow_overflow(call: _Call) -> _Call:

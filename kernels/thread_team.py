@@ -252,4 +252,4 @@ def make_runner(function):
     # The cache tells edits of the files of this layer alone.
     if not isinstance(function._cache, KernelCache):
         return numba.njit(nogil=True)(run)
-    return kernel(run, key=function._cache.key)
+    return kernel(run)

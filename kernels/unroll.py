@@ -452,12 +452,15 @@ def make_unroll(
                     states[i] = NEEDS_RESET if ends else PLAYING
                     times[i] = t if ends and mode == SAME_STEP else t + 1
 
+    blind_key = f"{key}-blind"
     return GameKernels(
         advance_rows,
         unroll,
         unroll_rows,
         functools.partial(make_step, step_rows, *begins, observe_rows, num_flags, key),
-        functools.partial(make_step, play_blind, *begins, see_nothing, num_flags, key),
+        functools.partial(
+            make_step, play_blind, *begins, see_nothing, num_flags, blind_key
+        ),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,
         place_rows,

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import arrays_of, functions_of, uses_other_generators
@@ -86,9 +87,8 @@ def check_rules(options: ArrayEnv) -> None:
     def look() -> None:
         arrays = options.allocate_observations(1)
         if observe is None:
-            value = getattr(env, str(options.observation))
-            value = getattr(value, "array", value)
             space = options.observation_space
+            value = _item(getattr(env._variables, str(options.observation)), space)
             owner = f"{name}.{options.observation}"
             _require(space.contains(value), owner, str(space), value)
         else:
@@ -99,7 +99,7 @@ def check_rules(options: ArrayEnv) -> None:
             )
             _require_none(name, "observe", _run(name, "observe", observe, view, out))
             for (part, space), array in zip(options.parts.items(), arrays, strict=True):
-                value = array[0].item() if isinstance(space, Discrete) else array[0]
+                value = _item(array, space)
                 owner = f"{name}.observe" + (f": {part}" if part else "")
                 _require(space.contains(value), owner, str(space), value)
         if legal is not None:
@@ -134,6 +134,11 @@ def check_rules(options: ArrayEnv) -> None:
         look()
         if terminated:
             break
+
+
+def _item(array: NDArray[Any], space: Any) -> Any:
+    """Return the first item of an array as an element of a space."""
+    return array[0].item() if isinstance(space, Discrete) else np.asarray(array[0])
 
 
 def _require(is_right: bool, owner: str, accepted: str, value: Any) -> None:

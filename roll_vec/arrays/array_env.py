@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
 from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
+from roll_vec.arrays.rule_code import RuleCode, copy_rules
+from roll_vec.arrays.rules import RULE_ERRORS, explain, names_of
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -270,16 +271,15 @@ class ArrayEnv(ArrayOptions):
         return bool(takes_seed(self.rules()[0]))
 
     @functools.cached_property
-    def digest(self) -> str:
-        """A name of the rules' code, for the cache on disk; see `digest_rules`."""
-        return digest_rules(self.rules(), self._lengths)
+    def code(self) -> RuleCode:
+        """The rules as they are now: batches with these options keep them."""
+        names = [each and each._fields for each in self.types]
+        is_discrete = not isinstance(self.actions, Box)
+        return copy_rules(self.name, self.rules(), (names, self._lengths, is_discrete))
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
-        is_discrete = not isinstance(self.actions, Box)
-        rules, types = tuple(self.rules()), self.types
-        family: GameKernels = _make_family(rules, types, is_discrete, self.digest)
-        return family
+        return _make_family(self.code, self.types, not isinstance(self.actions, Box))
 
     def rules_of(self, max_steps: int) -> tuple[Any, ...]:
         """Return the rules, as the kernel of a step takes them."""
@@ -398,5 +398,8 @@ def begin_episodes(
 _INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 
 
-# Its kernels are compiled once for equal rules.
-_make_family = functools.lru_cache(maxsize=64)(make_family)
+@functools.lru_cache(maxsize=64)
+def _make_family(code: RuleCode, types: Any, is_discrete: bool) -> GameKernels:
+    """Return kernels; they are compiled once for equal rules."""
+    kernels: GameKernels = make_family(code.rules, types, is_discrete, code.digest)
+    return kernels

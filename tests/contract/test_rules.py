@@ -313,28 +313,6 @@ def load(path, name="mine", **rules):
     return module.Mine
 
 
-def digest_of(cls):
-    options = cls()
-    return options.digest
-
-
-def test_a_digest_covers_all_that_a_rule_reads(tmp_path):
-    path = tmp_path / "mine.py"
-    digests = {
-        digest_of(load(path, **change))
-        for change in (
-            {},
-            {"step": "move(env); return 0.5, env.p > 3"},
-            {"source": SOURCE.replace("STEP = 1", "STEP = 2")},
-            {"source": SOURCE.replace("+= STEP", "-= STEP")},
-        )
-    }
-    assert len(digests) == 4
-    assert digest_of(load(path)) in digests
-    # As a script and as a module: the cache of one would import the other.
-    assert digest_of(load(path, "__main__")) not in digests
-
-
 def test_lengths_that_kernels_know_leave_the_checks_of_other_indices(tmp_path):
     step = "env.p += 1; env.b[env.p // 30] = 1; return 0.0, False"
     cls = load(tmp_path / "mine.py", step=step, observe="out[0] = len(env.b)")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pickle
 import re
 import signal
 import stat
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -117,14 +119,14 @@ def test_a_second_process_loads_what_the_first_one_compiled(root, sources, monke
 
 
 def test_a_full_disk_is_told_once_and_leaves_nothing(root, sources, monkeypatch):
-    def write_half(path, content):
-        with path.open("wb") as file:
-            file.write(content[: len(content) // 2])
+    def fill_disk(file, mode):
+        os.write(file, b"half")
+        os.close(file)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     process = Process(sources)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", write_half)
+        patch.setattr(os, "fdopen", fill_disk)
         with pytest.warns(RuntimeWarning) as warned:
             assert (process.play(4), process.step(4)) == (50, 5)
     (message,) = [str(warning.message) for warning in warned]
@@ -135,7 +137,8 @@ def test_a_full_disk_is_told_once_and_leaves_nothing(root, sources, monkeypatch)
     folder = _cache.CacheFolder(sources)
     folder.write("kernel", b"machine code")
     refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(refused))
+    replace = MagicMock(side_effect=refused)
+    monkeypatch.setattr(os, "replace", replace)
     folder.write("kernel", b"machine code")
     assert [path.name for path in files(root)] == ["kernel"]
 
@@ -155,6 +158,7 @@ print(*[sum(count.values()) for count in counts])
 HOLDER = """
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 from roll_vec.kernels import _cache
 
 with _cache.CacheFolder(Path(sys.argv[1])).lock(sys.argv[2]):
@@ -250,34 +254,66 @@ def test_ctrl_c_and_forks_do_not_wait_for_another_process(root, sources, monkeyp
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such modes")
-@pytest.mark.parametrize("place", ["root", "folder"])
-@pytest.mark.parametrize("fault", ["file", "open to others", "of another user"])
+@pytest.mark.parametrize("fault", ["file", "open to others", "of another user", "link"])
 def test_nothing_is_read_from_a_folder_of_somebody_else(
-    root, sources, monkeypatch, place, fault
+    root, sources, monkeypatch, fault
 ):
     first, second = _cache.CacheFolder(sources), _cache.CacheFolder(sources)
     first.write("kernel", b"machine code")
     assert _cache.CacheFolder(sources).read("kernel") == b"machine code"
-    suspect = root if place == "root" else first.path
     if fault == "file":
-        suspect.rename(root.parent / "elsewhere")
-        suspect.write_text("")
+        first.path.rename(root / "elsewhere")
+        first.path.write_text("")
+    elif fault == "link":
+        first.path.rename(root / "elsewhere")
+        first.path.symlink_to(root / "elsewhere")
     elif fault == "open to others":
-        suspect.chmod(0o777)
+        first.path.chmod(0o777)
     else:
-        status = os.stat_result((*suspect.stat()[:4], os.geteuid() + 1, *[0] * 5))
-        own = Path.stat
-        monkeypatch.setattr(
-            Path,
-            "stat",
-            lambda path, **keywords: (
-                status if path == suspect else own(path, **keywords)
-            ),
-        )
-    with pytest.warns(RuntimeWarning, match=re.escape(str(suspect))):
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        if os.getuid() == 0:  # root's folders are trusted
+            os.chown(first.path, 1, -1)
+    with pytest.warns(RuntimeWarning, match=re.escape(str(first.path))):
         assert second.read("kernel") is None
     assert second.read("kernel") is None
     assert second.path is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such modes")
+def test_a_folder_that_is_renamed_after_the_check_stays_the_one_in_use(root, sources):
+    folder, forger = _cache.CacheFolder(sources), _cache.CacheFolder(sources)
+    folder.write("kernel", b"machine code")
+    root.rename(root.with_name("moved"))
+    forger.write("kernel", b"forged")
+    assert folder.read("kernel") == b"machine code"
+    folder.write("kernel", b"new code")
+    assert forger.read("kernel") == b"forged"
+    assert folder.read("kernel") == b"new code"
+
+
+def test_files_that_are_no_kernels_are_compiled_over(root, sources):
+    process = Process(sources)
+    assert process.step(4) == 5
+    (name,) = [path.name for path in files(root) if path.suffix == ".bin"]
+    folder, path = process.folder, process.folder.path / name
+    contents = [
+        b"no pickle",
+        pickle.dumps((1, 2)),
+        pickle.dumps(SystemError("odd"))[:-1],
+    ]
+    for content in contents:
+        path.unlink()
+        folder.write(name, content)
+        assert folder.read(name) == content
+        again = Process(sources).step
+        assert (again(4), hits(again)) == (5, 0)
+    # A file of another name, and a pipe that nobody writes to.
+    path.rename(path.with_name("other"))
+    assert folder.read("other") is None
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(path)
+        again = Process(sources).step
+        assert (again(4), hits(again)) == (5, 0)
 
 
 def test_folders_out_of_use_go(root, sources):

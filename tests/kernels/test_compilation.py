@@ -250,7 +250,7 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
 @needs_jit
 def test_two_games_have_two_files_for_several_threads():
     games = rules.LAKE, rules.RANDOM_LAKE
-    own, other = [make_runner(game.unroll)._cache.key for game in games]
+    own, other = [make_runner(game.unroll)._cache._stem for game in games]
     assert own != other
 
 

@@ -1,0 +1,275 @@
+"""The code of rules: copies of their functions, and the digest that names them.
+
+Compiled code is stored on disk under a digest.  A copy can read nothing of its module
+but what the digest covers: its globals are a dict of these values alone, of which the
+mutable ones are copies.  So code and digest cannot differ, whatever is changed later in
+a module or in a notebook, and a batch keeps the rules that it was made with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import enum
+import functools
+import hashlib
+import operator
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numba.core.types
+import numpy as np
+from numba.core import config
+from numba.core.dispatcher import Dispatcher
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import Rule
+
+_LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
+_KERNELS = "roll_vec.kernels."
+_NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
+# Compiled code names a module that every process can import.
+_MODULE = Rule.__module__
+_HINT = (
+    "rules read numbers, texts, tuples, arrays and enums of their module, and call "
+    "functions with the decorator roll_vec.rule"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleCode:
+    """Copies of rules; those with one digest are equal.
+
+    Attributes
+    ----------
+    digest : str
+    rules : tuple of Rule or None
+    """
+
+    digest: str
+    rules: tuple[Rule | None, ...] = dataclasses.field(compare=False)
+
+
+def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> RuleCode:
+    """Return copies of rules, which read only what their digest covers.
+
+    Parameters
+    ----------
+    owner : str
+        The name of the class, for errors.
+    rules : iterable of Rule or None
+    declarations : object
+        What kernels are made from beside the rules.  Its `repr` tells two apart.
+
+    Raises
+    ------
+    InvalidOptionError
+        If a rule reads a value that cannot be told apart from others by its content.
+    """
+    copier = _Copier()
+    copies = tuple(copier.copy(owner, each, ()) for each in rules)
+    lines = [repr(declarations), *copier.lines]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    for function, _ in copier.functions.values():
+        # Symbols of machine code must differ where the code does.
+        function.__qualname__ += f".{digest}"
+    return RuleCode(digest, copies)
+
+
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_of(constant)
+
+
+def globals_of(function: types.FunctionType) -> dict[str, Any]:
+    """Return the globals and the outer variables that a function reads, by name."""
+    module, names = function.__globals__, _global_names(function.__code__)
+    values = {name: module[name] for name in names if name in module}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    return values
+
+
+def is_of_library(value: Any) -> bool:
+    """Return whether a library that rules may use has a value under its name."""
+    module = getattr(value, "__module__", None)
+    if isinstance(value, np.ufunc):
+        module = "numpy"
+    if not isinstance(module, str) or module.partition(".")[0] not in _LIBRARIES:
+        return False
+    name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
+    try:
+        return operator.attrgetter(name)(sys.modules.get(module)) is value
+    except AttributeError:
+        return False
+
+
+@functools.lru_cache(1000)
+def _global_names(code: types.CodeType) -> list[str]:
+    """Return the names of the globals that code reads, in order."""
+    # Not all names: those of attributes, as in rng.random, may be globals as well.
+    names = {
+        each.argval
+        for part in codes_of(code)
+        for each in dis.get_instructions(part)
+        if each.opname == "LOAD_GLOBAL"
+    }
+    return sorted(names)
+
+
+class _Copier:
+    """Copies values that rules read, and describes them.
+
+    Attributes
+    ----------
+    lines : list of str
+        They differ for values that compile to different code.
+    functions : dict of object to (function, object)
+        The copy of each function that rules call, and what it is to them.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.functions: dict[Any, tuple[types.FunctionType, Any]] = {}
+
+    def copy(self, name: str, value: Any, names: tuple[str, ...]) -> Any:
+        """Return a copy of a value that a rule reads under a name, and describe it.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The attributes that the rule mentions: those of a module that it may read.
+        """
+        cls, kind = type(value), type(value).__name__
+        if cls in _NUMBERS or isinstance(value, (np.dtype, numba.core.types.Type)):
+            self._add(kind, value)
+        elif isinstance(value, np.generic) and not value.dtype.hasobject:
+            self._add(value.dtype, value.tobytes())
+        elif cls is np.ndarray and not value.dtype.hasobject:
+            value = np.array(value, order="C")
+            value.flags.writeable = False
+            content = hashlib.sha256(value.tobytes()).hexdigest()
+            self._add(value.dtype, value.shape, content)
+        elif isinstance(value, enum.Enum):
+            self.copy(name, cls, names)
+            self._add(value.name)
+        elif cls in (list, tuple) or _is_named_tuple(cls):
+            self._add(kind, len(value), getattr(cls, "_fields", ()))
+            items = [self.copy(name, item, names) for item in value]
+            value = cls(items) if cls in (list, tuple) else cls(*items)
+        elif isinstance(value, type) and issubclass(value, enum.Enum):
+            self._add(kind, value.__name__, [each.__name__ for each in value.__mro__])
+            for key, member in value.__members__.items():
+                self.copy(name, (key, member.name, member.value), ())
+        elif isinstance(value, type) and _is_named_tuple(value):
+            self._add(kind, value.__name__, value._fields)
+        elif isinstance(value, types.ModuleType):
+            value = self._copy_module(value, names)
+        elif is_of_library(value) or _is_kernel(value):
+            self._add(value.__module__, value.__qualname__)
+        else:
+            value = self._copy_function(name, value)
+        return value
+
+    def _add(self, *parts: Any) -> None:
+        self.lines.append(repr(parts))
+
+    def _copy_module(
+        self, module: types.ModuleType, names: tuple[str, ...]
+    ) -> types.ModuleType:
+        """Return a module with the attributes that a rule mentions."""
+        self._add("module", module.__name__)
+        if module.__name__.partition(".")[0] in _LIBRARIES:
+            return module
+        result = types.ModuleType(module.__name__)
+        for name in names:
+            if hasattr(module, name):
+                num_lines, functions = len(self.lines), dict(self.functions)
+                self._add(name)
+                try:
+                    setattr(result, name, self.copy(name, getattr(module, name), names))
+                except InvalidOptionError:
+                    # Another object may have the attribute that is meant.
+                    self.functions = functions
+                    del self.lines[num_lines:]
+        return result
+
+    def _copy_function(self, name: str, value: Any) -> Any:
+        """Return a copy of a function that rules call, as what it is to them."""
+        function = getattr(value, "py_func", value)
+        is_plain = function is value and config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
+        is_compiled = isinstance(value, Dispatcher) and value._can_compile
+        is_callable = is_plain or is_compiled or isinstance(value, Rule)
+        if not (isinstance(function, types.FunctionType) and is_callable):
+            message = f"{name} is {value!r:.100}: {_HINT}"
+            raise InvalidOptionError(message)
+        if value in self.functions:
+            self._add("function", list(self.functions).index(value))
+            return self.functions[value][1]
+        code, name = function.__code__, f"{name.partition(':')[0]}: {function.__name__}"
+        cells = tuple(types.CellType() for _ in code.co_freevars)
+        scope: dict[str, Any] = {"__name__": _MODULE}
+        copy = types.FunctionType(code, scope, function.__name__, None, cells)
+        copy.__qualname__ = function.__qualname__
+        result: Any = copy
+        if isinstance(value, Rule):
+            result = Rule(copy)
+        elif is_compiled:
+            options = value.targetoptions
+            pipeline = value._compiler.pipeline_class
+            self._add(pipeline.__qualname__, sorted(options.items()), value.locals)
+            result = type(value)(copy, value.locals, options, pipeline)
+        # Before what it reads, where it may stand again.
+        self.functions[value] = copy, result
+        self._add(type(value).__name__, function.__qualname__)
+        for part in codes_of(code):
+            self._add(*_describe(part))
+        names = tuple(
+            sorted({name for part in codes_of(code) for name in part.co_names})
+        )
+        defaults = function.__defaults__, *(function.__kwdefaults__ or {}).items()
+        copied = self.copy(f"{name}: a default", defaults, names)
+        copy.__defaults__, copy.__kwdefaults__ = copied[0], dict(copied[1:]) or None
+        values = {}
+        for key, each in globals_of(function).items():
+            self._add(key)
+            values[key] = self.copy(f"{name}: {key}", each, names)
+        for key, cell in zip(code.co_freevars, cells, strict=True):
+            if key in values:
+                cell.cell_contents = values.pop(key)
+        scope.update(values)
+        return result
+
+
+@functools.lru_cache(1000)
+def _describe(code: types.CodeType) -> tuple[Any, ...]:
+    """Return what tells code apart: not the numbers of its lines."""
+    constants = [
+        sorted(map(repr, each)) if isinstance(each, frozenset) else each
+        for each in code.co_consts
+        if not isinstance(each, types.CodeType)
+    ]
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    arguments = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
+    table = getattr(code, "co_exceptiontable", b"")  # Python 3.10 has none
+    return code.co_code.hex(), constants, names, arguments, code.co_flags, table
+
+
+def _is_named_tuple(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def _is_kernel(value: Any) -> bool:
+    """Return whether a value is a kernel of this package: the cache tells it apart."""
+    function = getattr(value, "py_func", value)
+    is_function = isinstance(function, types.FunctionType)
+    return is_function and function.__module__.startswith(_KERNELS)
