@@ -38,10 +38,9 @@ def quotient(x):
 
 
 @roll_vec.rule
-def grow(x, by={default}):
+def grow(x):
     y = x
-    for j in range(5):
-        y = (y * {multiplier} + by + j) % 10007
+    {loops}
     return y * FACTOR + Code.GOLD - POINT.left
 
 
@@ -62,10 +61,17 @@ class Game(roll_vec.ArrayEnv):
     @roll_vec.rule
     def step(env, action, rng):
         env.z = env.x - int(env.down * action)
-        env.x = grow(env.y + env.up)
+        env.x = grow(grow(env.y) + env.up)
         env.y = env.y {sign} env.x + int(quotient(2.0))
         return {reward}, env.y % 7 == 0
 """
+
+LOOP = """
+    for j in range(3):
+        y = (y * {} + j) % 10007
+        if y % 7 == 2:
+            y += 5
+""".strip()
 
 OBSERVE = """
     @roll_vec.rule
@@ -82,6 +88,7 @@ def make_game(number):
     options = [
         f"{each}: int = {draw.randrange(1, 4)}" for each in order(["up", "down"])
     ]
+    dtypes = draw.choice([["i8"], ["i8"], ["i8", "i4"]])
     space = "Box(-(2**62), 2**62, (), np.int64)"
     first, second = order(["image", "score"])
     is_dict = draw.random() < 0.3
@@ -91,12 +98,10 @@ def make_game(number):
         gold=draw.choice([1, 2]),
         wall=draw.choice([1, 2]),
         fields=" ".join(order(["left", "right"])),
-        default=draw.choice([0, 1]),
-        multiplier=draw.choice([31, 37]),
+        # So much code that it stays a function, with a symbol of its own.
+        loops="\n    ".join(LOOP.format(draw.choice([31, 37])) for _ in range(16)),
         options="\n    ".join(options),
-        state={
-            each: draw.choice(["i8", "i8", "i4"]) for each in order(["x", "y", "z"])
-        },
+        state={each: draw.choice(dtypes) for each in order(["x", "y", "z"])},
         infos=tuple(order(["x", "y", "z"])[: draw.randrange(1, 3)]),
         observation=(
             f"observation_space = {parts}{OBSERVE.format(first=first, second=second)}"
