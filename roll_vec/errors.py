@@ -59,6 +59,7 @@ __all__ = [
     "ClosedError",
     "EnvironmentFaultError",
     "EnvironmentFaultWarning",
+    "FaultMessage",
     "FrozenAttributeError",
     "InvalidActionError",
     "InvalidFileError",
@@ -320,6 +321,16 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
+
+
+class FaultMessage(str):
+    """The message of a fault: the info ``error`` that a pool writes, and nobody else.
+
+    A fault is told by this class and not by the key, which an environment may have for
+    infos of its own; see `roll_vec.faults_of`.
+    """
+
+    __slots__ = ()
 
 
 class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):
