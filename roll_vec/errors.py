@@ -35,6 +35,8 @@ Warnings::
     ├── ActionStartWarning
     ├── EnvironmentFaultWarning
     └── SlowPatternWarning
+
+`FaultMessage`, a str, is the text of a fault in an info.
 """
 
 from __future__ import annotations

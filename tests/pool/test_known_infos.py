@@ -8,7 +8,6 @@ import roll_vec
 from roll_vec import recordings
 from roll_vec.errors import FaultMessage
 from roll_vec.trajectories import play_seeds
-from roll_vec.vector.known_infos import UNKNOWN
 from roll_vec.watch import FrameRecorder
 from tests.contract.cases import MODES, SAME_STEP
 from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
@@ -59,7 +58,7 @@ def test_an_error_of_an_environment_is_no_fault(workers, mode, forgets_ids, tmp_
     assert summary.faults == 1
     assert summary.first_error.endswith("RuntimeError: the tool is not there")
     num_failed = np.count_nonzero(summary.episodes.success != 1)
-    assert (num_failed, summary.episodes.success[1]) == (1, UNKNOWN)
+    assert (num_failed, summary.episodes.success[1]) == (1, -1)
 
     recording = recorders[0].recording(ID, {})
     frames = [frame for frames in recording.frames for frame in frames if frame]
@@ -95,7 +94,13 @@ def test_trainers_see_the_faults_alone(forgets_ids):
     assert [type(error) for error in final["error"]] == [str, FaultMessage, str]
     envs.close()
 
-    envs = roll_vec.make_vec(ID, 3, autoreset_mode="Disabled")
+    envs = roll_vec.make_vec(ID, 3, autoreset_mode="Disabled", workers=2)
+    envs.reset(seed=0)
+    envs.send(act(0, breaks=[1])[:2], [2, 1])
+    infos = envs.recv(2)[4]
+    row = infos["env_id"].tolist().index(1)
+    assert [*roll_vec.faults_of(infos)] == [row]
+
     steps = iter([act(1), act(1), act(1, breaks=[0])])
     episodes = [*play_seeds(envs, range(9), lambda _: next(steps))]
     assert [one.seed for one in episodes if one.fault is not None] == [6]
@@ -143,7 +148,7 @@ def all_readings(infos, mode):
     summary = recordings.roll_out(
         envs, lambda _: [0] * len(infos), steps=1, seed=0, recorder=watcher
     )
-    codes = {1: True, 0: False, UNKNOWN: None}
+    codes = {1: True, 0: False, -1: None}
     readings = [[codes[code] for code in summary.episodes.success.tolist()]]
     readings.append([(each[0], each[1])[-1].success for each in _frames(watcher)])
     attribute = envs.successes.tolist()
