@@ -105,6 +105,7 @@ def test_trainers_see_the_faults_alone(forgets_ids):
     episodes = [*play_seeds(envs, range(9), lambda _: next(steps))]
     assert [one.seed for one in episodes if one.fault is not None] == [6]
     assert [one.seed for one in episodes if not one.success] == [6]
+    envs.close()
 
 
 # ----------------------------------------------------------------------- success
