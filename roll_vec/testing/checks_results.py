@@ -79,7 +79,7 @@ def environment_error(ctx: Context, mode: AutoresetMode) -> Found:
 def _errors(call: Call) -> Iterator[tuple[int, str]]:
     """Yield the environments that had a fault, and what happened."""
     for infos in (call.infos, call.infos.get("final_info")):
-        errors = infos.get("error") if isinstance(infos, dict) else None
+        errors: Any = infos.get("error") if isinstance(infos, dict) else None
         if is_array(errors, object, NUM_ENVS):
             pairs = enumerate(errors.tolist())
             yield from ((env, one) for env, one in pairs if type(one) is FaultMessage)

@@ -22,8 +22,8 @@ from roll_vec.errors import FaultMessage
 UNKNOWN = -1
 """The environment does not say whether the episode was a success."""
 
-# The first that says it counts.
-_SUCCESS_KEYS = ("success", "is_success")
+SUCCESS_KEYS = ("success", "is_success")
+"""Of these infos the first one counts that says anything."""
 
 
 # ---------------------------------------------------------------------- faults
@@ -85,7 +85,7 @@ def success_of(value: Any) -> bool | None:
 
 def read_success(info: Mapping[str, Any]) -> bool | None:
     """Return the success of one environment's step, by its info alone."""
-    successes = (success_of(info.get(key)) for key in _SUCCESS_KEYS)
+    successes = (success_of(info.get(key)) for key in SUCCESS_KEYS)
     return next((success for success in successes if success is not None), None)
 
 
@@ -121,7 +121,7 @@ def episode_successes(
         The environments of the episodes.
     """
     successes = _array_successes(envs.unwrapped)[env_ids]
-    for key in reversed(_SUCCESS_KEYS):
+    for key in reversed(SUCCESS_KEYS):
         if key not in infos or isinstance(infos[key], dict):
             continue
         values = _codes(np.asarray(infos[key])[env_ids])
@@ -135,9 +135,10 @@ def episode_successes(
 def _codes(values: NDArray[Any]) -> NDArray[np.int8]:
     """Return (m,) int8 `success_of` of each row of an array, None as `UNKNOWN`."""
     if values.dtype.kind in "biuf" and values.size == len(values):
-        return (values.reshape(-1) == 1).astype(np.int8)
-    successes = (success_of(value) for value in values)
-    codes = [UNKNOWN if success is None else success for success in successes]
+        codes: Any = values.reshape(-1) == 1
+    else:
+        successes = (success_of(value) for value in values)
+        codes = [UNKNOWN if success is None else success for success in successes]
     return np.array(codes, np.int8)
 
 
