@@ -326,10 +326,10 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
 
 class FaultMessage(str):
-    """The message of a fault: the info ``error`` that a pool writes, and nobody else.
+    """The message of a fault, which a pool writes to the info ``error``.
 
-    A fault is told by this class and not by the key, which an environment may have for
-    infos of its own; see `roll_vec.faults_of`.
+    The class marks a fault, not the key: an environment may have an info ``error`` of
+    its own.  `roll_vec.faults_of` returns the faults of a batch.
     """
 
     __slots__ = ()

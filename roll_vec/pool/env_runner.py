@@ -98,7 +98,8 @@ class EnvRunner:
         Whether this runs in the thread of the caller, where a KeyboardInterrupt is
         Ctrl-C and not a fault.
     on_seed : callable or None
-        Called with the seed of each reset that has one, before it.
+        Called before a reset with its seed, if it has one, or if a new object begins
+        the episode of a known seed.
 
     Attributes
     ----------
@@ -268,8 +269,11 @@ class EnvRunner:
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
-        if self._on_seed is not None and request.seed is not None:
-            self._on_seed(request.seed)
+        if self._on_seed is not None:
+            if request.seed is not None:
+                self._on_seed(request.seed)
+            elif request.replace_env and request.position is not None:
+                self._on_seed(episode_seed(*request.position))
         if request.replace_env:
             self._build_with(env_id, request.attributes)
         env = self.envs[env_id]

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 Place: TypeAlias = "SimpleQueue[int | None]"
-"""Of a caller that waits; the row that it gets, or None after `FreeRows.put` of it."""
+"""Gets the row of one caller that waits; None: the sessions are closed."""
 
 
 class FreeRows:
