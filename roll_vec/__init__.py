@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
+    from roll_vec.vector.known_infos import faults_of
     from roll_vec.vector.rollout import Rollout
     from roll_vec.vector.state import VectorState
 
@@ -60,6 +61,7 @@ __all__ = [
     "SokobanEnvConfig",
     "VectorState",
     "__version__",
+    "faults_of",
     "final_obs",
     "make_mixed",
     "make_vec",
@@ -82,6 +84,7 @@ _MODULE_OF = {
     "SokobanEnv": "roll_vec.adapters.roll",
     "SokobanEnvConfig": "roll_vec.adapters.roll",
     "VectorState": "roll_vec.vector.state",
+    "faults_of": "roll_vec.vector.known_infos",
     "final_obs": "roll_vec.vector.autoreset",
     "make_mixed": "roll_vec.mixed",
     "make_vec": "roll_vec.factories",

@@ -35,6 +35,8 @@ Warnings::
     ├── ActionStartWarning
     ├── EnvironmentFaultWarning
     └── SlowPatternWarning
+
+`FaultMessage`, a str, is the text of a fault in an info.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ __all__ = [
     "ClosedError",
     "EnvironmentFaultError",
     "EnvironmentFaultWarning",
+    "FaultMessage",
     "FrozenAttributeError",
     "InvalidActionError",
     "InvalidFileError",
@@ -320,6 +323,16 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
+
+
+class FaultMessage(str):
+    """The message of a fault, which a pool writes to the info ``error``.
+
+    The class marks a fault, not the key: an environment may have an info ``error`` of
+    its own.  `roll_vec.faults_of` returns the faults of a batch.
+    """
+
+    __slots__ = ()
 
 
 class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):

@@ -27,6 +27,7 @@ from roll_vec.errors import (
 from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import split_infos
+from roll_vec.vector.known_infos import read_success
 
 __all__ = ["BatchVecEnv", "make_vec_env"]
 
@@ -206,8 +207,8 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
             info["terminal_observation"] = final_obs[env_id]
             if "episode" in info:
                 info["episode"]["t"] = seconds
-            if "success" in info:
-                info["is_success"] = info["success"]
+            if (success := read_success(info)) is not None:
+                info["is_success"] = success
             self.reset_infos[env_id] = reset_rows[i]
             rows.insert(env_id, info)
         return observations, rewards.astype(np.float32), dones, rows

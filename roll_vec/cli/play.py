@@ -35,6 +35,7 @@ from roll_vec.recordings.environments import (
 )
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render.ansi import paint, strip_colours
+from roll_vec.vector.known_infos import read_success, success_of
 
 # Keys of infos that the screen shows already or that `_Score.details` puts into words.
 _HIDDEN_KEYS = {
@@ -275,11 +276,13 @@ class _Player:
             environments that do not say it.
         """
         bare = self.env.unwrapped
-        success = info.get("success", getattr(bare, "success", None))
+        success = read_success(info)
+        if success is None:
+            success = success_of(getattr(bare, "success", None))
         if success is None:
             entry = ENVIRONMENTS.get("" if self.env.spec is None else self.env.spec.id)
             return None if entry is not None and entry.is_rule else is_likely
-        return bool(success)
+        return success
 
     def compile_kernels(self) -> None:
         """Step a copy of the environment, so that the kernels are compiled.

@@ -32,7 +32,7 @@ from roll_vec.recordings import (
 from roll_vec.recordings.environments import full_id, make_vector
 from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
-from roll_vec.vector.infos import UNKNOWN
+from roll_vec.vector.known_infos import UNKNOWN
 
 _RUN_SUFFIX = ".npz"
 _PICTURE = Path("rollout.png")

@@ -30,6 +30,7 @@ from roll_vec.vector.columns import take_rows
 from roll_vec.vector.composite import CompositeEngine, Ids, Lost, PartCall
 from roll_vec.vector.engine import NO_IDS, EngineState, StepResult
 from roll_vec.vector.infos import AnyInfos, list_infos
+from roll_vec.vector.known_infos import fault_info
 from roll_vec.vector.state import VectorState
 
 
@@ -163,7 +164,7 @@ class ShardsEngine(CompositeEngine):
 
     def _take_reset(self, shard: int, ids: Ids, value: Any) -> None:
         """Keep the results of a reset of a shard's environments."""
-        infos: Any = [{"error": getattr(value, "error", "")}] * len(ids)
+        infos: Any = [fault_info(getattr(value, "error", ""))] * len(ids)
         first = self.starts[shard]
         if isinstance(value, ResetResult):
             infos = value.infos
@@ -319,7 +320,7 @@ class ShardsEngine(CompositeEngine):
             if isinstance(value, Lost):
                 truncations[rows] = ~skip_mask[rows]
                 infos[shard] = [
-                    {} if skip else {"error": value.error} for skip in skip_mask[rows]
+                    {} if skip else fault_info(value.error) for skip in skip_mask[rows]
                 ]
                 self.successes[rows] = False
                 if shard in local_ids:
@@ -344,7 +345,7 @@ class ShardsEngine(CompositeEngine):
             self.lost_episodes.pop(env_id, None)
             ((shard, _, ids),) = self.parts(np.array([env_id]))
             infos[shard] = list_infos(infos[shard], self.sizes[shard])
-            infos[shard][ids[0]] = {"error": text}
+            infos[shard][ids[0]] = fault_info(text)
         return rewards, terminations, truncations, self.join_infos(infos)
 
     # ------------------------------------------------------------- observations

@@ -13,6 +13,7 @@ from roll_vec.distributed.messages import Reply
 from roll_vec.distributed.shards import LATE
 from roll_vec.pool.observations import copy_data
 from roll_vec.vector.composite import Lost, PartCall
+from roll_vec.vector.known_infos import fault_info
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 # Seconds that a shard waits for its first result.  Meanwhile it takes no new actions.
@@ -132,7 +133,7 @@ class ShardsSteps(Steps):
         """
         is_reset, _ = self._requests.pop(env_id)
         (observation,) = self._engine.observe_envs(np.array([env_id]))
-        result = EnvResult(observation, {"error": error}, truncated=not is_reset)
+        result = EnvResult(observation, fault_info(error), truncated=not is_reset)
         self._losses.append((env_id, result))
         if is_reset and not is_lost:
             self._engine.lost_episodes[env_id] = error

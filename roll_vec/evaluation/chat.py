@@ -35,7 +35,7 @@ from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
 from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
-from roll_vec.vector.infos import episode_success
+from roll_vec.vector.known_infos import episode_success, fault_of
 
 API_KEY = "OPENAI_API_KEY"
 """The environment variable of the key."""
@@ -496,7 +496,7 @@ class _Conversations:
         fault = None
         if fault_counts(self._envs)[env_id] > old_count:
             # Another episode begins in its place: nobody has to play it.
-            fault, truncated = info.get("error", SKIPPED), True
+            fault, truncated = fault_of(info) or SKIPPED, True
         instruction = instruction_of(info)
         system = []
         if instruction is not None:
@@ -518,6 +518,6 @@ class _Conversations:
             results = await session.step_async(action)
             observation, reward, terminated, truncated, info = results
             episode.add(action, observation, reward, info)
-        fault = fault or info.get("error")
+        fault = fault or fault_of(info)
         success = episode_success(self._envs, env_id, info)
         return episode.end(self._id, seed, terminated, truncated, success, fault)

@@ -17,7 +17,7 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import check_seed
 from roll_vec.trajectories import Policy, Turn, play_steps
 from roll_vec.vector.action_sampling import choose_actions
-from roll_vec.vector.infos import episode_successes
+from roll_vec.vector.known_infos import episode_successes
 
 # Keywords in the spec of a batch that are not of its environments.
 _BATCH_KEYWORDS = frozenset({"autoreset_mode", "num_envs", "vectorization_mode"})

@@ -20,6 +20,7 @@ from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
+from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.masks import list_rows
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
@@ -188,9 +189,9 @@ class PoolEngine(Engine):
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
-        """(n,) bool: whether the info of each last step had a true ``success``."""
-        values = [result[4].get("success") for result in self.members.results]
-        return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
+        """(n,) bool: whether the info of each last step says success."""
+        infos = [result[4] for result in self.members.results]
+        return np.array([read_success(info) is True for info in infos])
 
     # -------------------------------------------------------------- faults
 

@@ -24,6 +24,7 @@ from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
+    EnvFnsById,
     Fault,
     ReplayPlan,
     ResetRequest,
@@ -96,6 +97,9 @@ class EnvRunner:
     in_caller : bool
         Whether this runs in the thread of the caller, where a KeyboardInterrupt is
         Ctrl-C and not a fault.
+    on_seed : callable or None
+        Called before a reset with its seed, if it has one, or if a new object begins
+        the episode of a known seed.
 
     Attributes
     ----------
@@ -105,13 +109,15 @@ class EnvRunner:
 
     def __init__(
         self,
-        env_fns: Mapping[int, Callable[[], gymnasium.Env[Any, Any]]],
+        env_fns: EnvFnsById,
         *,
         in_caller: bool = False,
+        on_seed: Callable[[int], None] | None = None,
     ) -> None:
         self.env_fns = env_fns
         self.envs: dict[int, gymnasium.Env[Any, Any]] = {}
         self._interrupts = KeyboardInterrupt if in_caller else ()
+        self._on_seed = on_seed
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
         """Return the result of a task, or its fault."""
@@ -263,6 +269,11 @@ class EnvRunner:
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
+        if self._on_seed is not None:
+            if request.seed is not None:
+                self._on_seed(request.seed)
+            elif request.replace_env and request.position is not None:
+                self._on_seed(episode_seed(*request.position))
         if request.replace_env:
             self._build_with(env_id, request.attributes)
         env = self.envs[env_id]

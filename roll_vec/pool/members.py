@@ -31,6 +31,7 @@ from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
 from roll_vec.vector.columns import LOST
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
+from roll_vec.vector.known_infos import fault_info
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
@@ -153,7 +154,7 @@ class Members:
             able: dict[int, Any] = {}
             for env_id, action in zip(env_ids, actions, strict=True):
                 if env_id in stalled:
-                    info = {"error": stalled[env_id]}
+                    info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
                     self._stalled_steps.append(env_id)
                 else:
@@ -375,7 +376,7 @@ class Members:
             return False
         if not faults.raises:
             faults.stall(env_id, fault)
-            member.reset_info = {"error": fault.message}
+            member.reset_info = fault_info(fault.message)
             self.observations.go_back(env_id)
         return True
 
@@ -385,7 +386,7 @@ class Members:
         member = self.records[env_id]
         # The step may have been counted before the fault was found.
         member.needs_replacement, member.elapsed_steps = True, 0
-        self.results[env_id] = None, 0.0, False, True, {"error": fault.message}
+        self.results[env_id] = None, 0.0, False, True, fault_info(fault.message)
         self.observations.go_back(env_id)
 
     # ------------------------------------------------ all other operations

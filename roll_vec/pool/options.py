@@ -43,7 +43,8 @@ class PoolOptions:
         not count.
     reset_timeout : float or None
         Seconds that a reset itself may run; needs workers.  It includes the
-        construction of a new object; waiting for the worker does not count.
+        construction of a new object; waiting for the worker does not count.  A process
+        that starts may take 10 s more, and 1 s for each worker.
     on_error : str
         ``truncate``: a fault ends its episode; ``raise``: it raises an error.  The
         error is an `EnvironmentFaultError`, after the other environments of the call

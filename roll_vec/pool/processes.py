@@ -15,6 +15,7 @@ import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -23,17 +24,50 @@ from gymnasium.vector.utils import CloudpickleWrapper
 from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.journal import INTERNAL_TASKS, ProcessRecovery
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, unsendable_fault
+from roll_vec.pool.tasks import (
+    EnvFns,
+    EnvFnsById,
+    Fault,
+    Outcome,
+    Task,
+    unsendable_fault,
+)
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
-BEFORE_READY = (
-    "before it was ready (where processes are spawned, the program's main module must "
-    "be importable without effect: if __name__ == '__main__')"
+START_ADVICE = (
+    "(where processes are spawned, the program's main module must be importable "
+    "without effect: if __name__ == '__main__')"
 )
+# With a limit for resets, the start of a process may take so many seconds more, and one
+# for each worker: all of them may start at a time, on few cores.
+START_SECONDS = 10.0
 # Seconds between looks at whether a silent worker is alive.  A closed pipe tells it
 # too, unless an environment started a process of its own that holds the other end.
 ALIVE_CHECK_INTERVAL = 1.0
+
+
+class _EnvFnsOfWorker:
+    """Returns the constructors of a worker's environments, by environment.
+
+    A process that is spawned imports what they need when it calls this, not before its
+    main function begins: that may hang, and the process shall end with its parent.
+    """
+
+    def __init__(self, env_fns: EnvFnsById) -> None:
+        self._env_fns = env_fns
+
+    def __call__(self) -> EnvFnsById:
+        return self._env_fns
+
+    def __reduce__(self) -> Any:
+        env_fns = self._env_fns
+        wrapper: Any = CloudpickleWrapper(lambda: env_fns)
+        return partial, (_unpickle_and_call, pickle.dumps(wrapper))
+
+
+def _unpickle_and_call(pickled: bytes) -> Any:
+    return pickle.loads(pickled)()
 
 
 class ProcessQueue(WorkerQueue):
@@ -42,6 +76,8 @@ class ProcessQueue(WorkerQueue):
     Attributes
     ----------
     process : Process or None
+    is_ready : bool
+        Whether the process has its constructors, and takes tasks.
     task_pipe, result_pipe : Connection
     pickled_tasks : deque of bytes
         The tasks of the queue.
@@ -51,6 +87,7 @@ class ProcessQueue(WorkerQueue):
     """
 
     process: Any = None
+    is_ready = False
     task_pipe: Connection
     result_pipe: Connection
 
@@ -63,7 +100,7 @@ class ProcessQueue(WorkerQueue):
         self.tasks.clear()
         self.pickled_tasks: deque[bytes] = deque()
         self.num_sent = 0
-        self.start_time = None
+        self.is_ready = False
 
     def kill(self) -> int | None:
         """End the process, whatever it does, and close the pipes; return its code."""
@@ -151,11 +188,10 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             others = [other for other in self._queues if other.process is not None]
             for other in [*others, queue]:
                 inherited_pipes += [other.task_pipe, other.result_pipe]
-        env_fns = {env_id: self._env_fns[env_id] for env_id in queue.env_ids}
-        wrapper: Any = CloudpickleWrapper(lambda: env_fns)
+        env_fns = _EnvFnsOfWorker({i: self._env_fns[i] for i in queue.env_ids})
         process = self._context.Process(
             target=run_worker,
-            args=(task_reader, result_writer, wrapper, inherited_pipes),
+            args=(task_reader, result_writer, env_fns, inherited_pipes),
             name=f"roll_vec-pool-{queue.index}",
             daemon=True,
         )
@@ -173,7 +209,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         finally:
             task_reader.close()
             result_writer.close()
-        queue.process = process
+        queue.process, queue.start_time = process, time.monotonic()
 
     # --------------------------------------------------------------- tasks
 
@@ -206,7 +242,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             self._flush(queue)
 
     def _flush(self, queue: ProcessQueue) -> None:
-        if queue.num_sent or not queue.pickled_tasks:
+        if not queue.is_ready or queue.num_sent or not queue.pickled_tasks:
             return
         with suppress(OSError):  # the worker is dead: `_read_results` will notice it
             queue.task_pipe.send_bytes(pickle.dumps(list(queue.pickled_tasks)))
@@ -261,7 +297,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
         """Take one message."""
         if message == READY:
-            queue.start_time = time.monotonic()
+            queue.is_ready, queue.start_time = True, time.monotonic()
             return []
         try:
             value, fault = pickle.loads(message)
@@ -303,19 +339,23 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         with suppress(EOFError, OSError):
             while queue.tasks and queue.result_pipe.poll(0):
                 outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
-        was_ready = queue.start_time is not None
         exit_code = queue.kill()
         if queue.tasks and (timeout is None or queue.tasks[0] is late_task):
             fault = timeout
             if fault is None:
-                where = f"during {queue.tasks[0][1]}" if was_ready else BEFORE_READY
+                where = f"during {queue.tasks[0][1]}"
+                if not queue.is_ready:
+                    where = f"before it was ready {START_ADVICE}"
                 message = (
                     "worker death: its process ended with exit code "
                     f"{exit_code} {where}"
                 )
                 fault = Fault("worker_death", message)
-            self._recovery.record_death(queue.tasks[0], fault)
-            outcomes += self._finish(queue, None, fault)
+            # A start that hangs would do so again for each of the tasks.
+            is_start = timeout is not None and not queue.is_ready
+            for _ in range(len(queue.tasks) if is_start else 1):
+                self._recovery.record_death(queue.tasks[0], fault)
+                outcomes += self._finish(queue, None, fault)
         tasks = self._recovery.plan_restart(queue.env_ids, queue.tasks)
         queue.clear()
         self._start_process(queue)
@@ -323,6 +363,24 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             super()._enqueue(queue, task)
         self._flush(queue)
         return outcomes
+
+    @property
+    def _start_limit(self) -> float | None:
+        """The seconds that a process may take until it is ready."""
+        limit = self._time_limits.get("reset")
+        return None if limit is None else limit + START_SECONDS + len(self._queues)
+
+    def _deadline(self, queue: ProcessQueue) -> float | None:
+        if queue.is_ready or not queue.tasks or queue.start_time is None:
+            return super()._deadline(queue)
+        limit = self._start_limit
+        return None if limit is None else queue.start_time + limit
+
+    def _late_message(self, queue: ProcessQueue) -> str:
+        if queue.is_ready:
+            return super()._late_message(queue)
+        limit = self._start_limit
+        return f"timeout: its process was not ready after {limit:g} s {START_ADVICE}"
 
     def _time_limit(self, task: Task) -> float | None:
         _, operation, argument = task

@@ -15,6 +15,7 @@ import gymnasium
 from roll_vec.pool.snapshots import EnvSnapshot
 
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
+EnvFnsById = Mapping[int, Callable[[], gymnasium.Env[Any, Any]]]
 
 # Among the attributes of an environment: keywords of its method `set_level_options`.
 # The parentheses keep it apart from the names of attributes.

@@ -26,8 +26,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
 
     An environment has a fault if it raises, returns something invalid, takes too long,
     or its process dies.  Its episode then ends: truncated, with reward 0, the last
-    valid observation and ``info["error"]``.  A new environment object replaces it and
-    begins the next episode of its seed.  No other environment notices.
+    valid observation and ``info["error"]``, a `FaultMessage`.  A new environment object
+    replaces it and begins the next episode of its seed.  No other environment notices.
+    `roll_vec.faults_of` returns the faults of a step.
 
     If a reset fails, the next three episodes are tried.  If they fail too, the
     environment is stalled: its reset has ``info["error"]``, its next step ends the

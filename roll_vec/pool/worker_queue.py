@@ -30,8 +30,8 @@ class WorkerQueue:
     tasks : deque of Task
         In order; the worker is running the first one.
     start_time : float or None
-        The first task started at this time or before, by `time.monotonic`; None while
-        the worker is starting.
+        The first task, or the worker itself, started at this time or before, by
+        `time.monotonic`; None: no worker has started.
     """
 
     def __init__(self, index: int, env_ids: range) -> None:
@@ -185,12 +185,14 @@ class QueuedWorkers(Workers, Generic[Queue]):
         for queue in list(self._queues):
             deadline = self._deadline(queue)
             if deadline is not None and deadline <= now:
-                task = queue.tasks[0]
-                message = (
-                    f"timeout: {task[1]} took longer than {self._time_limit(task):g} s"
-                )
-                outcomes += self._stop_task(queue, Fault("timeout", message))
+                fault = Fault("timeout", self._late_message(queue))
+                outcomes += self._stop_task(queue, fault)
         return outcomes
+
+    def _late_message(self, queue: Queue) -> str:
+        """Return the message about the first task of a queue, which is late."""
+        task = queue.tasks[0]
+        return f"timeout: {task[1]} took longer than {self._time_limit(task):g} s"
 
     def close(self, patience: float) -> None:
         """Close the environments in their workers, and end the workers."""

@@ -19,7 +19,7 @@ from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
 from roll_vec.recordings.environments import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
-from roll_vec.vector.infos import episode_successes
+from roll_vec.vector.known_infos import episode_successes, faults_of
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
@@ -234,7 +234,6 @@ class EpisodeStatistics:
         self._lengths = np.zeros(env.num_envs, dtype=np.int64)
         self.faults = 0
         self.first_error: str | None = None
-        self._is_pool = hasattr(env.unwrapped, "faults")
         self._chunks: list[tuple[NDArray[Any], ...]] = []
 
     def add(self, event: BatchEvent) -> None:
@@ -245,8 +244,7 @@ class EpisodeStatistics:
         np.add(self._returns, event.rewards, out=self._returns, where=plays)
         self._lengths += plays
         self.env_steps += int(np.count_nonzero(plays))
-        if self._is_pool:
-            self._add_faults(event)
+        self._add_faults(event)
         env_ids = np.flatnonzero(ends)
         if not env_ids.size:
             return
@@ -265,12 +263,8 @@ class EpisodeStatistics:
 
     def _add_faults(self, event: BatchEvent) -> None:
         """Count the episodes that a fault ended, and store the first message."""
-        last = event.last_infos
-        for infos in (last,) if last is event.infos else (last, event.infos):
-            if "_error" not in infos:
-                continue
-            has_error = np.asarray(infos["_error"])
-            if infos is last:
-                self.faults += int(np.count_nonzero(has_error & event.ends))
-            if self.first_error is None and has_error.any():
-                self.first_error = str(infos["error"][has_error.argmax()])
+        last = faults_of(event.last_infos)
+        self.faults += int(np.count_nonzero(event.ends[list(last)]))
+        if self.first_error is None:
+            errors = [*last.values(), *faults_of(event.infos).values()]
+            self.first_error = next(iter(errors), None)

@@ -17,6 +17,7 @@ from roll_vec.seeding import episode_seed, expand_seeds
 from roll_vec.storage.plain_data import decode
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.trajectory import OpenEpisode
+from roll_vec.vector.known_infos import fault_of
 
 _NEEDED = ("observations", "infos")
 
@@ -80,7 +81,7 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
                 if number and seed is not None:
                     seed = episode_seed(seed, number) if has_levels else None
                 flags = event.terminations[env_id], event.truncations[env_id]
-                outcome = successes[env_id][number], episode.infos[-1].get("error")
+                outcome = successes[env_id][number], fault_of(episode.infos[-1])
                 trajectory = episode.end(spec.id, seed, *flags, *outcome)
                 ended[env_id].append(trajectory)
             env_ids = np.flatnonzero(event.starts)

@@ -28,6 +28,7 @@ The files, in reading order:
 - ``calls.py``: one call of a session, and how its caller waits
 - ``call_queue.py``: who makes which calls, and when
 - ``env_rows.py``: makes the calls on the engine of a batch
+- ``free_rows.py``: the environments that nobody has, and who waits for one
 """
 
 from __future__ import annotations

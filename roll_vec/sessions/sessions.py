@@ -26,6 +26,7 @@ from roll_vec.seeding import check_seed
 from roll_vec.sessions.call_queue import CallQueue, closed_error
 from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
+from roll_vec.sessions.free_rows import FreeRows
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.state import VectorState
 
@@ -84,16 +85,16 @@ class Sessions:
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
         self._calls = CallQueue(self._rows, self._demand_reset)
-        # A garbage collector may put a row back at any time: SimpleQueue allows it.
-        self._free_rows: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        for row in range(self.num_envs):
-            self._free_rows.put(row)
+        self._free_rows = FreeRows(self.num_envs)
         # Raised when all environments must be reset, see `Session._check_reset`.
         self._epoch = 0
         self._process = os.getpid()
 
     def open(self, timeout: float | None = None) -> Session:
         """Return a session with an environment of its own.
+
+        Callers that wait get theirs in the order in which they came, coroutines among
+        them.
 
         Parameters
         ----------
@@ -108,33 +109,38 @@ class Sessions:
         """
         self._check_process()
         seconds = check_seconds("timeout", timeout)
-        try:
-            row = self._free_rows.get(seconds != 0, seconds)
-        except queue.Empty:
-            message = (
-                f"all {self.num_envs} environments belong to other sessions: close "
-                "one, or make the vector environment with more num_envs"
-            )
-            raise SessionsFullError(message) from None
+        with self._free_rows.wait() as place:
+            try:
+                return self._make_session(place.get(seconds != 0, seconds))
+            except queue.Empty:
+                raise self._full_error() from None
+
+    async def open_async(self, timeout: float | None = None) -> Session:
+        """Return a session, from a coroutine; see `open`."""
+        self._check_process()
+        loop = asyncio.get_running_loop()
+        seconds = check_seconds("timeout", timeout)
+        end = None if seconds is None else loop.time() + seconds
+        with self._free_rows.wait() as place:
+            # A session that is garbage collected cannot wake an event loop.
+            while place.empty():
+                if end is not None and loop.time() >= end:
+                    raise self._full_error()
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            return self._make_session(place.get())
+
+    def _make_session(self, row: int | None) -> Session:
         if self._calls.is_closed or row is None:
-            # For the next one that waits here.
+            # For the next one that waits.
             self._free_rows.put(None)
             raise closed_error()
         return Session(self, row)
 
-    async def open_async(self, timeout: float | None = None) -> Session:
-        """Return a session, from a coroutine; see `open`."""
-        loop = asyncio.get_running_loop()
-        seconds = check_seconds("timeout", timeout)
-        end = None if seconds is None else loop.time() + seconds
-        while True:
-            try:
-                return self.open(0)
-            except SessionsFullError:
-                if end is not None and loop.time() >= end:
-                    raise
-            # A session that is garbage collected cannot wake an event loop.
-            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+    def _full_error(self) -> SessionsFullError:
+        return SessionsFullError(
+            f"all {self.num_envs} environments belong to other sessions: close one, or "
+            "make the vector environment with more num_envs"
+        )
 
     def close(self) -> None:
         """Close all sessions and the vector environment.

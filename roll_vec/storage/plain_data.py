@@ -1,8 +1,9 @@
 """Plain data as bytes: states of environments, written and read without pickle.
 
 Plain data are None, bool, int, float, str, bytes, list, tuple, dict, numpy arrays
-without objects or fields, and numpy scalars.  A value is read back equal in types and
-in bits: integers of any size, the bits of a nan, strings with lone surrogates.
+without objects or fields, numpy scalars, and messages of faults, which recorded infos
+have.  A value is read back equal in types and in bits: integers of any size, the bits
+of a nan, strings with lone surrogates.
 
 The bytes are JSON in UTF-8.  A value that JSON does not have is an object with one key,
 its tag::
@@ -13,6 +14,7 @@ its tag::
     {"$array": [dtype, shape, order, base64]}
     {"$scalar": [dtype, base64]}
     {"$np.str": str}             {"$np.bytes": base64}
+    {"$fault": str}              a `FaultMessage`
 
 Reading runs no code and builds nothing but these types, whatever the bytes are.
 """
@@ -29,6 +31,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from roll_vec.errors import FaultMessage
 
 # Containers within containers; Python's own limit of recursion is 1000 calls.
 MAX_DEPTH = 100
@@ -103,6 +107,8 @@ def _tag(value: Any, where: str, depth: int) -> Any:
         return value if finite else {"$float": struct.pack(">d", value).hex()}
     if kind is str:
         return _tag_text(value)
+    if kind is FaultMessage:
+        return {"$fault": _tag_text(value[:])}
     if kind is bytes:
         return {"$bytes": _to_base64(value)}
     if isinstance(value, np.generic) or kind is np.ndarray:
@@ -263,5 +269,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "$array": _read_array,
     "$scalar": lambda argument: _read_array([argument[0], [1], "C", argument[1]])[0],
     "$np.str": np.str_,
+    "$fault": FaultMessage,
     "$np.bytes": lambda text: np.bytes_(binascii.a2b_base64(text)),
 }

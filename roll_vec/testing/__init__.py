@@ -42,9 +42,8 @@ Construction
 Results of reset and step
 
 - ``reset-result``, ``step-result``: two and five values, one entry an environment.
-- ``environment-error``: no reset and no truncated episode has a text in
-  ``infos["error"]``, by which pools report that an environment failed.  The finding has
-  the traceback, if the batch warned of the failure with one.
+- ``environment-error``: no environment of a pool of roll_vec has a fault.  The finding
+  has the traceback, if the batch warned of the fault with one.
 - ``observation-space``: every batch of observations is in `observation_space`.
 - ``observation-layout``: with exactly the containers, dtypes and shapes of the space.
 - ``reward-dtype``, ``reward-finite``: float64 of shape (num_envs,), no NaN or infinity.

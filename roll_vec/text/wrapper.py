@@ -17,6 +17,7 @@ from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
 from roll_vec.text.validation import check_text
+from roll_vec.vector.known_infos import SUCCESS_KEYS
 
 # One empty dict for all environments: 64 bytes each.
 _NO_INFO: dict[str, Any] = {}
@@ -212,7 +213,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._is_discrete:
             if "action_is_effective" in info:
                 info["action_is_effective"] = bool(info["action_is_effective"])
-            if "success" in info:
-                self._last_success = {"success": info["success"]}
+            success = {key: info[key] for key in SUCCESS_KEYS if key in info}
+            self._last_success = success or self._last_success
             self._save(observation)
         return observation, reward, terminated, truncated, info

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import fold_seed
 from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
-from roll_vec.vector.infos import episode_success, split_infos
+from roll_vec.vector.infos import split_infos
+from roll_vec.vector.known_infos import episode_success, faults_of
 from roll_vec.vector.space_batches import item_at
 
 # The fault of an episode in whose place a pool plays another one.
@@ -100,11 +101,8 @@ class BatchStep(NamedTuple):
 
     def fault_of(self, env_id: int) -> str | None:
         """Return the reason why an episode that has ended does not count, or None."""
-        if "_error" in self.infos and self.infos["_error"][env_id]:
-            return str(self.infos["error"][env_id])
-        if self.skipped[env_id]:
-            return SKIPPED
-        return None
+        skipped = SKIPPED if self.skipped[env_id] else None
+        return faults_of(self.infos).get(env_id, skipped)
 
 
 def play_steps(

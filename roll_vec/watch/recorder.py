@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
 from roll_vec.recordings.environments import action_names, mode_of
-from roll_vec.vector.infos import episode_success
+from roll_vec.vector.known_infos import episode_success, fault_of, read_success
 from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick
 from roll_vec.watch.views import View, Views
@@ -92,8 +92,9 @@ class FrameRecorder:
     def _append(
         self, row: int, view: View, infos: dict[str, Any], **fields: Any
     ) -> None:
-        fault = infos.pop("error", None)
-        fault = None if fault is None else str(fault)
+        fault = fault_of(infos)
+        if fault is not None:
+            del infos["error"]
         frame = Frame(**fields, **view._asdict(), infos=infos, fault=fault)
         self._frames[row].append(frame)
         self.last[row] = frame
@@ -107,7 +108,7 @@ class FrameRecorder:
         if isinstance(action, np.generic):
             action = action.item()
         reward = float(event.rewards[env_id])
-        success = infos.get("success")
+        success = read_success(infos)
         if event.ends[env_id]:
             success = episode_success(self._env, env_id, infos)
         self._append(
@@ -123,7 +124,7 @@ class FrameRecorder:
             total_reward=last.total_reward + reward,
             terminated=bool(event.terminations[env_id]),
             truncated=bool(event.truncations[env_id]),
-            success=None if success is None else bool(success),
+            success=success,
         )
 
     def _fill(self) -> None:

@@ -25,7 +25,7 @@ class AbortError(Exception):
 def count_rows(batch):
     """Return the rows of a shared batch, and how many of them are free."""
     rows = sum(sessions.num_envs for sessions in batch.batches)
-    return rows, sum(sessions._free_rows.qsize() for sessions in batch.batches)
+    return rows, sum(len(sessions._free_rows) for sessions in batch.batches)
 
 
 def answer(rng):

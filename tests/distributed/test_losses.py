@@ -136,8 +136,9 @@ def test_environments_without_snapshots_lose_the_episode_alone(mode):
     assert rewards.tolist() == [1, 1, 0, 0]
     assert not terminations.any()
     assert_same(observations[:2], expected[0][:2])
-    errors = infos["final_info"]["error"] if mode is SAME_STEP else infos["error"]
-    assert "allow no snapshots" in errors[2]
+    faults = roll_vec.faults_of(infos["final_info"] if mode is SAME_STEP else infos)
+    assert [*faults] == [2, 3]
+    assert "allow no snapshots" in faults[2]
     if mode is SAME_STEP:
         assert_same(np.stack(infos["final_obs"][2:]), last)
         first = observations[2:]

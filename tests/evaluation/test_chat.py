@@ -48,7 +48,9 @@ class Words(roll_vec.BaseLanguageBasedEnv):
             raise RuntimeError("out of paper")
         self.turn += 1
         is_right = action == f"{self.level + self.turn}"
-        info = {"success": is_right, "answer": action}
+        # An error of the task is no fault.
+        error = "" if is_right else "wrong"
+        info = {"success": is_right, "answer": action, "error": error}
         is_over = self.turn > self.level % 3
         return f"{self.level}: {self.turn}", float(is_right), is_over, False, info
 

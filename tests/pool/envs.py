@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from typing import Any, ClassVar
 
 import gymnasium
@@ -126,6 +127,16 @@ EXCEPTIONS = {
     "info": "exception in step: TypeError: step returned the info ['error']",
     "no text": "exception in step: the observation is not one of the observation",
 }
+
+
+class Unloadable:
+    """A constructor that a process which must unpickle it waits for."""
+
+    def __call__(self):
+        return Talker()
+
+    def __reduce__(self):
+        return time.sleep, (600,)
 
 
 class Drifter(gymnasium.Env[Any, Any]):

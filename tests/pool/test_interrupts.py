@@ -1,6 +1,7 @@
 """Ctrl-C, forks, and programs that end or are killed with a pool."""
 
 import contextlib
+import functools
 import gc
 import multiprocessing
 import os
@@ -28,7 +29,7 @@ from tests.pool.cases import (
     step_once,
     wait_until,
 )
-from tests.pool.envs import RELEASE, talkers
+from tests.pool.envs import RELEASE, Unloadable, talkers
 
 SLOW = pytest.mark.slow
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -138,6 +139,21 @@ def test_workers_end_when_their_parent_is_killed(context):
         pids = next(lines).split()
     assert len(pids) == 3
     wait_until(lambda: all(is_gone(pid) for pid in pids))
+
+
+@FORKS
+def test_a_worker_that_hangs_in_its_start_ends_with_its_parent():
+    def main(tell):
+        keywords = {"workers": 1, "executor": "process", "context": "spawn"}
+        make = functools.partial(PoolVectorEnv, [Unloadable()], **keywords)
+        threading.Thread(target=make, daemon=True).start()
+        wait_until(multiprocessing.active_children)
+        tell(multiprocessing.active_children()[0].pid)
+        time.sleep(60)
+
+    with forked(main) as (_, lines):
+        pid = next(lines).strip()
+    wait_until(lambda: is_gone(pid))
 
 
 @FORKS

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from roll_vec.pool import env_runner, members
+from roll_vec.errors import EnvironmentFaultError
+from roll_vec.pool import PoolVectorEnv, env_runner, members, processes
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import DISABLED, NEXT_STEP, SAME_STEP
 from tests.pool.cases import (
@@ -21,7 +22,7 @@ from tests.pool.cases import (
     values_of,
     wait_until,
 )
-from tests.pool.envs import RELEASE, Talker, talkers
+from tests.pool.envs import RELEASE, Talker, Unloadable, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -56,6 +57,17 @@ def test_a_reset_that_hangs_in_a_thread(monkeypatch):
         env.set_attr("fail_resets", 0)
         _, infos = env.reset()
         assert infos["level"].tolist() == [episode_seed(1, 2), episode_seed(2, 1)]
+
+
+def test_a_process_that_hangs_before_it_is_ready(monkeypatch):
+    monkeypatch.setattr(processes, "START_SECONDS", 0.0)
+    keywords = {"executor": "process", "context": "spawn", "reset_timeout": LIMIT}
+    with pytest.raises(
+        EnvironmentFaultError, match=r"not ready after .* s \("
+    ) as caught:
+        PoolVectorEnv([Unloadable()] * 3, workers=1, **keywords)
+    # They have one start, and not each its own.
+    assert len(caught.value.errors) == 3
 
 
 def test_a_timeout_does_not_count_the_wait_for_the_worker():

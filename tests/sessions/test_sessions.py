@@ -499,10 +499,10 @@ def test_a_session_is_for_one_caller_at_a_time(gates):
         session.step(1)
     # The environment is free when the call has ended, and not before.
     session.close()
-    assert sessions._free_rows.qsize() == 3
+    assert len(sessions._free_rows) == 3
     envs[0].may_go.set()
     assert future.result(5)[0] == 5
-    wait_until(lambda: sessions._free_rows.qsize() == 4)
+    wait_until(lambda: len(sessions._free_rows) == 4)
     with pytest.raises(ClosedError):
         session.step(1)
 
@@ -607,6 +607,37 @@ def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
         for timeout in (2e9, float("inf"), 10**400):
             sessions.open(timeout).close()
             asyncio.run(sessions.open_async(timeout)).close()
+
+
+def test_callers_that_wait_are_served_in_their_order():
+    with make_sessions(num_envs=1) as sessions:
+        session, order, may_close = sessions.open(), [], threading.Event()
+
+        def wait(number):
+            if number % 2:
+                session = asyncio.run(sessions.open_async(SECONDS))
+            else:
+                session = sessions.open(SECONDS)
+            order.append(number)
+            may_close.wait(SECONDS)
+            session.close()
+
+        # One that goes away is no obstacle.
+        with pytest.raises(asyncio.TimeoutError):
+            asyncio.run(asyncio.wait_for(sessions.open_async(), 0.05))
+        futures = []
+        for number in range(6):
+            futures.append(run_in_thread(wait, number))
+            wait_until(lambda: len(sessions._free_rows._waiting) == len(futures))
+        session.close()
+        # The row is that of the first one, even before its thread wakes.
+        with pytest.raises(SessionsFullError):
+            sessions.open(timeout=0)
+        may_close.set()
+        for future in futures:
+            future.result(SECONDS)
+        assert order == [*range(6)]
+        sessions.open(timeout=0).close()
 
 
 def test_close_wakes_all_that_wait(gates):

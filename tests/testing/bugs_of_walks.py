@@ -82,11 +82,11 @@ FourValues: step-result
 + return self.observations(), rewards, terminations, infos
 ReportsItsFailures: environment-error
 > infos["_detail"] = rows.copy()
-+ # The key 'error' is a failure; the key 'warning', without an end, is not.
++ # A message of a pool is a failure, a text of the task is none.
 + late = rows & (clock >= TIME)
-+ for key, mask in (("error", late), ("warning", rows & ~late)):
-+     if mask.any():
-+         infos[key], infos[f"_{key}"] = np.where(mask, "no paper", None), mask
++ texts = [FaultMessage("no paper") if is_late else "no ink" for is_late in late]
++ infos["error"] = np.where(rows, np.array(texts, object), None)
++ infos["_error"] = rows.copy()
 OutOfSpace: observation-space unseeded-first final-obs
 - return self.state.astype(np.float32)
 + return self.state.astype(np.float32) - 1

@@ -22,6 +22,8 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from roll_vec.errors import FaultMessage  # noqa: F401 (an environment with a bug)
+
 NEXT_STEP = AutoresetMode.NEXT_STEP
 SAME_STEP = AutoresetMode.SAME_STEP
 DISABLED = AutoresetMode.DISABLED

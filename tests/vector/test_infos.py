@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 import roll_vec
 from roll_vec.errors import InvalidStateError, LevelGenerationError
 from roll_vec.vector.infos import (
-    UNKNOWN,
     add_infos,
     cut_final_infos,
-    episode_successes,
     finish_infos,
     join_infos,
     list_infos,
     stack_infos,
 )
+from roll_vec.vector.known_infos import UNKNOWN, episode_successes
 from tests.contract.cases import assert_same
 from tests.pool.cases import with_arrays
 

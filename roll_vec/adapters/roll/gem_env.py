@@ -27,6 +27,7 @@ from roll_vec.options import (
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.validation import check_text
+from roll_vec.vector.known_infos import fault_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -189,9 +190,9 @@ class GemEnv(ABC):
 
     def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Keep a result of the batch; raise an error if its environment has failed."""
-        if "error" in info:
+        if (fault := fault_of(info)) is not None:
             self._is_running = False
-            raise EnvironmentFaultError({0: info["error"]})
+            raise EnvironmentFaultError({0: fault})
         self._observation, self._outcome = observation, info
 
     @abstractmethod

@@ -124,7 +124,7 @@ def count_rows(batch):
     """Return the rows of a shared batch, and how many are taken."""
     gc.collect()
     num_rows = sum(one.num_envs for one in batch.batches)
-    return num_rows, num_rows - sum(one._free_rows.qsize() for one in batch.batches)
+    return num_rows, num_rows - sum(len(one._free_rows) for one in batch.batches)
 
 
 @ray.remote(num_cpus=0, max_concurrency=8)
