@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import enum
 import functools
 import hashlib
 import inspect
@@ -20,7 +21,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidOptionTypeError,
+    RollVecWarning,
+    UnknownOptionError,
+    warn_caller,
+)
 
 Options = TypeVar("Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -101,6 +108,72 @@ def check_fields(options: Any) -> None:
             check, arguments = field.metadata["check"]
             value = check(field.name, getattr(options, field.name), *arguments)
             object.__setattr__(options, field.name, value)
+
+
+def changed_keywords(options: Any, names: Iterable[str]) -> list[str]:
+    """Return those of some keywords whose values are not their defaults."""
+    fields = type(options).__dataclass_fields__
+    return [name for name in names if getattr(options, name) != fields[name].default]
+
+
+def refuse_unused(
+    options: Any, names: Iterable[str], reason: str, *, warns: bool = False
+) -> None:
+    """Refuse keywords that have no effect beside the others, as ``match: needs ...``.
+
+    Parameters
+    ----------
+    options : dataclass
+        With checked values.
+    names : iterable of str
+        Keywords without an effect.  Their defaults are accepted.
+    reason : str
+        The end of the message.
+    warns : bool
+        True: warn only, where the original game takes such a keyword and ignores it.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    changed = changed_keywords(options, names)
+    if not changed:
+        return
+    message = f"{', '.join(changed)}: {reason}"
+    if not warns:
+        raise InvalidOptionError(message)
+    warn_caller(message, RollVecWarning)
+
+
+def check_reset_options(known: Iterable[str], options: Any) -> None:
+    """Check the ``options`` of a reset: warn of keys that the environment ignores.
+
+    It is a warning and no error, because wrappers pass on keys of their own.
+
+    Parameters
+    ----------
+    known : iterable of str
+        The keys that the environment reads.
+    options : object
+
+    Raises
+    ------
+    InvalidOptionTypeError
+        If they are neither None nor a mapping.
+    """
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise InvalidOptionTypeError.expected("options", "a dict or None", options)
+    known = tuple(known)
+    unknown = [repr(key) for key in options if key not in known]
+    if unknown:
+        accepted = ", ".join(map(repr, known)) or "none"
+        message = (
+            f"options of reset: {', '.join(unknown)}: this environment ignores them; "
+            f"those that it knows: {accepted}"
+        )
+        warn_caller(message, RollVecWarning)
 
 
 def parse_options(options_class: type[Options], keywords: Mapping[str, Any]) -> Options:
@@ -471,6 +544,8 @@ def describe_value(value: Any) -> Any:
     `functools.partial` is described with its arguments.  Of any other object there
     remains the name of its class.
     """
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value.name}"
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.generic):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import enum
 import functools
 import inspect
 import math
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,12 +29,14 @@ from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     MAX_INT,
+    check_bool,
     check_int,
     check_levels,
     check_number,
     check_optional_text,
     cut_sections,
 )
+from roll_vec.text.options import TextOptions
 
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.arrays.grid_env")
@@ -132,24 +134,17 @@ class ArrayEnv(ArrayOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.action_mask and not hasattr(self, "legal"):
-            message = f"action_mask: {type(self).__name__} has no rule `legal`"
-            raise InvalidOptionError(message)
-        if self.action_mode == "text" and isinstance(self.actions, Box):
-            message = f"action_mode: actions of {type(self).__name__} have no names"
-            raise InvalidOptionError(message)
-        if self.seeding == "stream" and (self.seed_info or self.level_info):
-            message = (
-                f"seed_info, level_info: {type(self).__name__} has no levels, as its "
-                "random numbers are one stream"
-            )
-            raise InvalidOptionError(message)
+        for name, reason in self.unused_keywords.items():
+            if getattr(self, name) != ArrayEnv.__dataclass_fields__[name].default:
+                message = f"{name}: {type(self).__name__} {reason}"
+                raise InvalidOptionError(message)
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set(num_levels=num_levels, start_level=start_level)
         for field in dataclasses.fields(self):
-            name, check = field.name, _CHECKS.get(type(field.default))
-            if check is not None and name not in self.common_names():
-                self._set(**{name: check(name, getattr(self, name))})
+            name = field.name
+            if name not in self.common_names():
+                value = _check_option(name, getattr(self, name), field.default)
+                self._set(**{name: value})
         self.check_options()
 
     def check_options(self) -> None:
@@ -159,6 +154,24 @@ class ArrayEnv(ArrayOptions):
         """
 
     # ---------------------------------------------------------------- derived
+
+    @property
+    def unused_keywords(self) -> dict[str, str]:
+        """The keywords that the class has no use for, each with the reason.
+
+        They take their defaults alone, and descriptions leave them out.
+        """
+        unused = {}
+        if self.seeding == "stream":
+            names: Any = "num_levels", "start_level", "seed_info", "level_info"
+            reason = "has no levels, as its random numbers are one stream"
+            unused = dict.fromkeys(names, reason)
+        if not hasattr(self, "legal"):
+            unused["action_mask"] = "has no rule `legal`"
+        if isinstance(self.actions, Box):
+            names = "action_mode", *TextOptions.__dataclass_fields__
+            unused |= dict.fromkeys(names, "has no names of actions, and so no texts")
+        return unused
 
     @classmethod
     @functools.lru_cache(100)
@@ -173,6 +186,11 @@ class ArrayEnv(ArrayOptions):
 
         A tuple or list of numbers is an array for them.  A property is one of these
         if a rule reads it.
+
+        Raises
+        ------
+        InvalidOptionError
+            For numbers that a rule reads and kernels cannot hold.
         """
         names = [field.name for field in dataclasses.fields(self)]
         for owner in reversed(type(self).__mro__):
@@ -186,15 +204,15 @@ class ArrayEnv(ArrayOptions):
             is_property = isinstance(member, (property, functools.cached_property))
             if callable(member) or (is_property and name not in mentions):
                 continue
-            value = getattr(self, name)
-            if isinstance(value, (bool, int, float)):
+            full_name = f"{type(self).__name__}.{name}"
+            try:
+                value = _read_constant(full_name, getattr(self, name))
+            except InvalidOptionError:
+                if name in mentions:
+                    raise
+                continue
+            if value is not None:
                 result[name] = value
-            elif isinstance(value, (tuple, list, np.ndarray)):
-                # A copy: kernels are compiled anew for an array that is read-only.
-                with contextlib.suppress(ValueError):  # of rows of several lengths
-                    array = np.array(value, order="C")
-                    if array.dtype.kind in "biuf":
-                        result[name] = array
         return result
 
     @property
@@ -350,11 +368,65 @@ class ArrayEnv(ArrayOptions):
         return cut_sections(type(self).__doc__ or type(self).__name__)
 
 
-_CHECKS: dict[type, Callable[[str, Any], Any]] = {
-    int: lambda name, value: check_int(name, value, -MAX_INT),
-    str: check_optional_text,
-    float: lambda name, value: check_number(name, value, -math.inf, math.inf),
-}
+def _check_option(name: str, value: Any, default: Any) -> Any:
+    """Return the value of an option, of the type that its default has."""
+    if isinstance(default, enum.Enum):
+        try:
+            return type(default)(value)
+        except ValueError:
+            accepted = f"one of {', '.join(map(repr, type(default)))}"
+            raise InvalidOptionError.expected(name, accepted, value) from None
+    if isinstance(default, (bool, np.bool_)):
+        return check_bool(name, value)
+    if isinstance(default, (int, np.integer)):
+        return check_int(name, value, -MAX_INT)
+    if isinstance(default, (float, np.floating)):
+        return check_number(name, value, -math.inf, math.inf)
+    if isinstance(default, str):
+        return check_optional_text(name, value)
+    if isinstance(default, tuple) and not isinstance(value, (tuple, list, np.ndarray)):
+        raise InvalidOptionError.expected(name, "a tuple, a list or an array", value)
+    return value
+
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def _read_constant(name: str, value: Any) -> Any:
+    """Return a number or an array of numbers as kernels take it, else None.
+
+    Raises
+    ------
+    InvalidOptionError
+        For a number that kernels cannot hold, and an array of anything but numbers.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
+    if isinstance(value, (int, np.integer)):
+        if int(value) not in _INT64:
+            raise InvalidOptionError.expected(name, accepted, value)
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return None
+    try:
+        # A copy: kernels are compiled anew for an array that is read-only.
+        array = np.array(value, order="C")
+        if not isinstance(value, np.ndarray):
+            # numpy would make them unsigned, or floats.
+            numbers = np.array(value, object).ravel().tolist()
+            integers = (each for each in numbers if isinstance(each, (int, np.integer)))
+            if not all(int(each) in _INT64 for each in integers):
+                raise OverflowError
+    except (ValueError, OverflowError):  # also for rows of several lengths
+        raise InvalidOptionError.expected(name, accepted, value) from None
+    if array.dtype == np.float16:
+        return array.astype(np.float64)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidOptionError.expected(name, accepted, value)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 @functools.lru_cache(maxsize=64)

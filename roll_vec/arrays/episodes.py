@@ -23,7 +23,7 @@ from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
-from roll_vec.options import MAX_INT
+from roll_vec.options import MAX_INT, check_reset_options
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
@@ -185,6 +185,8 @@ class EpisodeEngine(Engine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        if options:
+            check_reset_options(self.options.reset_options, options)
         if self.is_stream:
             self._seed_streams(env_ids, seeds)
             self.advance(env_ids)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.options import check_int, describe_value
+from roll_vec.options import changed_keywords, check_int, describe_value
 from roll_vec.storage.data_files import fingerprint
 from roll_vec.storage.npz_files import open_archive, read_array
 from roll_vec.storage.process_cache import ProcessCache
@@ -471,9 +471,8 @@ def refuse_beside_levels(
     ------
     InvalidOptionError
     """
-    fields = type(options).__dataclass_fields__
-    wrong = [name for name in names if getattr(options, name) != fields[name].default]
-    if getattr(options, size_name) not in (fields[size_name].default, size):
+    wrong = changed_keywords(options, names)
+    if changed_keywords(options, [size_name]) and getattr(options, size_name) != size:
         wrong.insert(0, size_name)
     if wrong:
         values = ", ".join(f"{name}={getattr(options, name)}" for name in wrong)

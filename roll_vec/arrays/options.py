@@ -26,19 +26,26 @@ from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
 from roll_vec.arrays.level_sets import LevelSet, check_given_levels
 from roll_vec.arrays.text_actions import describe_actions
-from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.errors import (
+    InvalidOptionError,
+    RollVecWarning,
+    UnsupportedError,
+    warn_caller,
+)
 from roll_vec.kernels.rows import field_name
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     check_band,
     check_bool,
     check_choice,
+    check_fields,
     check_int,
     check_levels,
     check_lookup,
     check_optional,
     check_optional_text,
     option,
+    refuse_unused,
 )
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
@@ -95,6 +102,8 @@ class ArrayOptions(TextOptions):
         The observation modes that ``obs_mode`` accepts, with what an observation has.
     LEVEL_OPTIONS : tuple of str, of the class
         The keywords that `set_level_options` takes, where levels can change.
+    reset_options : tuple of str, of the class
+        The keys of ``reset(options=)`` that the environment reads.
     action_start : int or None
         The first action; None: 1, with a warning of the first action 0.
     state : dict of str to dtype, or to (dtype, shape), of the class
@@ -150,6 +159,7 @@ class ArrayOptions(TextOptions):
     metadata: ClassVar[dict[str, Any]] = METADATA
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+    reset_options: ClassVar[tuple[str, ...]] = ()
     # Not annotated: an annotation here would decide where the keyword stands.
     action_start = 0
 
@@ -184,20 +194,14 @@ class ArrayOptions(TextOptions):
     action_mask: bool = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_choice("action_mode", self.action_mode, ACTION_MODES)
+        if self.action_mode == "discrete":
+            check_fields(self)
+            names = TextOptions.__dataclass_fields__
+            refuse_unused(self, names, "needs action_mode='text'")
+        super().__post_init__()
         check_optional_text("env_instruction", self.env_instruction)
         fields = dataclasses.fields(self)
-        if self.action_mode == "discrete":
-            names = TextOptions.__dataclass_fields__
-            text_keywords = [
-                field.name
-                for field in fields
-                if field.name in names and getattr(self, field.name) != field.default
-            ]
-            if text_keywords:
-                message = f"{', '.join(text_keywords)}: needs action_mode='text'"
-                raise InvalidOptionError(message)
         check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
         modes = None, *self.metadata["render_modes"]
         check_choice("render_mode", self.render_mode, modes)
@@ -205,6 +209,9 @@ class ArrayOptions(TextOptions):
         flags = [field.name for field in fields if isinstance(field.default, bool)]
         checked = {name: check_bool(name, getattr(self, name)) for name in flags}
         self._set(render_scale=scale, **checked)
+        if self.render_mode not in ("rgb_array", "human"):
+            reason = "needs render_mode='rgb_array' or 'human'"
+            refuse_unused(self, ("render_scale",), reason)
 
     def _set(self, **values: Any) -> None:
         """Replace fields by their validated forms, in ``__post_init__`` alone."""
@@ -219,7 +226,7 @@ class ArrayOptions(TextOptions):
     @property
     def first_action(self) -> int:
         """The lowest action; the others follow."""
-        return 1 if self.action_start is None else self.action_start
+        return 1 if self.action_start is None else int(self.action_start)
 
     @property
     def lowest_action(self) -> int:
@@ -268,7 +275,7 @@ class ArrayOptions(TextOptions):
     ) -> tuple[np.dtype[Any], tuple[int, ...]]:
         owner = f"{type(self).__name__}.state[{name!r}]"
         dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-        if isinstance(shape, (int, str)):
+        if isinstance(shape, (int, np.integer, str)):
             shape = (shape,)
         try:
             dtype = np.dtype(dtype)
@@ -279,11 +286,13 @@ class ArrayOptions(TextOptions):
             raise InvalidOptionError.expected(owner, accepted, declared)
         lengths = []
         for length in shape:
-            value = getattr(self, length, None) if isinstance(length, str) else length
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            is_name = isinstance(length, str)
+            value: Any = getattr(self, length, None) if is_name else length
+            is_integer = isinstance(value, (int, np.integer))
+            if isinstance(value, bool) or not is_integer or value < 1:
                 accepted = "a shape of positive numbers and names of options"
                 raise InvalidOptionError.expected(owner, accepted, length)
-            lengths.append(value)
+            lengths.append(int(value))
         return dtype, tuple(lengths)
 
     def allocate(self, num_envs: int) -> Arrays:
@@ -436,6 +445,11 @@ class GridOptions(ArrayOptions):
         if not isinstance(vocab, Mapping):
             accepted = "a dict from str to str"
             raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
+        glyphs = {*family.glyphs.values(), *lookup.values()}
+        unknown = [repr(symbol) for symbol in vocab if symbol not in glyphs]
+        if unknown:
+            message = f"grid_vocab: {', '.join(unknown)}: the board has no such symbols"
+            warn_caller(message, RollVecWarning)
         self._set(grid_lookup=lookup, grid_vocab=dict(vocab))
 
     @property

@@ -17,6 +17,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
+from roll_vec.options import check_reset_options
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
@@ -120,13 +121,15 @@ class SingleEnv(ClosableEnv):
             An int starts a sequence of episodes; None starts the next episode (the
             first time, of a sequence from an entropy seed).
         options : dict or None
-            Ignored.
+            The environment reads the keys of ``reset_options`` of its class; of
+            others there is a warning.
 
         Raises
         ------
-        InvalidSeedError, ClosedError
+        InvalidSeedError, InvalidOptionTypeError, ClosedError
         """
         self._check_open()
+        check_reset_options(self._engine.options.reset_options, options)
         if seed is not None:
             seed = check_seed(seed)
         elif not self._has_started and self._lent is None:
@@ -440,7 +443,7 @@ class LevelEnv(SingleEnv, SeededEnv):
             An int starts a sequence of episodes; None starts the next episode (the
             first time, of a sequence from an entropy seed).
         options : dict or None
-            Ignored.
+            As for `SingleEnv.reset`.
 
         Returns
         -------
@@ -450,11 +453,12 @@ class LevelEnv(SingleEnv, SeededEnv):
 
         Raises
         ------
-        InvalidSeedError, ClosedError
+        InvalidSeedError, InvalidOptionTypeError, ClosedError
         LevelGenerationError
             If no level was found; nothing has changed then.
         """
         episode = self._plan_episode(seed)
+        check_reset_options(self._engine.options.reset_options, options)
         first_seeds = np.array([episode.stream], np.uint64)
         numbers = np.array([episode.number], np.uint64)
         self._engine.begin_episodes(_ONE, first_seeds, numbers)

@@ -105,9 +105,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     """Run the command in the arguments and return its exit code."""
+    from roll_vec.cli._keywords import read_keywords
+
     try:
         arguments = make_parser().parse_args(argv)
         with _warnings_for_users():
+            read_keywords(arguments)
             code: int = arguments.run(arguments)
     except SystemExit as request:
         # From --help, --version, or a signal that asks the program to end.

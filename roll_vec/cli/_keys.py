@@ -27,6 +27,7 @@ _LETTERS = {
     "t": "hint",
     "\x04": "quit",  # Ctrl-D
     "\x7f": "undo",  # backspace
+    **{digit: digit for digit in "0123456789"},
 }
 _ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
 # An escape sequence, which ends with a letter, or any other character but white space.

@@ -120,7 +120,8 @@ def _history(text: str) -> int | None:
     return None if text == "all" else integer_from(0)(text)
 
 
-def _keyword(text: str) -> tuple[str, Any]:
+def _keyword(text: str) -> tuple[str, str]:
+    # `roll_vec.cli._keywords` reads the value: its type depends on the id.
     key, equals, value = text.partition("=")
     key = key.strip()
     if not equals or not key.isidentifier():
@@ -129,7 +130,7 @@ def _keyword(text: str) -> tuple[str, Any]:
     if key in _SET_BY_COMMAND:
         message = f"{key} cannot be an option: {_SET_BY_COMMAND[key]}"
         raise argparse.ArgumentTypeError(message)
-    return key, literal(value)
+    return key, value
 
 
 # ------------------------------------------------------------------------- the table
@@ -155,7 +156,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         dest="id",
     ),
     "-o": _option(
-        "keyword of the environment, a Python literal or text (roll-vec info ID lists "
+        "keyword of the environment, see docs/commands.md (roll-vec info ID lists "
         "them); may be repeated",
         "KEY=VALUE",
         _keyword,

@@ -42,26 +42,28 @@ _HIDDEN_KEYS = {
     *("action_content", "action_is_effective", "action_is_valid", "env_instruction"),
     *("prob", "success", "think_content"),
 }
-_DIRECTIONS = frozenset(("up", "down", "left", "right"))
 _UNDO_STEPS = 1000
 # Letters of an info that is shown.
 _SHORT = 60
 _PROMPT = "> "
 _MAX_ACTIONS = 12
+# Letters of the narrowest lines of docstrings.
+_NARROW = 66
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
 _HINT = "arrows or wasd: move · u undo · t hint · n new · r restart · ? help · q quit"
 
 _SUMMARY = "play one environment, by keys or by typing answers"
 
 _DESCRIPTION = """\
-Play an environment in the terminal. If the actions are Up, Down, Left and
-Right, keys move. If they are text or numbers, or have other names, you type one
-answer a line.
+Play an environment in the terminal. If actions are Up, Down, Left and Right,
+keys move, and digits take the actions of these numbers. Of other environments
+you type one action a line: its name, its number, or a text.
 """
 
 KEYS = """\
 keys:
   arrows, w a s d   move
+  0 to 9            the action of this number
   u, backspace      undo a move, its luck included
   n                 new level: the next seed
   r                 restart this level
@@ -119,15 +121,14 @@ def _run(arguments: argparse.Namespace) -> int:
         batches = silence.enter_context(read_keys(sys.stdin))
         env = _make_env(title, arguments.options)
         game_end.callback(env.close)
-        names = {name.casefold() for name in _action_names(env)}
+        names = _action_names(env)
         if not names and not isinstance(env.action_space, (Box, Text)):
             message = (
                 f"{title} cannot be played: its actions are neither text, numbers of a "
                 "Box, nor named by an action_lookup, such as {1: 'Up', 2: 'Down'}"
             )
             raise UsageError(message)
-        by_keys = bool(names) and names <= _DIRECTIONS
-        kind = _KeyPlayer if by_keys else _LinePlayer
+        kind = _KeyPlayer if _has_keys(names) else _LinePlayer
         player = kind(env, title, sys.stdout, arguments.seed)
         # Undo replaces the environment.
         game_end.callback(lambda: player.env.close())
@@ -175,6 +176,35 @@ def _action_names(env: Any) -> dict[str, int]:
         return {}
     names = action_names(partial(getattr, env.unwrapped))
     return {name.strip(): action for action, name in names.items()}
+
+
+def _has_keys(names: Mapping[str, int]) -> bool:
+    """Return whether keys can play: there are directions, and digits for the others."""
+    others = [code for name, code in names.items() if not _is_direction(name)]
+    num_directions = len(names) - len(others)
+    needed = 2 if others else 1
+    return num_directions >= needed and all(0 <= code <= 9 for code in others)
+
+
+def _is_direction(name: str) -> bool:
+    return name.casefold() in ("up", "down", "left", "right")
+
+
+def _join_lines(text: str) -> list[str]:
+    """Return the lines of a text without the breaks of a docstring's narrow lines.
+
+    A line of a docstring is broken where the next word has no room; a line that ends
+    with a sentence is not joined, as it may stand alone.
+    """
+    lines, previous = [""], ""
+    for line in text.splitlines():
+        is_full = len(previous) + len(line.partition(" ")[0]) >= _NARROW
+        if is_full and line[:1].isalnum() and previous[-1] not in ".:!?":
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        previous = line
+    return lines[1:]
 
 
 def _describe_box(space: Box[Any]) -> str:
@@ -320,9 +350,9 @@ class _KeyPlayer(_Player):
         self._num_lines = 0
         self._shows_help = False
         self._remark = ""
-        self._directions = {
-            name.casefold(): action for name, action in self._names.items()
-        }
+        # Digits and directions, each with the name of an action.
+        self._actions = {str(action): name for name, action in self._names.items()}
+        self._actions |= {name.casefold(): name for name in self._names}
 
     def _start(self, seed: int) -> None:
         """Begin the level of a seed; nothing before it can be undone."""
@@ -357,17 +387,19 @@ class _KeyPlayer(_Player):
             if not self._past:
                 return "There is nothing to undo"
             self.env, self._score = self._past.pop()
-        elif key == "hint":
-            return "The episode is over" if self._score.is_over else self._hint()
         elif self._score.is_over:
-            return "The episode is over: u undo, n new level, r restart, q quit"
-        elif key not in self._directions:
+            text, _ = self._score.outcome()
+            return f"{text}: u undo, n new level, r restart, q quit"
+        elif key == "hint":
+            return self._hint()
+        elif key not in self._actions:
             return f"This environment has no action {key!r}"
         else:
             # A deep copy has the random stream as well: a slip that is undone and
             # tried again slips again.
             self._past.append((copy.deepcopy(self.env), self._score))
-            self._step(self._directions[key], key)
+            name = self._actions[key]
+            self._step(self._names[name], name.casefold())
         return ""
 
     @contextmanager
@@ -423,18 +455,26 @@ class _KeyPlayer(_Player):
             yield self._paint(_HINT, "2")
 
     def _legend(self) -> list[str]:
-        """Return lines that explain the symbols of the board."""
+        """Return lines that explain symbols of the board, and digits of actions."""
         bare = self.env.unwrapped
         vocab = getattr(bare, "grid_vocab", None)
         pairs = vocab.items() if isinstance(vocab, Mapping) else ()
         pairs = getattr(bare, "symbol_meanings", None) or pairs
-        words = " · ".join(
-            # No line break between a symbol and its meaning.
-            f"{str(symbol).strip()} {meaning}".replace(" ", "\0")
+        symbols = [
+            f"{str(symbol).strip()} {meaning}"
             for symbol, meaning in pairs
             if str(symbol).strip() != meaning
-        )
-        lines = textwrap.wrap(words, text_width(), break_on_hyphens=False)
+        ]
+        others = [
+            f"{code} {name}"
+            for name, code in self._names.items()
+            if not _is_direction(name)
+        ]
+        lines = []
+        for words in (symbols, others):
+            # No line break between a symbol and its meaning.
+            text = " · ".join(word.replace(" ", "\0") for word in words)
+            lines += textwrap.wrap(text, text_width(), break_on_hyphens=False)
         return [line.replace("\0", " ") for line in lines]
 
 
@@ -502,7 +542,7 @@ class _LinePlayer(_Player):
 
     def _answer(self, line: str) -> None:
         if self._score.is_over:
-            self._say(f"The episode is over: {self._end_commands}", "33")
+            self._say(f"{self._score.outcome()[0]}: {self._end_commands}", "33")
             return
         action = self._read_action(line)
         if action is None:
@@ -527,9 +567,11 @@ class _LinePlayer(_Player):
         """Return the action of a line; None, after a remark, if it is no action."""
         env, word = self.env, line.strip()
         if self._names:
-            for name, action in self._names.items():
-                if name.casefold() == word.casefold():
-                    return action
+            names = {name.casefold(): action for name, action in self._names.items()}
+            numbers = {str(action): action for action in self._names.values()}
+            action = {**numbers, **names}.get(word.casefold())
+            if action is not None:
+                return action
             text = f"There is no action {word!r}; expected {self._describe_names()}"
             self._say(text, "33")
             return None
@@ -551,7 +593,8 @@ class _LinePlayer(_Player):
     def _describe_names(self) -> str:
         """Return what can be typed where actions have names."""
         summary = self._attribute("action_summary")
-        return str(summary) if summary else f"one of {_list_some([*self._names])}"
+        names = str(summary) if summary else f"one of {_list_some([*self._names])}"
+        return f"{names}, or its number"
 
     def _read_numbers(self, space: Box[Any], line: str) -> Any:
         """Return the numbers of a line; None, after a remark, if it is no action."""
@@ -591,12 +634,13 @@ class _LinePlayer(_Player):
         if instructions is None:
             get_instructions = self._attribute("get_instructions")
             instructions = get_instructions() if get_instructions else None
-        for line in str(instructions or "").splitlines():
+        for line in _join_lines(str(instructions or "")):
             self._say(textwrap.fill(line, text_width()))
         answers = self._describe_names() if self._names else "an answer"
         if isinstance(self.env.action_space, Box):
             answers = _describe_box(self.env.action_space)
-        self._say(f"Type {answers}; :help shows the commands, :quit ends", "2")
+        line = f"Type {answers}; :help shows the commands, :quit ends"
+        self._say(textwrap.fill(line, text_width()), "2")
 
     def _say(self, text: str, colour: str = "") -> None:
         self._out.write(f"{self._paint(text, colour)}\n")

@@ -18,6 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.arrays.options import ArrayOptions, LevelOptions
 from roll_vec.factories import make_pool_vector, make_vector
+from roll_vec.options import parse_options
 from roll_vec.pool.options import PoolOptions
 from roll_vec.recordings.environments import load_class
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
@@ -75,6 +76,9 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     options_class = find_options(registered)
     owner = registered.load() if options_class is None else options_class
     defaults = registered.defaults()
+    if registered.is_rule:
+        unused = parse_options(owner, registered.keywords).unused_keywords
+        defaults = {name: each for name, each in defaults.items() if name not in unused}
     # These describe `action_mode` of pools, and levels of users' array environments.
     classes = [*inspect.getmro(owner), TextOptions, ArrayOptions, LevelOptions]
     keywords = _describe(defaults, _parameters(owner), classes)

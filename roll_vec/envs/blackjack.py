@@ -17,6 +17,7 @@ from roll_vec.envs.game_description import (
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.options import refuse_unused
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
@@ -87,6 +88,13 @@ class Blackjack(ArrayEnv):
     }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
+
+    def check_options(self) -> None:
+        """Warn of a rule that another one turns off."""
+        if self.sab:
+            reason = "is ignored with sab=True, the default of the id, as in Gymnasium"
+            refuse_unused(self, ("natural",), reason, warns=True)
+
     # The player's sum, the dealer's card, whether an ace of the player counts 11.
     observation_space = TupleSpace((Discrete(32), Discrete(11), Discrete(2)))
 

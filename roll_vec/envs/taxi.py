@@ -20,7 +20,7 @@ from roll_vec.envs.game_description import (
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
-from roll_vec.options import check_number
+from roll_vec.options import check_number, refuse_unused
 
 # `:` can be passed, `|` is a wall.
 MAP = (
@@ -305,9 +305,16 @@ class TaxiV4(Taxi):
     fickle_probability: float = 0.3
 
     def check_options(self) -> None:
-        """Check that probabilities are."""
-        for name in ("rainy_probability", "fickle_probability"):
+        """Check probabilities; warn of one whose event never happens."""
+        switches = {
+            "rainy_probability": "is_rainy",
+            "fickle_probability": "fickle_passenger",
+        }
+        for name, switch in switches.items():
             check_number(name, getattr(self, name), 0.0, 1.0)
+            if not getattr(self, switch):
+                reason = f"is ignored with {switch}=False, as in Gymnasium"
+                refuse_unused(self, (name,), reason, warns=True)
 
     @property
     def chances(self) -> tuple[float, float, float]:

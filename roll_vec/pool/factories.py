@@ -22,6 +22,10 @@ def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
     parameters = {}
     if issubclass(cls, (BaseLanguageBasedEnv, BaseDiscreteActionEnv)):
         parameters = dict(keywords_of(TextOptions))
+    if issubclass(cls, BaseLanguageBasedEnv):
+        # Without names a text cannot have several actions.
+        for name in ("action_separator", "max_actions_per_turn"):
+            del parameters[name]
     if issubclass(cls, BaseDiscreteActionEnv):
         parameters["action_mode"] = inspect.Parameter(
             "action_mode", inspect.Parameter.KEYWORD_ONLY, default=ACTION_MODES[0]

@@ -14,6 +14,7 @@ from roll_vec.options import (
     check_optional,
     check_seconds,
     option,
+    refuse_unused,
 )
 
 EXECUTORS = ("thread", "process")
@@ -70,6 +71,11 @@ class PoolOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if not self.workers:
+            names, reason = ("executor", "context"), "has no effect with workers=0"
+            refuse_unused(self, names, reason, warns=True)
+        elif self.executor != "process":
+            refuse_unused(self, ("context",), "needs executor='process'")
         for name in ("step_timeout", "reset_timeout"):
             self._check_timeout(name, getattr(self, name))
 

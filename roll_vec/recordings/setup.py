@@ -147,7 +147,11 @@ class RunSetup:
             name: _check_file(file, overrides.get(name, file.path))
             for name, file in self.data_files.items()
         }
-        options = {**self._new_defaults(), **self.options, **overrides, **paths}
+        recorded = dict(self.options)
+        if overrides.get("workers") == 0:
+            # The others say how workers work.
+            recorded = {k: v for k, v in recorded.items() if k not in _HOW_POOLS_WORK}
+        options = {**self._new_defaults(), **recorded, **overrides, **paths}
         return make_vector(
             self.id,
             self.num_envs,

@@ -14,6 +14,7 @@ from roll_vec.options import (
     check_number,
     check_optional,
     option,
+    refuse_unused,
 )
 from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, literal_tags
 
@@ -62,15 +63,14 @@ class TextOptions:
         With two groups the first is the thinking, the second the action.  None: the
         whole text is the action, unchanged.
     special_token_list : sequence of str, or None
-        Strings that are removed from a text first.
+        With a pattern: strings that are removed from a text first.
     format_penalty : float
         Added to the reward of a step whose text is no valid action.
     match : str
-        The match of the pattern that counts: ``first`` or ``last``.  Matches do not
+        With a pattern: the match that counts, ``first`` or ``last``.  Matches do not
         overlap, and are searched from the left.
     action_separator : str or None
-        Separates several actions in one text, as ``||`` in ``Up || Left``.  Games of
-        text have one action in a text.
+        Separates several actions in one text, as ``||`` in ``Up || Left``.
     max_actions_per_turn : int
         With a separator: the actions of a text that are taken; later ones are ignored.
     max_answer_chars : int or None
@@ -96,14 +96,14 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        pattern, max_chars = self.action_pattern, self.max_answer_chars
-        if max_chars is not None and pattern is None:
-            message = (
-                f"max_answer_chars: {max_chars!r} has no meaning without a pattern"
-            )
-            raise InvalidOptionError(message)
-        if pattern is not None and max_chars is None and not literal_tags(pattern):
+        pattern = self.action_pattern
+        if pattern is None:
+            names = "special_token_list", "match", "max_answer_chars"
+            refuse_unused(self, names, "needs an action_pattern")
+        elif self.max_answer_chars is None and not literal_tags(pattern):
             _warn_if_slow(pattern)
+        if self.action_separator is None:
+            refuse_unused(self, ["max_actions_per_turn"], "needs an action_separator")
 
 
 def _warn_if_slow(pattern: str) -> None:

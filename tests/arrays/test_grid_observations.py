@@ -127,10 +127,6 @@ def test_render_scale_enlarges_the_pixels_of_frames_alone():
     ):
         expected = observation.repeat(3, axis=0).repeat(3, axis=1)
         np.testing.assert_array_equal(frame, expected)
-    texts = [gymnasium.make(id, render_mode="text", render_scale=n) for n in (1, 3)]
-    for text in texts:
-        text.reset(seed=4)
-    assert texts[0].render() == texts[1].render()
 
 
 def test_spaces_say_what_is_observed():

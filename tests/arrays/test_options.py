@@ -128,7 +128,7 @@ def id(request):
 
 def test_observations_are_the_callers_own(id):
     env, twin = make(id, obs_mode="grid"), make(id, obs_mode="grid")
-    obs, _ = env.reset(seed=8, options={"anything": 1})
+    obs, _ = env.reset(seed=8)
     twin.reset(seed=8)
     for action in actions_of(id):
         obs[:] = 77

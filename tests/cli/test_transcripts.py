@@ -114,10 +114,48 @@ def test_hundreds_of_actions_are_told_by_their_form(play, register):
         def reset(self, *, seed=None, options=None):
             return 0, {}
 
+        def step(self, action):
+            return 0, action, False, False, {}
+
     register("Numbers-v0", entry_point=Numbers)
-    lines = play("1 30\n", "Numbers-v0").splitlines()
-    assert "Type ROW COLUMN; :help shows the commands, :quit ends" in lines
-    assert "There is no action '1 30'; expected ROW COLUMN" in lines
+    lines = play("1 30\n1 2\n899\n900\n", "Numbers-v0").splitlines()
+    typed = "ROW COLUMN, or its number"
+    assert f"Type {typed}; :help shows the commands, :quit ends" in lines
+    assert f"There is no action '1 30'; expected {typed}" in lines
+    assert [line for line in lines if line.startswith("reward")] == [
+        "reward +32",
+        "reward +899",
+    ]
+    assert f"There is no action '900'; expected {typed}" in lines
+
+
+def test_arrows_move_where_digits_take_other_actions(play, register):
+    class Dance(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(9)
+        action_space = gymnasium.spaces.Discrete(5)
+        action_lookup = MappingProxyType(
+            dict(enumerate(("Up", "Down", "Left", "Right", "Turn around")))
+        )
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+        def step(self, action):
+            return action, 1, action == 4, False, {"success": action == 4}
+
+    register("Dance-v0", entry_point=Dance)
+    begin, moved, ended, over, _ = play("d\n04\nd\nq\n", "Dance-v0").split("\n\n")
+    assert "4 Turn around" in begin.splitlines()
+    assert "right +1" in moved.splitlines()
+    assert ended.splitlines()[-2:] == ["turn around +1", "Solved in 3 steps, return 3"]
+    assert over.splitlines()[-1].startswith("Solved in 3 steps, return 3: u undo")
+
+
+def test_paragraphs_of_a_description_are_wrapped_anew(play):
+    text = play("", "roll_vec/Minesweeper-v0")
+    paragraph = text.split("\n\n")[1].splitlines()
+    assert paragraph[0].startswith("A revealed cell shows")
+    assert min(map(len, paragraph[:-1])) > 70
 
 
 def test_symbols_that_mean_themselves_are_not_explained(play, register):

@@ -256,8 +256,10 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
     for mask in some:
         with pytest.raises(errors.InvalidOptionError, match="mask: expected"):
             env.step([lowest_action(env)] * N, mask=mask)
-    # Other options are ignored.
-    assert_same(env.reset(options={"level": 3}), twin.reset(options={}))
+    # Other options are for the environments.
+    with pytest.warns(errors.RollVecWarning, match="^options of reset: 'level': "):
+        results = env.reset(options={"level": 3})
+    assert_same(results, twin.reset(options={}))
     assert_undisturbed(env, twin)
 
 

@@ -89,7 +89,7 @@ def grid_of_six(case):
     if "size" in single_keywords(case):
         return {"size": 6}
     view = {"obs_mode": "grid"} if case in ARRAY_IDS else {}
-    return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], **view}
+    return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], "map_name": None, **view}
 
 
 def allocated_by(case, num_envs):

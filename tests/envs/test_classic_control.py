@@ -192,7 +192,7 @@ def test_actions_in_a_box_have_a_shape_and_no_text():
         each.reset(seed=0)
         with pytest.raises(InvalidActionError, match=message):
             each.step(0.5)
-    with pytest.raises(InvalidOptionError, match="action_mode: actions of Pendulum"):
+    with pytest.raises(InvalidOptionError, match="action_mode: Pendulum has no"):
         gymnasium.make("roll_vec/Pendulum-v1", action_mode="text")
 
 

@@ -8,10 +8,18 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError, UnknownOptionError, shorten
+from roll_vec.descriptions import describe_env
+from roll_vec.errors import (
+    InvalidOptionError,
+    RollVecWarning,
+    UnknownOptionError,
+    shorten,
+)
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.spaces import UnicodeText
 from tests.contract.cases import ALL_IDS, GAME_IDS
 from tests.golden import assert_golden
 
@@ -92,6 +100,8 @@ def test_every_value_of_every_keyword_is_kept_or_refused_as_in_the_golden_file()
                 try:
                     kept = getattr(options(**{name: value}), name)
                     outcome = f"kept as {kept!r}"
+                except RollVecWarning as warning:
+                    outcome = f"kept, with a warning: {warning}"
                 except InvalidOptionError as error:
                     outcome = str(error)
                     refused = {name: value}, [outcome] * 2
@@ -201,3 +211,138 @@ def test_options_are_frozen_and_equal_ones_are_the_same(id):
     for name in again:
         documented = [cls.__doc__ or "" for cls in options.__mro__]
         assert any(name in text for text in documented), name
+
+
+# ------------------------------------------------------- keywords without an effect
+
+ANSWER = {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}
+# Another value of each keyword that several games have, and the keywords that it needs.
+OTHER_VALUES = {
+    "obs_mode": ("text", {}),
+    "text_format": ("coord", {"obs_mode": "text"}),
+    "render_mode": ("ansi", {}),
+    "render_scale": (2, {"render_mode": "rgb_array"}),
+    "env_instruction": ("Win!", {}),
+    "action_mode": ("text", {}),
+    "action_start": (0, {}),
+    "action_lookup": ({1: "Leap"}, {}),
+    "grid_lookup": ({1: "z"}, {"obs_mode": "text"}),
+    "max_steps": (2, {}),
+    "num_levels": (1, {}),
+    "start_level": (7, {"num_levels": 1}),
+    "seed_info": (True, {}),
+    "level_info": (True, {}),
+    "difficulty_info": (True, {}),
+    "oracle_return_info": (True, {}),
+    "action_pattern": ("<b>(.*?)</b>", ANSWER),
+    "special_token_list": (("<a>",), ANSWER),
+    "format_penalty": (-7.0, ANSWER),
+    "match": ("last", ANSWER),
+    "action_separator": ("||", ANSWER),
+    "max_actions_per_turn": (1, {**ANSWER, "action_separator": "||"}),
+    "max_answer_chars": (9, ANSWER),
+}
+
+
+def record(id, keywords):
+    """Return all that a short play of one environment shows."""
+    env = gymnasium.make(id, disable_env_checker=True, **keywords)
+    names = list(getattr(env.unwrapped, "action_lookup", {0: "?"}).values())
+    turns = ["none", *(f"<a>{one}</a><a>{names[0]}||{one}</a>" for one in names[:3])]
+    results = [env.observation_space, env.action_space]
+    results.append(env.get_wrapper_attr("get_instructions")())
+    is_text = isinstance(env.action_space, UnicodeText)
+    for seed in range(3):
+        results.append(env.reset(seed=seed))
+        env.action_space.seed(seed)
+        for turn in turns:
+            result = env.step(turn if is_text else env.action_space.sample())
+            results += [result, env.reset()] if result[2] or result[3] else [result]
+        results.append(env.render() if env.render_mode else None)
+    env.close()
+    return [show_all(each) for each in results]
+
+
+def show_all(value):
+    if isinstance(value, tuple):
+        return [show_all(each) for each in value]
+    if isinstance(value, dict):
+        return {name: show_all(each) for name, each in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*out of date")
+def test_a_keyword_changes_something_or_is_neither_listed_nor_taken(id):
+    is_text = ENVIRONMENTS[id].pooled
+    listed = {one.name for one in describe_env(id).keywords}
+    fields = inspect.signature(ENVIRONMENTS[id].load("Options")).parameters
+    values = dict(OTHER_VALUES)
+    if "action_mask" in fields:
+        values["action_mask"] = not fields["action_mask"].default, {}
+    if "grid_vocab" in fields:
+        glyph = next(iter(ENVIRONMENTS[id].load("Options")().grid_vocab))
+        values["grid_vocab"] = {glyph: "a riddle"}, {}
+    for name, (value, needed) in values.items():
+        if is_text:
+            needed = {key: needed[key] for key in needed if key != "action_mode"}
+        if name in listed:
+            assert record(id, {**needed, name: value}) != record(id, needed), name
+        else:
+            with pytest.raises((InvalidOptionError, UnknownOptionError)):
+                gymnasium.make(id, **{name: value})
+            with pytest.raises((InvalidOptionError, UnknownOptionError)):
+                roll_vec.make_vec(id, 2, **{name: value})
+
+
+# Keywords that others turn off; Gymnasium takes the last ones without a word.
+UNUSED = [
+    (LAKE, {"render_scale": 2, "render_mode": "ansi"}, "render_scale: needs"),
+    (LAKE, {"action_mode": "text", "match": "last"}, "match: needs"),
+    (LAKE, {"action_mode": "text", "max_actions_per_turn": 2}, "max_actions_per_turn"),
+    (COUNTDOWN, {"match": "last"}, "match: needs an action_pattern"),
+    (COUNTDOWN, {"data": "a.jsonl", "num_numbers": 2}, "num_numbers: has no effect"),
+    (COUNTDOWN, {"executor": "process"}, "executor: has no effect with workers=0"),
+    (
+        COUNTDOWN,
+        {"workers": 1, "context": "spawn"},
+        "context: needs executor='process'",
+    ),
+    (LAKE, {"is_slippery": False, "success_rate": 0.5}, "success_rate: is ignored"),
+    (LAKE, {"desc": ["SG"], "map_name": "8x8"}, "map_name: is ignored beside desc"),
+    ("roll_vec/Blackjack-v1", {"natural": True}, "natural: is ignored with sab=True"),
+    ("roll_vec/Taxi-v4", {"fickle_probability": 1.0}, "fickle_probability: is ignored"),
+    (SOKOBAN, {"grid_vocab": {"+": "box"}}, "grid_vocab: '\\+': the board has no such"),
+]
+
+
+@pytest.mark.parametrize(("id", "keywords", "message"), UNUSED, ids=str)
+def test_a_keyword_that_another_turns_off_is_refused_or_warned_of(
+    id, keywords, message
+):
+    with pytest.raises((InvalidOptionError, RollVecWarning), match=f"^{message}"):
+        roll_vec.make_vec(id, 2, **keywords)
+
+
+# ----------------------------------------------------------------- options of resets
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.filterwarnings("ignore:.*out of date")
+def test_options_of_resets_that_are_ignored_are_named(id):
+    def make():
+        return gymnasium.make(id, disable_env_checker=True)
+
+    single, batch = make(), roll_vec.make_vec(id, 2)
+    others = SyncVectorEnv([make] * 2)
+    for env in (single, batch, others):
+        env.reset(seed=1, options={})
+        known = r"'seed_of_map': .* those that it knows: (none|'\w+'(, '\w+')*)$"
+        with pytest.warns(RollVecWarning, match=known):
+            env.reset(seed=1, options={"seed_of_map": 3})
+        with pytest.raises(InvalidOptionError, match=r"^options: expected a dict"):
+            (single if env is others else env).reset(options="seed")
+    for env in (batch, others):
+        env.reset(options={"reset_mask": np.array([True, False])})
+        env.close()
+    single.close()

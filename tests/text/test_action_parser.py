@@ -48,18 +48,21 @@ BLOCKS = (
     *("<think></think><answer>Left</answer>", "<think>b</think> <answer>up</answer>"),
     *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
 )
-ALL_OPTIONS = [
-    TextOptions(
-        action_pattern=pattern,
-        special_token_list=tokens,
-        match=match,
-        action_separator=separator,
-        max_actions_per_turn=2,
-    )
-    for pattern in (None, *PATTERNS)
-    for tokens in (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
+TOKEN_LISTS = (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
+SEARCHES = [
+    {"action_pattern": pattern, "special_token_list": tokens, "match": match}
+    for pattern in PATTERNS
+    for tokens in TOKEN_LISTS
     for match in ("first", "last")
-    for separator in (None, "||", "a")
+]
+SPLITS = [
+    {"action_separator": separator, "max_actions_per_turn": 2}
+    for separator in ("||", "a")
+]
+ALL_OPTIONS = [
+    TextOptions(**search, **split)
+    for search in ({}, *SEARCHES)
+    for split in ({}, *SPLITS)
 ]
 
 
@@ -218,7 +221,8 @@ def test_a_pattern_for_re_alone_warns_and_a_bad_one_is_named():
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
 def test_examples_and_pickled_parsers_are_parsed_to_their_action(pattern):
-    parser = ActionParser(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
+    match = "first" if pattern is None else "last"
+    parser = ActionParser(TextOptions(action_pattern=pattern, match=match), LOOKUP)
     example = parser.example("Left")
     if example is not None:
         assert parser.parse(example)[0] == (3,)

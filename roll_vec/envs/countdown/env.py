@@ -34,6 +34,7 @@ from roll_vec.kernels.countdown.expressions import CORRECT
 from roll_vec.options import (
     check_bool,
     check_int,
+    check_reset_options,
     check_str,
     parse_options,
     takes_keywords_of,
@@ -160,11 +161,12 @@ class Countdown(TextLevelEnv):
 
         Raises
         ------
-        InvalidSeedError, ClosedError
+        InvalidSeedError, InvalidOptionTypeError, ClosedError
         LevelGenerationError
             If the options hardly have a task; no state changes then.
         """
         episode = self._plan_episode(seed)
+        check_reset_options((), options)
         settings = self.options
         level = level_for_seed(
             episode.level_seed, settings.num_levels, settings.start_level
@@ -340,10 +342,6 @@ class Countdown(TextLevelEnv):
     ) -> None:
         if self._file is not None:
             self._file.check(options)
-            for name in ("num_numbers", "number_range", "target_range"):
-                if name in changes:
-                    message = f"{name}: has no effect on the tasks of {options.data}"
-                    raise InvalidOptionError(message)
         elif options.num_numbers[1] > self._grader.max_numbers:  # type: ignore[index]
             raise InvalidOptionError.expected(
                 "num_numbers",

@@ -21,6 +21,7 @@ from roll_vec.options import (
     check_number,
     check_optional_text,
     option,
+    refuse_unused,
 )
 from roll_vec.storage.data_files import check_path
 
@@ -126,7 +127,8 @@ class CountdownOptions:
         A ``.jsonl``, ``.jsonl.gz`` or ``.parquet`` file of tasks, ``nums`` and
         ``target``.  Its rows replace generated tasks: the row of a level is the level
         modulo the number of rows.  ``num_numbers``, ``number_range`` and
-        ``target_range`` have no effect then.  Parquet needs the extra ``parquet``.
+        ``target_range`` must stay at their defaults then.  Parquet needs the extra
+        ``parquet``.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
@@ -223,6 +225,9 @@ class CountdownOptions:
             self._check_sizes()
             least, greatest = self.num_numbers  # type: ignore[misc]
             self.check_band(least, greatest, f"num_numbers={self.num_numbers}")
+        else:
+            names = "num_numbers", "number_range", "target_range"
+            refuse_unused(self, names, f"has no effect on the tasks of {self.data}")
 
     @property
     def has_reset_infos(self) -> bool:

@@ -39,7 +39,13 @@ from roll_vec.envs.frozen_lake.solver import MAX_LINKS, measure_levels, solve_po
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
-from roll_vec.options import check_choice, check_int, check_number, option
+from roll_vec.options import (
+    check_choice,
+    check_int,
+    check_number,
+    option,
+    refuse_unused,
+)
 
 
 def describe_lake(is_slippery: bool) -> str:
@@ -68,6 +74,13 @@ class LakeFamily(GridOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
     info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options: Any = self
+        if not options.is_slippery:
+            names, reason = ("success_rate",), "is ignored with is_slippery=False"
+            refuse_unused(self, names, reason, warns=True)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -138,6 +151,9 @@ class FrozenLakeOptions(LakeFamily):
         if self.desc is not None:
             rows = parse_map(self.desc)
             self._set(desc=tuple(b"".join(row).decode() for row in rows.tolist()))
+            if self.map_name is not None:
+                reason = "is ignored beside desc, as in Gymnasium"
+                refuse_unused(self, ("map_name",), reason, warns=True)
         elif self.map_name is None:
             message = (
                 "desc and map_name: both are None, which would be a random map; "

@@ -37,6 +37,7 @@ from roll_vec.errors import ResetNeededError
 from roll_vec.options import (
     check_int,
     check_optional_text,
+    check_reset_options,
     parse_options,
     takes_keywords_of,
 )
@@ -151,15 +152,16 @@ class WebShop(TextLevelEnv):
             ``session``: an int is the position of a goal among those that are played; a
             str draws a goal by weight, always the same one; with None the level
             decides.  ``instruction_text``: a str that `instruction_text` returns in
-            place of the goal's; pages still show the goal's.  Other keys are ignored.
+            place of the goal's; pages still show the goal's.
 
         Raises
         ------
         InvalidSeedError, ClosedError
-        InvalidOptionError
+        InvalidOptionError, InvalidOptionTypeError
             If one of the options cannot be used; nothing has changed then.
         """
         episode = self._plan_episode(seed)
+        check_reset_options(("session", "instruction_text"), options)
         options = options or {}
         instruction = options.get("instruction_text")
         check_optional_text("instruction_text", instruction)

@@ -26,7 +26,7 @@ OPTIONS = [
     {"desc": ["SG"], "is_slippery": False},
     {"desc": generate_random_map(size=12, seed=3)},
     {"desc": np.array([[b"F", b"S"], [b"G", b"H"]]), "map_name": None},
-    {"desc": ("GSG", "HFS"), "map_name": "no such map"},
+    {"desc": ("GSG", "HFS")},
 ]
 each_option = pytest.mark.parametrize(
     "options", OPTIONS, ids=lambda options: str(options)[:50]
