@@ -171,7 +171,7 @@ class _Copier:
             for key, member in value.__members__.items():
                 self.copy(name, (key, member.name, member.value), ())
         elif isinstance(value, type) and _is_named_tuple(value):
-            self._add(kind, value.__name__, value._fields)
+            self._add(kind, value.__name__, getattr(value, "_fields", ()))
         elif isinstance(value, types.ModuleType):
             value = self._copy_module(value, names)
         elif is_of_library(value) or _is_kernel(value):
@@ -205,9 +205,11 @@ class _Copier:
 
     def _copy_function(self, name: str, value: Any) -> Any:
         """Return a copy of a function that rules call, as what it is to them."""
-        function = getattr(value, "py_func", value)
+        function: Any = getattr(value, "py_func", value)
         is_plain = function is value and config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
-        is_compiled = isinstance(value, Dispatcher) and value._can_compile
+        is_compiled = isinstance(value, Dispatcher) and getattr(
+            value, "_can_compile", True
+        )
         is_callable = is_plain or is_compiled or isinstance(value, Rule)
         if not (isinstance(function, types.FunctionType) and is_callable):
             message = f"{name} is {value!r:.100}: {_HINT}"
