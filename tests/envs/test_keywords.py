@@ -62,7 +62,7 @@ MORE_VALUES = {
     "operators": ("+-*/", "++", "+^", "/+", ["+"]),
     "score": (2, 1e300, 2e300, -2e300),
     "format_score": (1e300, -2e300),
-    "data": ("/a.csv", "/a.jsonl", Path("a.jsonl")),
+    "data": ("/a.txt", "/a.jsonl", Path("a.jsonl")),
     "reward_rule": ("roll", "tinyzero", "ragen"),
     "numbers_rule": ("all", "any"),
     "max_chars": (10, 11, 1 << 20, (1 << 20) + 1),

@@ -38,7 +38,7 @@ _NUM_SIGNED = 4
 class CountdownEnvConfig(EnvConfig):
     """ROLL's configuration of Countdown.
 
-    ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``.
+    ``train_path`` is a file of tasks, see `CountdownOptions`.
     Of its first ``max_instances`` rows those are played, by their number modulo their
     count, whose target is a sum of the numbers with signs.  Without a file, tasks are
     generated from the seed; ``max_instances`` has no meaning then.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
+from roll_vec.envs.countdown.task_rows import ENDINGS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -91,11 +92,9 @@ def _check_operations(name: str, value: Any) -> tuple[int, int] | None:
 def _check_data(name: str, value: Any) -> str | None:
     """Return the absolute path of a data file as a str."""
     path = check_path(name, value)
-    if path is not None and not path.lower().endswith(
-        (".parquet", ".jsonl", ".jsonl.gz")
-    ):
+    if path is not None and not path.lower().endswith(ENDINGS):
         # Not cut to a length: the end of the path is what is wrong.
-        message = f"{name}: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
+        message = f"{name}: expected a {', '.join(ENDINGS)} file, got {value}"
         raise InvalidOptionError(message)
     return path
 
@@ -123,10 +122,11 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl``, ``.jsonl.gz`` or ``.parquet`` file of tasks, ``nums`` and
-        ``target``.  Its rows replace generated tasks: the row of a level is the level
-        modulo the number of rows.  ``num_numbers``, ``number_range`` and
-        ``target_range`` have no effect then.  Parquet needs the extra ``parquet``.
+        A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file of tasks, ``nums`` and
+        ``target``; texts may be compressed, as ``.jsonl.gz``.  Its rows replace
+        generated tasks: the row of a level is the level modulo the number of rows.
+        ``num_numbers``, ``number_range`` and ``target_range`` have no effect then.
+        Parquet needs the extra ``parquet``.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
