@@ -202,7 +202,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     # A model behind an endpoint.
     "--model": _option("its name at the endpoint", "NAME"),
     "--temperature": _option(
-        "of its answers; none: the endpoint decides",
+        "of its answers; none: not sent",
         "T|none",
         or_none(number_from(0)),
         default=0.0,
@@ -210,15 +210,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--max-tokens": _option(
         "the longest answer (default: the endpoint decides)", "N", _POSITIVE
     ),
-    "--max-completion-tokens": _option(
-        "the same for reasoning models, which refuse --max-tokens", "N", _POSITIVE
-    ),
     "--extra-body": _option(
         f"further fields of a request, such as '{_FIELDS}'", "JSON", json_object
     ),
     "--instruction-role": _option(
-        "user: the instruction stands before the first observation, for models without "
-        "a system role",
+        "system; user for models without it",
+        "ROLE",
         choices=("system", "user"),
         default="system",
     ),
@@ -232,8 +229,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "to wait for an answer", "SECONDS", number_from(0.001), default=120.0
     ),
     "--retries": _option(
-        "repeat a request after a timeout, a lost connection or the status 408, 409, "
-        "429 or from 500 up",
+        "how often a failed request is repeated",
         "N",
         _FROM_ZERO,
         default=5,
@@ -246,8 +242,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 # Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
-    *("--model", "--temperature", "--max-tokens", "--max-completion-tokens"),
-    *("--extra-body", "--instruction-role", "--history", "--concurrency"),
+    *("--model", "--temperature", "--max-tokens", "--extra-body"),
+    *("--instruction-role", "--concurrency", "--history"),
     *("--timeout", "--retries", "--on-error"),
 )
 

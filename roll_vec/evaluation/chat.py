@@ -30,7 +30,7 @@ from gymnasium.spaces import Text
 from roll_vec.errors import InvalidOptionError, MissingExtraError, RollVecError
 from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.splits import Split
-from roll_vec.options import check_choice, check_int, check_number, check_optional
+from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory, to_content
@@ -52,14 +52,9 @@ _MIN_SECONDS, _MAX_SECONDS = 0.001, 1e6
 # The longest time that the client waits before it repeats a request.
 _MAX_WAIT = 60
 
-# Numbers of a request; None: the request has no such field.
-_NUMBERS: dict[str, tuple[Any, ...]] = {
-    "temperature": (check_number, 0, 100),
-    "max_tokens": (check_int, 1),
-    "max_completion_tokens": (check_int, 1),
-}
+_MAX_TEMPERATURE = 100
 # Fields of a request that ``extra_body`` may not have.
-_FIELDS = ("model", "messages", "n", "stream", *_NUMBERS)
+_FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
 
 Message: TypeAlias = dict[str, str]
 
@@ -108,9 +103,6 @@ class ChatEndpoint:
         How often a request is repeated after a timeout, a lost connection, or one of
         the statuses 408, 409, 429 and 500 or above.  The waiting time doubles each
         time, from half a second to eight seconds, unless the endpoint says how long.
-    max_completion_tokens : int or None
-        As ``max_tokens``, for reasoning models that refuse that field: the longest
-        answer with its reasoning.
     extra_body : mapping or None
         Further fields of a request, as JSON, such as ``{"top_p": 0.9}``.  No place for
         secrets: files of results have them.
@@ -130,7 +122,6 @@ class ChatEndpoint:
     max_tokens: int | None = None
     timeout: float = 120.0
     retries: int = 5
-    max_completion_tokens: int | None = None
     extra_body: Mapping[str, Any] | None = field(default=None, hash=False)
     instruction_role: str = "system"
 
@@ -139,12 +130,10 @@ class ChatEndpoint:
         if not (isinstance(self.model, str) and self.model):
             accepted = "the name of a model"
             raise InvalidOptionError.expected("model", accepted, self.model)
-        for name, (check, *bounds) in _NUMBERS.items():
-            value = check_optional(name, getattr(self, name), check, *bounds)
-            object.__setattr__(self, name, value)
-        if None not in (self.max_tokens, self.max_completion_tokens):
-            accepted, value = "None beside max_tokens", self.max_completion_tokens
-            raise InvalidOptionError.expected("max_completion_tokens", accepted, value)
+        if self.temperature is not None:
+            check_number("temperature", self.temperature, 0, _MAX_TEMPERATURE)
+        if self.max_tokens is not None:
+            check_int("max_tokens", self.max_tokens, 1)
         check_number("timeout", self.timeout, _MIN_SECONDS, _MAX_SECONDS)
         check_int("retries", self.retries, 0)
         object.__setattr__(self, "extra_body", _copy_fields(self.extra_body))
@@ -154,7 +143,7 @@ class ChatEndpoint:
         """Return everything that answers depend on."""
         facts = {"name": self.url, "model": self.model}
         facts |= {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        for name in ("max_completion_tokens", "extra_body", "instruction_role"):
+        for name in ("extra_body", "instruction_role"):
             # Most requests have none of them.
             if getattr(self, name) != getattr(ChatEndpoint, name):
                 facts[name] = getattr(self, name)
@@ -246,9 +235,10 @@ class _ChatClient:
         )
         self._endpoint, retries = endpoint, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        numbers = {name: getattr(endpoint, name) for name in _NUMBERS}
+        names = ("temperature", "max_tokens")
+        fields = {name: getattr(endpoint, name) for name in names}
         self._fields = {
-            key: number for key, number in numbers.items() if number is not None
+            name: value for name, value in fields.items() if value is not None
         }
         self._fields |= endpoint.extra_body or {}
 

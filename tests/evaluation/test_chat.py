@@ -253,11 +253,10 @@ def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
 
 def test_a_request_has_further_fields_and_none_that_is_not_set(words):
     thinking = {"chat_template_kwargs": {"enable_thinking": False}, "top_p": 0.9}
-    body = {"max_completion_tokens": 9, **thinking}
-    own = {"temperature": None, "max_completion_tokens": 9, "extra_body": thinking}
+    own = {"temperature": None, "extra_body": thinking}
     _, server = play_seeds(words, [102], **own)
     (request,) = server.requests
-    assert request == {"model": "m", "messages": request["messages"], **body}
+    assert request == {"model": "m", "messages": request["messages"], **thinking}
     endpoint = ChatEndpoint("http://h", "m", **own)
     facts = {"name": "http://h", "model": "m", "max_tokens": None, **own}
     assert endpoint.to_json() == facts
