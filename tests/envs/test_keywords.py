@@ -64,6 +64,7 @@ MORE_VALUES = {
     "format_score": (1e300, -2e300),
     "data": ("/a.txt", "/a.jsonl", Path("a.jsonl")),
     "reward_rule": ("roll", "tinyzero", "ragen"),
+    "notation": ("strict", "lenient", "latex"),
     "numbers_rule": ("all", "any"),
     "max_chars": (10, 11, 1 << 20, (1 << 20) + 1),
     "max_tokens": (6, 7, 1024, 1025),

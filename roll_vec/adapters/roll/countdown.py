@@ -189,7 +189,8 @@ class GemCountdownEnv(GemEnv):
         """
         parsed = self.parse_action(action)
         expression = parsed["action"]
-        result = self._take("" if expression is None else expression)
+        empty = "" if expression is None else Countdown.EMPTY_ANSWER
+        result = self._take(expression or empty)
         observation, reward, terminated, truncated, outcome = result
         if expression is None:
             reward += self.format_penalty
