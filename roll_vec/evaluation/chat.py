@@ -33,7 +33,7 @@ from roll_vec.evaluation.splits import Split
 from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
-from roll_vec.trajectories import Trajectory, to_content
+from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
 from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
 from roll_vec.vector.infos import episode_success
@@ -141,7 +141,7 @@ class ChatEndpoint:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that answers depend on."""
-        facts = {"name": self.url, "model": self.model}
+        facts: dict[str, Any] = {"name": self.url, "model": self.model}
         facts |= {"temperature": self.temperature, "max_tokens": self.max_tokens}
         for name in ("extra_body", "instruction_role"):
             # Most requests have none of them.
@@ -164,7 +164,7 @@ class ChatEndpoint:
             return [*turns]
         if self.instruction_role == "system":
             return [{"role": "system", "content": instruction}, *turns]
-        content = to_content(instruction, turns[0]["content"])
+        content = f"{instruction}\n\n{turns[0]['content']}"
         return [{"role": "user", "content": content}, *turns[1:]]
 
 
@@ -235,12 +235,12 @@ class _ChatClient:
         )
         self._endpoint, retries = endpoint, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        names = ("temperature", "max_tokens")
-        fields = {name: getattr(endpoint, name) for name in names}
-        self._fields = {
-            name: value for name, value in fields.items() if value is not None
+        fields = {
+            "temperature": endpoint.temperature,
+            "max_tokens": endpoint.max_tokens,
         }
-        self._fields |= endpoint.extra_body or {}
+        self._fields: dict[str, Any] = {**(endpoint.extra_body or {})}
+        self._fields |= {key: part for key, part in fields.items() if part is not None}
 
     async def close(self) -> None:
         """Disconnect."""

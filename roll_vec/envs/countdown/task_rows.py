@@ -115,17 +115,18 @@ def _read_nums(value: Any, place: str) -> list[int]:
     if isinstance(value, str):
         text = value.strip(_BRACKETS)
         parts = _SEPARATORS.split(text) if text else []
-    parts = parts if isinstance(parts, list) else [None]
-    numbers = [_read_integer(part) for part in parts]
-    if None in numbers:
-        raise InvalidOptionError.expected(place, "a list of integers", value)
-    if not numbers:
-        raise InvalidOptionError.expected(place, "at least one number", value)
-    for number in numbers:
+    numbers: list[int] = []
+    for part in parts if isinstance(parts, list) else [None]:
+        number = _read_integer(part)
+        if number is None:
+            raise InvalidOptionError.expected(place, "a list of integers", value)
         if not 0 <= number < _LIMIT:
             accepted = f"numbers from 0 on of at most {MAX_DIGITS} digits"
             accepted += ", as answers have them"
             raise InvalidOptionError.expected(place, accepted, number)
+        numbers.append(number)
+    if not numbers:
+        raise InvalidOptionError.expected(place, "at least one number", value)
     return numbers
 
 
@@ -177,6 +178,8 @@ def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
                 if count > 1:
                     message = f"data: {path}: expected one column {name!r}, got {count}"
                     raise InvalidOptionError(message)
+            if not names:
+                yield {}
             _check_size(path, file.metadata, names)
             for batch in file.iter_batches(columns=names):
                 columns_of_batch = [_to_list(batch.column(name)) for name in names]
@@ -193,13 +196,12 @@ def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
 
 def _to_list(column: Any) -> list[Any]:
     """Return the values of a column; lists of integers in a tenth of the time."""
-    values = getattr(column.type, "value_type", None)
-    if not str(values).startswith(("int", "uint")) or column.null_count:
-        rows: list[Any] = column.to_pylist()
-        return rows
-    numbers = column.flatten()
-    if numbers.null_count:
-        return column.to_pylist()
+    numbers = column.flatten() if hasattr(column, "value_lengths") else column
+    is_plain = not (column.null_count or numbers.null_count)
+    is_integer = str(numbers.type).startswith(("int", "uint"))
+    if numbers is column or not (is_plain and is_integer):
+        values: list[Any] = column.to_pylist()
+        return values
     stops = np.cumsum(column.value_lengths()).tolist()
     numbers = numbers.to_numpy().tolist()
     return [numbers[start:stop] for start, stop in pairwise([0, *stops])]
