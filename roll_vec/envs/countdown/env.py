@@ -217,9 +217,10 @@ class Countdown(TextLevelEnv):
             message = "the environment must be reset before it takes an answer"
             raise ResetNeededError(message)
         text = action if type(action) is str else check_text(action)
-        is_blank = text == self.EMPTY_ANSWER
-        code, numerator, denominator = self._grader.grade("" if is_blank else text)
-        if code == EMPTY and (is_blank or text.strip()):
+        code, numerator, denominator = self._grader.grade(text)
+        if code >= EMPTY and (
+            text == self.EMPTY_ANSWER or (code == EMPTY and text.strip())
+        ):
             code = _EMPTY_TAG
         reward, reason, success, valid, effective, hint = self._outcomes[code]
         info: dict[str, Any] = {
