@@ -145,7 +145,7 @@ class CountdownOptions:
     numbers_rule : str
         ``all``: each number exactly once; ``any``: each at most once.
     notation : str
-        ``strict``: the grammar alone, as in ROLL and TinyZero; ``lenient``: also LaTeX.
+        ``strict``: the grammar alone, for rewards as in ROLL; ``lenient``: also LaTeX.
         Lenient answers may have ``[ ]``, ``1,000``, ``(3)(8)`` and what the next three
         keywords accept, too; see `roll_vec.envs.countdown.notation`.
     unary_minus : bool
