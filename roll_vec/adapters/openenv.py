@@ -9,6 +9,7 @@ Interfaces of openenv 0.10 and openenv-core 0.3: `Environment`, `EnvClient`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.adapters.batch_arguments import make_batch
+from roll_vec.adapters.browser_guard import BrowserGuard
 from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_bool, check_int
 from roll_vec.registration import find_registered
@@ -183,6 +185,7 @@ def create_app(
     *,
     max_concurrent_envs: int = 64,
     png: bool = False,
+    allowed_hosts: Iterable[str] = (),
     app_options: dict[str, Any] | None = None,
     **keywords: Any,
 ) -> Any:
@@ -197,6 +200,9 @@ def create_app(
     png : bool
         True: observations of pixels, as those of ``obs_mode="rgb"``, are texts: data
         URLs of PNG files, as messages of a chat have them.  False: lists of numbers.
+    allowed_hosts : iterable of str
+        Names under which browsers reach the server, such as ``me-game.hf.space``.
+        Pages of other names get no answer, see `BrowserGuard`; programs do.
     app_options : dict or None
         Other arguments of OpenEnv's own `create_app`, such as ``env_name``.
     **keywords
@@ -225,5 +231,6 @@ def create_app(
         max_concurrent_envs=env.num_envs,
         **(app_options or {}),
     )
+    app.add_middleware(BrowserGuard, allowed_hosts=allowed_hosts)
     app.state.sessions = env
     return app

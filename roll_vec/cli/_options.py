@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import math
 import re
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +23,7 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.options import close_match
 
+_FIELDS = '{"top_p": 0.9}'
 # Keywords that a command sets itself, and advice on how to set them.
 _SET_BY_COMMAND = {
     "num_envs": "use --num-envs",
@@ -70,6 +73,21 @@ def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
     return number
 
 
+def or_none(type: Callable[[str], Any], word: str = "none") -> Callable[[str], Any]:
+    """Return an argument type: that of `type`, or None for a word."""
+    return lambda text: None if text == word else type(text)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return a JSON object."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        if isinstance(value, dict):
+            return value
+    message = f"expected a JSON object such as {_FIELDS}, got {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
 def number_ranges(most: int) -> Callable[[str], list[range]]:
     """Return an argument type: ranges such as ``0-15,40``, of at most `most` numbers.
 
@@ -114,10 +132,6 @@ def _autoreset_mode(text: str) -> AutoresetMode:
             return mode
     message = f"expected next_step, same_step or disabled, got {text!r}"
     raise argparse.ArgumentTypeError(message)
-
-
-def _history(text: str) -> int | None:
-    return None if text == "all" else integer_from(0)(text)
 
 
 def _keyword(text: str) -> tuple[str, str]:
@@ -188,20 +202,35 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--quiet": _flag("no progress bar and no output; errors are shown"),
     # A model behind an endpoint.
     "--model": _option("its name at the endpoint", "NAME"),
-    "--temperature": _option("of its answers", "T", number_from(0), default=0.0),
+    "--temperature": _option(
+        "of its answers; none: not sent",
+        "T|none",
+        or_none(number_from(0)),
+        default=0.0,
+    ),
     "--max-tokens": _option(
         "the longest answer (default: the endpoint decides)", "N", _POSITIVE
     ),
+    "--extra-body": _option(
+        f"further fields of a request, such as '{_FIELDS}'", "JSON", json_object
+    ),
+    "--instruction-role": _option(
+        "system; user for models without it",
+        "ROLE",
+        choices=("system", "user"),
+        default="system",
+    ),
     "--concurrency": _option("conversations at a time", "N", _POSITIVE, default=64),
     "--history": _option(
-        "earlier turns in a request (default: all)", "N|all", _history
+        "earlier turns in a request (default: all)",
+        "N|all",
+        or_none(_FROM_ZERO, "all"),
     ),
     "--timeout": _option(
         "to wait for an answer", "SECONDS", number_from(0.001), default=120.0
     ),
     "--retries": _option(
-        "repeat a request after a timeout, a lost connection or the status 408, 409, "
-        "429 or from 500 up",
+        "how often a failed request is repeated",
         "N",
         _FROM_ZERO,
         default=5,
@@ -214,8 +243,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 # Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
-    *("--model", "--temperature", "--max-tokens", "--concurrency"),
-    *("--history", "--timeout", "--retries", "--on-error"),
+    *("--model", "--temperature", "--max-tokens", "--extra-body"),
+    *("--instruction-role", "--concurrency", "--history"),
+    *("--timeout", "--retries", "--on-error"),
 )
 
 

@@ -12,6 +12,7 @@ import inspect
 import traceback
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 # The attributes of an environment that knows the right next action, and why the best
 # return is out of reach in this episode.  Array environments have the method `solve`.
 _ACTION, _NOTE = "oracle_action", "oracle_note"
+_ENDPOINT_NAMES = [each.name for each in fields(ChatEndpoint) if each.name != "url"]
 _CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 # From the batch of observations to the batch of actions.
@@ -465,12 +467,7 @@ def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
         raise argument_error("--num-envs", "use --concurrency with an endpoint")
     try:
         endpoint = ChatEndpoint(
-            policy,
-            arguments.model,
-            temperature=arguments.temperature,
-            max_tokens=arguments.max_tokens,
-            timeout=arguments.timeout,
-            retries=arguments.retries,
+            policy, **{name: getattr(arguments, name) for name in _ENDPOINT_NAMES}
         )
     except InvalidOptionError as error:
         raise argument_error("--policy", one_line(error)) from error

@@ -81,7 +81,6 @@ formats (docs/data.md):
 examples:
   roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl --verify
   roll-vec export run.npz --format parquet --out run.parquet
-  roll-vec export train.jsonl --verify
 """
 
 
@@ -96,7 +95,9 @@ def add_parser(commands: Any) -> None:
         "export that --verify checks",
         dest="source",
     )
-    parser.option("--format", "see below", choices=tuple(FORMATS), default="messages")
+    parser.option(
+        "--format", "see below", "NAME", choices=tuple(FORMATS), default="messages"
+    )
     parser.option("--out", "what is written", "PATH")
     parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")
     parser.option("--policy", f"{POLICY_HELP} (default: oracle)", default=None)

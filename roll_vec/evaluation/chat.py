@@ -15,12 +15,13 @@ episodes from a queue::
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -45,14 +46,17 @@ _NO_KEY = "none"
 _REFUSALS = (401, 403, 404)
 _REDIRECTS = (301, 302, 303, 307, 308)
 
-_MAX_TEMPERATURE = 100
 # Characters of the reason of a failure: some servers answer with a page of HTML.
 _MAX_REASON = 300
 _MIN_SECONDS, _MAX_SECONDS = 0.001, 1e6
 # The longest time that the client waits before it repeats a request.
 _MAX_WAIT = 60
 
-Messages: TypeAlias = Sequence[dict[str, str]]
+_MAX_TEMPERATURE = 100
+# Fields of a request that ``extra_body`` may not have.
+_FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
+
+Message: TypeAlias = dict[str, str]
 
 
 class ChatError(RollVecError, RuntimeError):
@@ -87,8 +91,8 @@ class ChatEndpoint:
         Such as ``http://localhost:8000/v1``.
     model : str
         The name that the endpoint has for the model.
-    temperature : float
-        0 to 100.
+    temperature : float or None
+        0 to 100; None: the endpoint decides.
     max_tokens : int or None
         The longest answer; None: the endpoint decides.
     timeout : float
@@ -99,6 +103,13 @@ class ChatEndpoint:
         How often a request is repeated after a timeout, a lost connection, or one of
         the statuses 408, 409, 429 and 500 or above.  The waiting time doubles each
         time, from half a second to eight seconds, unless the endpoint says how long.
+    extra_body : mapping or None
+        Further fields of a request, as JSON, such as ``{"top_p": 0.9}``.  No place for
+        secrets: files of results have them.
+    instruction_role : str
+        ``system``: the instruction is a message of the system.  ``user``: it stands
+        before the first observation of a request, in the message of the user, for
+        models that have no system role.
 
     Raises
     ------
@@ -107,30 +118,54 @@ class ChatEndpoint:
 
     url: str
     model: str
-    temperature: float = 0.0
+    temperature: float | None = 0.0
     max_tokens: int | None = None
     timeout: float = 120.0
     retries: int = 5
+    extra_body: Mapping[str, Any] | None = field(default=None, hash=False)
+    instruction_role: str = "system"
 
     def __post_init__(self) -> None:
         _check_url(self.url)
         if not (isinstance(self.model, str) and self.model):
             accepted = "the name of a model"
             raise InvalidOptionError.expected("model", accepted, self.model)
-        check_number("temperature", self.temperature, 0, _MAX_TEMPERATURE)
+        if self.temperature is not None:
+            check_number("temperature", self.temperature, 0, _MAX_TEMPERATURE)
         if self.max_tokens is not None:
             check_int("max_tokens", self.max_tokens, 1)
         check_number("timeout", self.timeout, _MIN_SECONDS, _MAX_SECONDS)
         check_int("retries", self.retries, 0)
+        object.__setattr__(self, "extra_body", _copy_fields(self.extra_body))
+        check_choice("instruction_role", self.instruction_role, ("system", "user"))
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that answers depend on."""
-        return {
-            "name": self.url,
-            "model": self.model,
-            "temperature": float(self.temperature),
-            "max_tokens": self.max_tokens,
-        }
+        facts: dict[str, Any] = {"name": self.url, "model": self.model}
+        facts |= {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        for name in ("extra_body", "instruction_role"):
+            # Most requests have none of them.
+            if getattr(self, name) != getattr(ChatEndpoint, name):
+                facts[name] = getattr(self, name)
+        return facts
+
+    def write_messages(
+        self, instruction: str | None, turns: Sequence[Message]
+    ) -> list[Message]:
+        """Return the messages of a request.
+
+        Parameters
+        ----------
+        instruction : str or None
+        turns : sequence of dict
+            Observations and answers; the first and the last are observations.
+        """
+        if instruction is None:
+            return [*turns]
+        if self.instruction_role == "system":
+            return [{"role": "system", "content": instruction}, *turns]
+        content = f"{instruction}\n\n{turns[0]['content']}"
+        return [{"role": "user", "content": content}, *turns[1:]]
 
 
 def _check_url(url: Any) -> None:
@@ -153,6 +188,21 @@ def _check_url(url: Any) -> None:
         raise InvalidOptionError(message)
     if not is_address:
         raise InvalidOptionError.expected("url", accepted, url)
+
+
+def _copy_fields(value: Any) -> dict[str, Any] | None:
+    """Return checked fields of a request, which nobody else can change."""
+    if value is None:
+        return None
+    accepted = f"a JSON object without {', '.join(_FIELDS)}"
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        fields: dict[str, Any] = json.loads(text.encode())
+    except (TypeError, ValueError, RecursionError):
+        fields = dict.fromkeys(_FIELDS)
+    if fields.keys() & {*_FIELDS}:
+        raise InvalidOptionError.expected("extra_body", accepted, value)
+    return fields
 
 
 class _ChatClient:
@@ -183,24 +233,25 @@ class _ChatClient:
             # It would send the observations on, to any host.
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
-        self._url, retries = endpoint.url, endpoint.retries
+        self._endpoint, retries = endpoint, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        self._keywords: dict[str, Any] = {
-            "model": endpoint.model,
+        fields = {
             "temperature": endpoint.temperature,
+            "max_tokens": endpoint.max_tokens,
         }
-        if endpoint.max_tokens is not None:
-            self._keywords["max_tokens"] = endpoint.max_tokens
+        self._fields: dict[str, Any] = {**(endpoint.extra_body or {})}
+        self._fields |= {key: part for key, part in fields.items() if part is not None}
 
     async def close(self) -> None:
         """Disconnect."""
         await self._client.close()
 
-    async def answer(self, messages: Messages) -> str:
+    async def answer(self, instruction: str | None, turns: Sequence[Message]) -> str:
         """Return the model's answer; a refusal, or none, is the empty text.
 
         Half of a surrogate pair, which UTF-8 lacks, is a question mark: in the request
-        and in the answer.
+        and in the answer.  In the request a blank stands for an empty message, which
+        many servers refuse.
 
         Raises
         ------
@@ -209,11 +260,12 @@ class _ChatClient:
         """
         try:
             request = self._client.chat.completions.create(
+                model=self._endpoint.model,
                 messages=[
-                    {name: _replace_halves(text) for name, text in message.items()}
-                    for message in messages
+                    {name: _replace_halves(text) or " " for name, text in each.items()}
+                    for each in self._endpoint.write_messages(instruction, turns)
                 ],
-                **self._keywords,
+                extra_body=self._fields,
             )
             # The client's own limit begins anew with each byte of a response.
             response = await asyncio.wait_for(request, self._seconds)
@@ -226,7 +278,8 @@ class _ChatClient:
             status = getattr(error, "status_code", None)
             if status in _REDIRECTS:
                 target = error.response.headers.get("Location")  # type: ignore[attr-defined]
-                message = f"{self._url} redirects to {target}, which is not followed"
+                url = self._endpoint.url
+                message = f"{url} redirects to {target}, which is not followed"
                 raise ChatError(message, is_refusal=True) from error
             raise ChatError(self._describe(error), status in _REFUSALS) from error
         if content is not None and not isinstance(content, str):
@@ -280,9 +333,9 @@ def play_chat(
 ) -> Iterator[Trajectory]:
     """Play each seed once, by a chat with a model, and yield the episodes.
 
-    The system message is the environment's instruction, each observation a message of
-    the user, each answer, as written, one of the assistant; see
-    `roll_vec.trajectories.to_messages`.
+    The system message is the environment's instruction, unless the endpoint has another
+    ``instruction_role``, each observation a message of the user, each answer, as
+    written, one of the assistant; see `roll_vec.trajectories.to_messages`.
 
     Parameters
     ----------
@@ -498,17 +551,14 @@ class _Conversations:
             # Another episode begins in its place: nobody has to play it.
             fault, truncated = fault_of(info) or SKIPPED, True
         instruction = instruction_of(info)
-        system = []
-        if instruction is not None:
-            system = [{"role": "system", "content": instruction}]
-        turns: list[dict[str, str]] = []
+        turns: list[Message] = []
         while not (terminated or truncated):
             turns.append({"role": "user", "content": observation})
             first = 0
             if self._history is not None:
                 first = max(len(turns) - 1 - 2 * self._history, 0)
             try:
-                action = await self._client.answer([*system, *turns[first:]])
+                action = await self._client.answer(instruction, turns[first:])
             except ChatError as error:
                 if error.is_refusal or self._on_error == "raise":
                     raise

@@ -29,6 +29,9 @@ Status = tuple[int, int, int, int]
 # a file is not cached.
 _CLOCK_STEP = 2_000_000_000
 
+# The beginning of the file that a checkout without Git LFS has in place of a large one.
+_GIT_LFS = b"version https://git-lfs.github.com/"
+
 # By path: the file's status and its digest.
 _digests: dict[str, tuple[Status, str]] = {}
 
@@ -78,6 +81,10 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
         entry = _digests.get(str(file))
         if entry is not None and entry[0] == _key(status):
             return entry[1]
+        with file.open("rb") as content:
+            if content.read(len(_GIT_LFS)) == _GIT_LFS:
+                problem = "it is a pointer of Git LFS; git lfs pull brings the file"
+                refuse_unreadable(argument, file, problem)
         start = time.time_ns()
         digest = hash_file(file)
         changes = (status.st_mtime_ns, status.st_ctime_ns)
@@ -163,11 +170,12 @@ class _GzipText(gzip.GzipFile):
 def open_text(path: str) -> TextIO:
     """Open a text file in UTF-8, plain or with the ending ``.gz``.
 
-    Reading it raises OSError if it has more than `max_text_size` bytes.
+    A byte order mark at the beginning is left out.  Reading it raises OSError if it has
+    more than `max_text_size` bytes.
     """
     if path.lower().endswith(".gz"):
-        return io.TextIOWrapper(_GzipText(path), "utf-8")
-    return Path(path).open(encoding="utf-8")
+        return io.TextIOWrapper(_GzipText(path), "utf-8-sig")
+    return Path(path).open(encoding="utf-8-sig")
 
 
 def hash_file(path: Path) -> str:

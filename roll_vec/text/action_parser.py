@@ -70,6 +70,8 @@ class ActionParser:
     no_action : int, str or None
         The action to take for a text without a valid one: a code, or without a lookup
         a text.  Batches need an int.
+    empty_action : str
+        Without a lookup: the action to take where the pattern matches an empty content.
 
     Attributes
     ----------
@@ -87,8 +89,10 @@ class ActionParser:
         options: TextOptions,
         lookup: Mapping[int, str] | None = None,
         no_action: Any = 0,
+        empty_action: str = "",
     ) -> None:
         self.options, self.no_action = options, no_action
+        self._empty_action = empty_action
         self.codes: dict[str, int] | None = None
         if lookup:
             self.codes = {
@@ -150,7 +154,7 @@ class ActionParser:
             return (), "", "", False
         content, think = match
         if self.codes is None:
-            return (content,), content, think, True
+            return (content or self._empty_action,), content, think, True
         if self.options.action_separator is not None:
             actions, is_valid = self._split(content)
             return tuple(actions), content, think, is_valid

@@ -27,7 +27,9 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose actions are the texts of a model.
 
     A step is a turn, see `roll_vec.text.turn`.  An environment of text is stepped with
-    the content of the text; with the empty string where the pattern does not match.
+    the content of the text; with the empty string where the pattern does not match.  An
+    environment that has to tell an empty content from none has the attribute
+    ``EMPTY_ANSWER``, the text that stands for it.
 
     An environment of integer actions is stepped with the action of that name.  For a
     text without a valid action it is stepped with 0, if no action has that code.
@@ -65,7 +67,8 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         no_action: Any = ""
         if self._is_discrete:
             no_action = None if 0 in lookup else 0
-        self.action_parser = ActionParser(options, lookup, no_action)
+        empty_action = getattr(inner, "EMPTY_ANSWER", "")
+        self.action_parser = ActionParser(options, lookup, no_action, empty_action)
         self._last_observation: Any = None
         self._last_success = _NO_INFO
         if self._is_discrete or options.action_pattern is not None:

@@ -147,9 +147,11 @@ class Plain:
 
 
 def create_app(env, action_cls, observation_cls, **options):
-    return SimpleNamespace(
+    app = SimpleNamespace(
         state=SimpleNamespace(), env=env, action_cls=action_cls, options=options
     )
+    app.add_middleware = lambda cls, **more: vars(app).update(guard=cls(None, **more))
+    return app
 
 
 # ------------------------------------------------------------------------------- GEM

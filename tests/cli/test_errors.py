@@ -102,6 +102,7 @@ ERRORS = [
     (f"{SPLIT} --policy user_envs:nines", "argument --policy: "),
     (f"{SPLIT} --policy http://h/v1", "--model: expected the name"),
     (f"{SPLIT} --policy http://u:p@h/v1 --model m", "--policy: url: expected"),
+    (f"{SPLIT} --extra-body [1]", "--extra-body: expected a JSON object such as"),
     (f"{SPLIT} --policy http://h --model m --num-envs 2", "--num-envs: use --concurre"),
     (f"{SPLIT} --policy oracle --seed 1", "--seed: not allowed without --policy rand"),
     (f"{SPLIT} --timeout nan", "--timeout: expected a number from"),

@@ -99,6 +99,26 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
     assert f"action_pattern={header['keywords']['action_pattern']}" == TAGS
 
 
+def test_options_of_requests_are_in_the_file_of_results(run, fails):
+    pytest.importorskip("openai")
+    options = ("--temperature", "none", "--instruction-role", "user", "--extra-body")
+    body = {"max_completion_tokens": 99, "seed": 1}
+    with ChatServer(lambda *_: Reply("<answer>1 + 1</answer>")) as server:
+        command = ("eval", "run", COUNTDOWN, "--split", "test", "--policy", server.url)
+        command += ("--model", "m", "--num-episodes", 1, "--out", "a", "--quiet")
+        assert run(*command, *options, json.dumps(body)).code == 0
+        (request,) = server.requests
+        error = fails(*command, *options, '{"seed": 2}')
+        assert "extra_body={'max_completion_tokens': 99, 'seed': 1}" in error
+    (message,) = request.pop("messages")
+    assert message["role"] == "user"
+    assert "\n\nTarget: " in message["content"]
+    assert request == {"model": "m", **body}
+    facts = {"name": server.url, "model": "m", "temperature": None, "max_tokens": None}
+    facts |= {"extra_body": body, "instruction_role": "user", "history": None}
+    assert read_lines("a")[0]["policy"] == facts
+
+
 def read_lines(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 

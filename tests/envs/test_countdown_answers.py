@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roll_vec.envs.countdown.grading import REASONS, evaluate
+from roll_vec.envs.countdown.notation import rewrite
 from tests.conftest import JIT_OFF
 from tests.envs.countdown.tasks import check, grade, grade_with, make_grader
 from tests.oracles import countdown as oracle
@@ -80,6 +81,59 @@ texts = st.one_of(
 @example("1/0", [0, 1], {})
 def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
     check(text, nums, 12, **form)
+
+
+# ------------------------------------------------------------- the lenient notation
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (r"3 \times 8 \div 2 \cdot 1", "3*8/2*1"),
+        ("3\u22c58\u22172\u00d71\u00f71\u22121", "3*8*2*1/1-1"),
+        (r"$3 * 8$", "3*8"),
+        (r"\[ 3 * \left( 8 \right)\,\]", "3*8"),
+        ("[3 + {8 - 1}] * 2", "(3+(8-1))*2"),
+        (r"8/\frac{1 + 2} {\dfrac{3}{8}}", "8/((1+2)/(3/8))"),
+        ("1,000 + 12{,}345{,}678", "1000+12345678"),
+        ("(3)(8)[2]5", "3*8*2*5"),
+        (r"8/2(1 + 3)\frac{1}{2}(6)", "8/2*(1+3)*(1/2)*6"),
+        ("3\u00a0*\u202f8", "3*8"),
+        ("-3 + 11", "8"),
+    ],
+)
+def test_the_lenient_notation(text, plain):
+    value = evaluate(plain)
+    assert evaluate(text, notation="lenient") == value
+    assert evaluate(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("3 8", "(3]", "3**8", "3,8", "1,00", "1,0000", "3 * 8,", "{3}{8}", "2{3}"),
+        *(r"2\frac{1}{3}", r"\frac12", r"\frac{1}", r"\frac{1}{2", r"\frac{1}+{2}"),
+        *(r"\sqrt{9}", r"3 \times", "\\", r"\frac{}{2}", "()(3)", "$3$$8$", "0x1"),
+    ],
+)
+def test_the_lenient_notation_is_no_guess(text):
+    assert evaluate(text, notation="lenient") is None
+
+
+latex = st.sampled_from(
+    [
+        *"07+-$()[]{}=\\ \n\0\u00d7\u0661",
+        *("1,", "000", "{,}", r"\times", r"\frac", r"\frac{", "}{", r"\left"),
+    ]
+)
+
+
+@given(st.one_of(texts, st.lists(latex, max_size=40).map("".join)))
+def test_lenient_answers_are_bounded_and_those_of_the_grammar_stay(text):
+    assert len(rewrite(text)) <= 2 * len(text)
+    value = evaluate(text, unary_minus=True, unicode_operators=True, max_tokens=99)
+    lenient = evaluate(text, notation="lenient", max_tokens=99)
+    assert value is None or lenient == value
 
 
 def compare_expressions(count, seed):

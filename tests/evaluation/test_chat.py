@@ -253,6 +253,50 @@ def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
     assert "key *** is bad" in records[0].fault
 
 
+def test_a_request_has_further_fields_and_none_that_is_not_set(words):
+    thinking = {"chat_template_kwargs": {"enable_thinking": False}, "top_p": 0.9}
+    own = {"temperature": None, "extra_body": thinking}
+    _, server = play_seeds(words, [102], **own)
+    (request,) = server.requests
+    assert request == {"model": "m", "messages": request["messages"], **thinking}
+    endpoint = ChatEndpoint("http://h", "m", **own)
+    facts = {"name": "http://h", "model": "m", "max_tokens": None, **own}
+    assert endpoint.to_json() == facts
+    # Those of the caller may change.
+    thinking["top_p"] = 0.1
+    assert endpoint.extra_body["top_p"] == 0.9
+    hash(endpoint)
+
+
+@pytest.mark.parametrize("history", [None, 0])
+def test_a_model_without_a_system_role_has_the_instruction_before_the_rest(
+    words, history
+):
+    def reply(request, count):
+        roles = [each["role"] for each in request["messages"]]
+        assert roles == ["user", "assistant", "user", "assistant", "user"][: len(roles)]
+        text = request["messages"][0]["content"]
+        assert text.startswith("Add one each time.\n\n101: ")
+        return Reply("no")
+
+    with ChatServer(reply) as server:
+        endpoint = ChatEndpoint(server.url, "m", instruction_role="user")
+        played = play_chat(make(words, 1), [101], endpoint, history=history)
+        (trajectory,) = played
+    assert (trajectory.fault, trajectory.num_steps) == (None, 3)
+    assert endpoint.to_json()["instruction_role"] == "user"
+
+
+def test_a_blank_stands_for_an_empty_message(words):
+    def reply(request, _):
+        empty = [each for each in request["messages"] if not each["content"]]
+        return Reply(status=400) if empty else Reply("")
+
+    ((trajectory,), server) = play_seeds(words, [101], reply)
+    assert (trajectory.fault, trajectory.actions) == (None, [""] * 3)
+    assert server.requests[1]["messages"][2]["content"] == " "
+
+
 def test_keys(words, monkeypatch):
     for key, sent in (("", "none"), (f" {KEY}\n", KEY)):
         monkeypatch.setenv("OPENAI_API_KEY", key)

@@ -38,7 +38,7 @@ _NUM_SIGNED = 4
 class CountdownEnvConfig(EnvConfig):
     """ROLL's configuration of Countdown.
 
-    ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``.
+    ``train_path`` is a file of tasks, see `CountdownOptions`.
     Of its first ``max_instances`` rows those are played, by their number modulo their
     count, whose target is a sum of the numbers with signs.  Without a file, tasks are
     generated from the seed; ``max_instances`` has no meaning then.
@@ -189,7 +189,8 @@ class GemCountdownEnv(GemEnv):
         """
         parsed = self.parse_action(action)
         expression = parsed["action"]
-        result = self._take("" if expression is None else expression)
+        empty = "" if expression is None else Countdown.EMPTY_ANSWER
+        result = self._take(expression or empty)
         observation, reward, terminated, truncated, outcome = result
         if expression is None:
             reward += self.format_penalty

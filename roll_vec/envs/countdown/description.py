@@ -13,7 +13,7 @@ from roll_vec.envs.game_description import (
 
 _FORMATS = {
     "roll": "An expression of the right numbers with another value, or without one.",
-    "tinyzero": "Any other answer that is not empty.",
+    "tinyzero": "Any other answer, also an empty tag; the empty text is none.",
 }
 
 

@@ -30,7 +30,7 @@ from roll_vec.errors import (
     UnsolvableLevelError,
 )
 from roll_vec.kernels.countdown import expressions as kernels
-from roll_vec.kernels.countdown.expressions import CORRECT
+from roll_vec.kernels.countdown.expressions import CORRECT, EMPTY
 from roll_vec.options import (
     check_bool,
     check_int,
@@ -55,6 +55,8 @@ EXAMPLES = (
     "seven times six",
     "",
 )
+# The grade of an answer without an expression that is not the empty text.
+_EMPTY_TAG = len(REASONS)
 # The least and the greatest number of a task.
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
@@ -114,6 +116,9 @@ class Countdown(TextLevelEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
+    # TinyZero's rule tells an empty tag from none: this text stands for it, which no
+    # model writes.
+    EMPTY_ANSWER: ClassVar[str] = "\0"
     DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "nums": (_check_nums,),
@@ -215,6 +220,10 @@ class Countdown(TextLevelEnv):
             raise ResetNeededError(message)
         text = action if type(action) is str else check_text(action)
         code, numerator, denominator = self._grader.grade(text)
+        if code >= EMPTY and (
+            text == self.EMPTY_ANSWER or (code == EMPTY and text.strip())
+        ):
+            code = _EMPTY_TAG
         reward, reason, success, valid, effective, hint = self._outcomes[code]
         info: dict[str, Any] = {
             "reason": reason,
@@ -401,10 +410,12 @@ def _outcomes(options: CountdownOptions) -> list[Outcome]:
         success = code == CORRECT
         has_form = is_effective
         if options.reward_rule == "tinyzero":
-            has_form = code != kernels.EMPTY
+            has_form = code != EMPTY
         reward = options.format_score if has_form else 0.0
         if success:
             reward = options.score
         hint = hints.get(reason)
         outcomes.append((reward, reason, success, is_valid, is_effective, hint))
+    reward = options.format_score if options.reward_rule == "tinyzero" else 0.0
+    outcomes.append((reward, *outcomes[EMPTY][1:]))
     return outcomes

@@ -11,7 +11,9 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+from roll_vec.envs.countdown.notation import NOTATIONS, replace_operators, rewrite
 from roll_vec.kernels.countdown import expressions as kernels
+from roll_vec.options import check_choice
 
 OPERATORS = "+-*/"
 
@@ -48,10 +50,6 @@ syntax               Tokens in an order that makes no expression.
 
 The length is checked first, then one token after the other; the first error counts.
 """
-
-_UNICODE_OPERATORS = str.maketrans(
-    {"\N{MULTIPLICATION SIGN}": "*", "\N{DIVISION SIGN}": "/", "\N{MINUS SIGN}": "-"}
-)
 
 _FLAGS = {
     "+": 1 << kernels.ADD,
@@ -91,14 +89,18 @@ class AnswerGrader:
     """
 
     # Thousands of graders take turns: small objects stay in the cache.
-    __slots__ = ("_max_chars", "_trailing", "_unicode", "max_numbers", "work")
+    __slots__ = ("_max_chars", "_rewrite", "_trailing", "max_numbers", "work")
 
     def __init__(self, max_numbers: int, options: Any) -> None:
         flags = operator_flags(options.operators)
         flags |= 1 << kernels.NEGATE if options.unary_minus else 0
         flags |= kernels.ANY_NUMBERS if options.numbers_rule == "any" else 0
         self.max_numbers, self._max_chars = max_numbers, options.max_chars
-        self._unicode = options.unicode_operators
+        self._rewrite: Callable[[str], str] | None = None
+        if options.notation == "lenient":
+            self._rewrite = rewrite
+        elif options.unicode_operators:
+            self._rewrite = replace_operators
         self._trailing = options.trailing_target
         self.work = kernels.make_workspace(
             options.max_tokens,
@@ -126,8 +128,8 @@ class AnswerGrader:
         """
         if len(text) > self._max_chars:
             return kernels.TOO_LONG, 0, 0
-        if self._unicode:
-            text = text.translate(_UNICODE_OPERATORS)
+        if self._rewrite is not None:
+            text = self._rewrite(text)
         if self._trailing:
             expression, equals, right = text.rpartition("=")
             if equals and right.strip(" \t\n\r") == str(self.work[kernels.TARGET]):
@@ -168,6 +170,7 @@ def _evaluate(codes: list[int]) -> tuple[int, int]:
 def evaluate(
     text: str,
     *,
+    notation: str = "strict",
     unary_minus: bool = False,
     unicode_operators: bool = False,
     max_chars: int = 256,
@@ -181,7 +184,8 @@ def evaluate(
     ----------
     text : str
         Any text; it is never run as code.
-    unary_minus, unicode_operators, max_chars, max_tokens, max_depth, max_digits
+    notation, unary_minus, unicode_operators
+    max_chars, max_tokens, max_depth, max_digits
         See `roll_vec.envs.countdown.options.CountdownOptions`.
 
     Returns
@@ -193,7 +197,8 @@ def evaluate(
         operators=OPERATORS,
         numbers_rule="all",
         trailing_target=False,
-        unary_minus=unary_minus,
+        notation=check_choice("notation", notation, NOTATIONS),
+        unary_minus=unary_minus or notation == "lenient",
         unicode_operators=unicode_operators,
         max_chars=max_chars,
         max_tokens=max_tokens,

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
+from roll_vec.envs.countdown.notation import NOTATIONS
+from roll_vec.envs.countdown.task_rows import ENDINGS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -92,11 +94,10 @@ def _check_operations(name: str, value: Any) -> tuple[int, int] | None:
 def _check_data(name: str, value: Any) -> str | None:
     """Return the absolute path of a data file as a str."""
     path = check_path(name, value)
-    if path is not None and not path.lower().endswith(
-        (".parquet", ".jsonl", ".jsonl.gz")
-    ):
+    if path is not None and not path.lower().endswith(ENDINGS):
         # Not cut to a length: the end of the path is what is wrong.
-        message = f"{name}: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
+        accepted = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        message = f"{name}: expected a {accepted} file, got {value}"
         raise InvalidOptionError(message)
     return path
 
@@ -124,11 +125,11 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl``, ``.jsonl.gz`` or ``.parquet`` file of tasks, ``nums`` and
-        ``target``.  Its rows replace generated tasks: the row of a level is the level
-        modulo the number of rows.  ``num_numbers``, ``number_range`` and
-        ``target_range`` must stay at their defaults then.  Parquet needs the extra
-        ``parquet``.
+        A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file of tasks, ``nums`` and
+        ``target``.  Texts may be compressed, as ``.jsonl.gz``.  Its rows replace
+        generated tasks: the row of a level is the level modulo the number of rows.
+        ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
+        defaults then.  Parquet needs the extra ``parquet``.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
@@ -140,9 +141,14 @@ class CountdownOptions:
         alone; see `roll_vec.envs.countdown.solver`.
     reward_rule : str
         Answers that earn ``format_score``: ``roll`` or ``tinyzero``.  ``roll``: those
-        of the right numbers.  ``tinyzero``: all that are not empty.
+        of the right numbers.  ``tinyzero``: all but the empty text; an empty tag of an
+        ``action_pattern`` is an answer, a text without the tag is none.
     numbers_rule : str
         ``all``: each number exactly once; ``any``: each at most once.
+    notation : str
+        ``strict``: the grammar alone, for rewards as in ROLL; ``lenient``: also LaTeX.
+        Lenient answers may have ``[ ]``, ``1,000``, ``(3)(8)`` and what the next three
+        keywords accept, too; see `roll_vec.envs.countdown.notation`.
     unary_minus : bool
         Accept a minus at the beginning of an operand, ``-3 + 11`` or ``2 * -(1 - 4)``.
     unicode_operators : bool
@@ -204,6 +210,7 @@ class CountdownOptions:
     )
     reward_rule: str = option("roll", check_choice, ("roll", "tinyzero"))
     numbers_rule: str = option("all", check_choice, ("all", "any"))
+    notation: str = option("strict", check_choice, NOTATIONS)
     unary_minus: bool = option(False, check_bool)
     unicode_operators: bool = option(False, check_bool)
     trailing_target: bool = option(False, check_bool)
@@ -220,6 +227,9 @@ class CountdownOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.notation == "lenient":
+            for name in ("unary_minus", "unicode_operators", "trailing_target"):
+                object.__setattr__(self, name, True)
         check_levels(self.num_levels, self.start_level)
         if self.data is None:
             self._check_sizes()

@@ -4,6 +4,7 @@ Rows of files are played as they are; bad files and rows are named.
 """
 
 import gzip
+import json
 import os
 import pickle
 import random
@@ -13,9 +14,10 @@ import sys
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import Countdown, count_operations, task_files
+from roll_vec.envs.countdown import Countdown, count_operations, task_rows
 from roll_vec.envs.countdown.solver import UNSOLVABLE
 from roll_vec.envs.countdown.task_files import load_tasks
+from roll_vec.envs.countdown.task_rows import read_tasks
 from roll_vec.errors import InvalidOptionError, LevelGenerationError, MissingExtraError
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 from tests.envs.countdown.tasks import list_tasks, write_jsonl
@@ -252,6 +254,59 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
         pickle.loads(pickled)
 
 
+TRUTH = {"reward_model": {"ground_truth": {"numbers": [3, 8], "target": 24}}}
+OBJECTS = [
+    *({"numbers": [3, 8], "target": 24}, {"nums": ["3", " 8 "], "target": "24"}),
+    *({"nums": [3.0, 8.0], "target": 24.0}, {"nums": "[3, 8]", "target": "24.0"}),
+    *({"input": "3,8", "output": "24"}, {"puzzles": "3 8"}),
+    *(TRUTH, {**TRUTH, "input": ""}),
+    {"reward_model": {"ground_truth": '{"numbers": [3, 8], "target": 24}'}},
+]
+
+
+@pytest.mark.parametrize("entry", OBJECTS, ids=str)
+def test_rows_are_read_as_people_write_them(tmp_path, entry):
+    path = tmp_path / "tasks.json"
+    parquet = tmp_path / "tasks.parquet"
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pa.Table.from_pylist([entry, entry]), parquet
+    )
+    line = json.dumps(entry)
+    for text in (f"[{line},\n {line}]\n", f"\n{line}\r\n\r\n{line}"):
+        path.write_text(f"\ufeff{text}", "utf-8")
+        for each in (path, parquet):
+            assert [*read_tasks(str(each))] == [([3, 8], 24)] * 2
+
+
+def test_rows_of_csv(tmp_path):
+    path = tmp_path / "24.csv.gz"
+    for text, tasks in (
+        ("\ufeffRank,Puzzles,AMT (s)\r\n1,1 1 4 6,4.4\r\n", [([1, 1, 4, 6], 24)]),
+        ('target, nums\n24,"3, 8"\n\n9,[9]\n', [([3, 8], 24), ([9], 9)]),
+    ):
+        path.write_bytes(gzip.compress(text.encode()))
+        assert [*read_tasks(str(path))] == tasks
+    for text, message in (
+        ("nums\n3 8\n", "row 0, target: missing"),
+        ("nums,target\n3 8,24\n3 x,24\n", "row 1, nums: expected a list of integers"),
+        ("nums,target\n,24\n", "row 0, nums: expected at least one"),
+        (f"nums\n{'1' * 200_000}\n", "row 0, nums and target: not a row of CSV: "),
+    ):
+        path.write_bytes(gzip.compress(text.encode()))
+        with pytest.raises(InvalidOptionError, match=message):
+            Countdown(data=path)
+
+
+def test_a_pointer_of_git_lfs_is_named(tmp_path):
+    path = tmp_path / "train.parquet"
+    path.write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
+    )
+    with pytest.raises(InvalidOptionError, match="it is a pointer of Git LFS"):
+        Countdown(data=path)
+
+
 GOOD = '{"nums": [1], "target": 1}\n'
 
 
@@ -291,21 +346,23 @@ def test_malformed_parquet_is_named(tmp_path):
     for message, *arguments in (
         ("row 3, nums: missing", [*good, (None, 1)]),
         ("row 3, target: missing", [*good, ([1], None)]),
-        ("row 3, nums: expected integers, got None", [*good, ([1, None], 1)]),
+        ("row 3, nums: expected a list of integers", [*good, ([1, None], 1)]),
         ("row 3, nums: expected at least one", [*good, ([], 1)]),
         ("row 3, nums: expected numbers from 0", [*good, ([1, -2], 1), ([1], 1)]),
-        ("nums: expected lists of integers, got 'list", good, pa.list_(pa.float64())),
-        ("nums: expected lists", [("1+2", 3)], pa.string()),
-        ("target: expected integers, got 'double'", good, None, pa.float64()),
+        ("row 0, nums: expected a list", [([1.5], 3)], pa.list_(pa.float64())),
+        ("row 0, nums: expected a list", [("1+2", 3)], pa.string()),
+        ("row 0, target: expected an integer", [([1], 3.5)], None, pa.float64()),
         ("has no rows", []),
     ):
         write_parquet(path, *arguments)
         with pytest.raises(InvalidOptionError, match=message):
             Countdown(data=path)
-    for names in (["nums"], ["nums", "target", "target"]):
+    for names, message in (
+        (["nums"], "row 0, target: missing"),
+        (["nums", "target", "target"], "expected one column 'target', got 2"),
+    ):
         columns = [pa.array([[1]]), pa.array([2]), pa.array([3])][: len(names)]
         parquet.write_table(pa.table(columns, names), path)
-        message = f"expected one column 'target', got {len(names) - 1}"
         with pytest.raises(InvalidOptionError, match=message):
             Countdown(data=path)
 
@@ -348,7 +405,7 @@ def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
 
 
 def test_a_small_parquet_file_of_very_many_numbers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(task_files, "max_text_size", lambda size: 1 << 20)
+    monkeypatch.setattr(task_rows, "max_text_size", lambda size: 1 << 20)
     path = write_parquet(tmp_path / "tasks.parquet", [([1, 1, 1], 1)] * 40_000)
     with pytest.raises(InvalidOptionError, match="has 160000 numbers, which"):
         load_tasks(str(path))

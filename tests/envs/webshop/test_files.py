@@ -117,6 +117,13 @@ def test_a_file_that_is_no_json_is_named(tmp_path, name, content, message):
         read_json("products", str(path))
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_a_byte_order_mark_is_left_out(tmp_path, name):
+    path, text = tmp_path / name, b"\xef\xbb\xbf[1]"
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert read_json("products", str(path)) == [1]
+
+
 def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
     rng = np.random.default_rng(12)
     num_refused = 0
