@@ -19,8 +19,15 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
 from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.rules import RULE_ERRORS, digest_rules, explain, names_of
-from roll_vec.errors import InvalidOptionError
+from roll_vec.arrays.rules import (
+    describe_error,
+    digest_rules,
+    explain,
+    line_of,
+    names_of,
+    with_message,
+)
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
@@ -31,6 +38,7 @@ from roll_vec.options import (
     check_int,
     check_levels,
     check_number,
+    check_optional,
     check_optional_text,
     cut_sections,
 )
@@ -143,6 +151,8 @@ class ArrayEnv(ArrayOptions):
                 "random numbers are one stream"
             )
             raise InvalidOptionError(message)
+        limit = getattr(self, "max_steps", None)
+        check_optional("max_steps", limit, check_int, 0)
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set(num_levels=num_levels, start_level=start_level)
         for field in dataclasses.fields(self):
@@ -286,17 +296,36 @@ class ArrayEnv(ArrayOptions):
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
-    def explain(self, error: Exception) -> Exception:
-        """Return an error of rules or of their compilation; it names the class."""
+    def explain(
+        self, error: Exception, elapsed_steps: NDArray[np.int32]
+    ) -> Exception:
+        """Return an error of rules or of their compilation; it names the class.
+
+        Parameters
+        ----------
+        error : Exception
+            Of a kernel.
+        elapsed_steps : (n,) int32, updated
+            Of the state of the kernel; see `roll_vec.kernels.calls`.
+        """
         if isinstance(error, NumbaError):
             return explain(error, self.name, self.rules())
+        if isinstance(error, RollVecError):
+            return error
+        # The kernels of a batch mark all rules but the last.
+        row, number = None, len(RULES) - 1
+        rows = np.flatnonzero(elapsed_steps < 0)
+        if len(rows):
+            row, number = rows[0], -1 - elapsed_steps[rows[0]]
+            elapsed_steps[rows] = 0
+        line = line_of(error, self.rules()[number])
+        where = f"{self.name}.{RULES[number]}{f': {line}' if line else ''}"
         # Of a tuple that is None.
-        hint = " (a path has no return)" if "got None" in str(error) else ""
-        message = (
-            f"{self.name}: a rule failed: {error}{hint}; with NUMBA_DISABLE_JIT=1 the "
-            "traceback has its line"
-        )
-        return type(error)(message)
+        hint = " (a path has no return)" if "None" in str(error) else ""
+        more = "" if line else "; with NUMBA_DISABLE_JIT=1 the message has its line"
+        place = "" if row is None else f" in environment {row}"
+        message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
+        return with_message(error, message)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of episodes that have begun; none is kept."""
@@ -389,8 +418,8 @@ def begin_episodes(
     arguments = np.arange(m), seeding, state
     try:
         for_row_ranges(options.family().advance_rows, m, *split, arguments)
-    except RULE_ERRORS as error:
-        raise options.explain(error) from error
+    except Exception as error:
+        raise options.explain(error, state[3]) from error
     return (*variables, rng_states.T)
 
 
