@@ -473,8 +473,9 @@ class _CheckWrites(FunctionPass):
                         raise TypingError(problem, loc=write.loc)
                     if isinstance(target, RowType) and isinstance(value, ItemsType):
                         # numba would convert it to the type of the variable.
-                        args = (target, *state.calltypes[write].args[1:-1], value)
-                        state.calltypes[write] = signature(types.none, *args)
+                        others = state.calltypes.pop(write).args[1:-1]
+                        own = signature(types.none, target, *others, value)
+                        state.calltypes[write] = own
         return True
 
 

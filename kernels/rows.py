@@ -35,7 +35,7 @@ _INDEX = re.compile(f"({INTEGER}*)([{SLICE}{STEPS}]?{SLICE}*)[{REST}]?")
 
 
 def selected_axes(kinds, ndim):
-    """Return the number of axes of what is at an index; 0: an item; None: no such index.
+    """Return the number of axes of what is at an index; 0: an item; None: it is wrong.
 
     Parameters
     ----------

@@ -32,6 +32,13 @@ METHODS = (
     "uniform",
 )
 
+BAD_INTEGERS = "rng.integers: expected bounds of 64 bits, the upper one above the lower"
+BAD_CHOICE = (
+    "rng.choice: expected a number above 0 or an array of items, and with p a "
+    "probability for each, not negative, with the sum 1"
+)
+BAD_UNIFORM = "rng.uniform: expected bounds in order, with a finite difference"
+BAD_NORMAL = "rng.normal: expected a deviation that is not negative"
 NOT_SHUFFLED = "rng.shuffle: expected an array of one axis that can be written"
 
 
@@ -45,50 +52,50 @@ TOLERANCE_32, TOLERANCE_64 = (
 def check_bound(number):
     """Check that a float, without its fraction, is an int64."""
     if not -9223372036854775808.0 <= number < 9223372036854775808.0:
-        raise ValueError("rng.integers: expected bounds of 64 bits")
+        raise ValueError(BAD_INTEGERS)
 
 
 def check_range(low, high):
     """Check the bounds of an integer."""
     if low >= high:
-        raise ValueError("rng.integers: expected an upper bound above the lower one")
+        raise ValueError(BAD_INTEGERS)
 
 
 def check_count(count):
     """Check the number of things to choose from."""
     if count < 1:
-        raise ValueError("rng.choice: expected a number above 0, or an array of items")
+        raise ValueError(BAD_CHOICE)
 
 
 def check_probabilities(p, count, tolerance):
     """Check the probabilities of so many things: their sum, as numpy adds, is 1."""
     if len(p) != count:
-        raise ValueError("rng.choice: expected a probability for each thing")
+        raise ValueError(BAD_CHOICE)
     total, lost = 0.0, 0.0
     for k in range(len(p)):
         if p[k] < 0:
-            raise ValueError("rng.choice: expected no negative probability")
+            raise ValueError(BAD_CHOICE)
         term = p[k] - lost
         longer = total + term
         lost = (longer - total) - term
         total = longer
     if not abs(total - 1.0) <= tolerance:
-        raise ValueError("rng.choice: expected probabilities with the sum 1")
+        raise ValueError(BAD_CHOICE)
 
 
 def check_uniform(low, high):
     """Check the bounds of a float."""
     size = high - low
     if not math.isfinite(size):
-        raise OverflowError("rng.uniform: expected bounds with a finite difference")
+        raise OverflowError(BAD_UNIFORM)
     if math.copysign(1.0, size) < 0:
-        raise ValueError("rng.uniform: expected an upper bound from the lower one on")
+        raise ValueError(BAD_UNIFORM)
 
 
 def check_deviation(deviation):
     """Check the standard deviation of a float: numpy takes nan, and not -0.0."""
     if math.copysign(1.0, deviation) < 0 and not math.isnan(deviation):
-        raise ValueError("rng.normal: expected a deviation that is not negative")
+        raise ValueError(BAD_NORMAL)
 
 
 def generator_at(words: Sequence[int]) -> np.random.Generator:

@@ -296,9 +296,7 @@ class ArrayEnv(ArrayOptions):
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
-    def explain(
-        self, error: Exception, elapsed_steps: NDArray[np.int32]
-    ) -> Exception:
+    def explain(self, error: Exception, elapsed_steps: NDArray[np.int32]) -> Exception:
         """Return an error of rules or of their compilation; it names the class.
 
         Parameters
@@ -313,17 +311,19 @@ class ArrayEnv(ArrayOptions):
         if isinstance(error, RollVecError):
             return error
         # The kernels of a batch mark all rules but the last.
-        row, number = None, len(RULES) - 1
-        rows = np.flatnonzero(elapsed_steps < 0)
+        rows, number, place = np.flatnonzero(elapsed_steps < 0), len(RULES) - 1, ""
         if len(rows):
-            row, number = rows[0], -1 - elapsed_steps[rows[0]]
+            number, place = -1 - elapsed_steps[rows[0]], f" in environment {rows[0]}"
             elapsed_steps[rows] = 0
-        line = line_of(error, self.rules()[number])
+        rule = self.rules()[number]
+        if rule is None:
+            return error
+        line = line_of(error, rule)
         where = f"{self.name}.{RULES[number]}{f': {line}' if line else ''}"
         # Of a tuple that is None.
-        hint = " (a path has no return)" if "None" in str(error) else ""
+        is_none = isinstance(error, TypeError) and "None" in str(error)
+        hint = " (a path has no return)" if is_none else ""
         more = "" if line else "; with NUMBA_DISABLE_JIT=1 the message has its line"
-        place = "" if row is None else f" in environment {row}"
         message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
         return with_message(error, message)
 
