@@ -7,7 +7,6 @@ from numba.core.extending import (
     intrinsic,
     make_attribute_wrapper,
     models,
-    overload,
     overload_method,
     register_jitable,
     register_model,
@@ -25,9 +24,9 @@ from .generator import (
     NOT_SHUFFLED,
     TOLERANCE_32,
     TOLERANCE_64,
-    check_bound,
     check_count,
     check_deviation,
+    check_float_range,
     check_probabilities,
     check_range,
     check_uniform,
@@ -178,9 +177,9 @@ make_attribute_wrapper(GeneratorType, "number", "_number")
 
 _OPTIONS = {"_nrt": False, "nopython": True}
 for _check in (
-    check_bound,
     check_count,
     check_deviation,
+    check_float_range,
     check_probabilities,
     check_range,
     check_uniform,
@@ -227,33 +226,20 @@ def _is_none(kind):
     return kind is None or isinstance(kind, (types.NoneType, types.Omitted))
 
 
-def _bound_of(number):
-    """Return a bound of integers as an int64."""
-
-
-@overload(_bound_of, jit_options=_OPTIONS)
-def _make_bound(number):
-    def truncate(number):
-        check_bound(number)
-        return np.int64(number)
-
-    is_float = isinstance(number, types.Float)
-    return truncate if is_float else lambda number: np.int64(number)
-
-
-@register_jitable
-def _draw_integer(rng, low, high):
-    check_range(low, high)
-    return pcg_range(_words(rng), rng._number, low, high)
-
-
 @_method
 def _integers(rng, low, high=None):
-    if _is_none(high):
-        return lambda rng, low, high=None: _draw_integer(rng, 0, _bound_of(low))
-    return lambda rng, low, high=None: _draw_integer(
-        rng, _bound_of(low), _bound_of(high)
-    )
+    has_floats = isinstance(low, types.Float) or isinstance(high, types.Float)
+    check = check_float_range if has_floats else check_range
+
+    def draw(rng, low, high=None):
+        check(0, low)
+        return pcg_range(_words(rng), rng._number, 0, np.int64(low))
+
+    def draw_between(rng, low, high=None):
+        check(low, high)
+        return pcg_range(_words(rng), rng._number, np.int64(low), np.int64(high))
+
+    return draw if _is_none(high) else draw_between
 
 
 @_method
@@ -270,41 +256,40 @@ def _shuffle(rng, x):
     return shuffle
 
 
-def _index_of(rng, count, p):
-    """Return one of so many indices, by probabilities or without."""
+@register_jitable
+def _draw_index(rng, count):
+    check_count(count)
+    return pcg_range(_words(rng), rng._number, 0, count)
 
 
-@overload(_index_of, jit_options=_OPTIONS)
-def _make_index(rng, count, p):
-    def draw(rng, count, p):
-        check_count(count)
-        return pcg_range(_words(rng), rng._number, 0, count)
-
-    is_short = getattr(p, "dtype", None) == types.float32
-    tolerance = TOLERANCE_32 if is_short else TOLERANCE_64
-
-    def draw_by_probabilities(rng, count, p):
-        """By their cumulative sums, as numpy."""
-        check_count(count)
-        check_probabilities(p, count, tolerance)
-        total = 0.0
-        for k in range(len(p)):
-            total += p[k]
-        uniform, cumulative = pcg_random(_words(rng), rng._number), 0.0
-        for k in range(len(p)):
-            cumulative += p[k]
-            if cumulative / total > uniform:
-                return k
-        return len(p)
-
-    return draw if _is_none(p) else draw_by_probabilities
+@register_jitable
+def _draw_index_by(rng, count, p, tolerance):
+    """Return an index by probabilities: as numpy's, by their cumulative sums."""
+    check_count(count)
+    check_probabilities(p, count, tolerance)
+    total = 0.0
+    for k in range(len(p)):
+        total += p[k]
+    uniform, cumulative = pcg_random(_words(rng), rng._number), 0.0
+    for k in range(len(p)):
+        cumulative += p[k]
+        if cumulative / total > uniform:
+            return k
+    return len(p)
 
 
 @_method
 def _choice(rng, a, p=None):
-    if isinstance(a, types.Integer):
-        return lambda rng, a, p=None: _index_of(rng, a, p)
-    return lambda rng, a, p=None: a[_index_of(rng, len(a), p)]
+    is_number = isinstance(a, types.Integer)
+    if _is_none(p):
+        if is_number:
+            return lambda rng, a, p=None: _draw_index(rng, a)
+        return lambda rng, a, p=None: a[_draw_index(rng, len(a))]
+    is_short = getattr(p, "dtype", None) == types.float32
+    tolerance = TOLERANCE_32 if is_short else TOLERANCE_64
+    if is_number:
+        return lambda rng, a, p=None: _draw_index_by(rng, a, p, tolerance)
+    return lambda rng, a, p=None: a[_draw_index_by(rng, len(a), p, tolerance)]
 
 
 @register_jitable

@@ -49,15 +49,17 @@ TOLERANCE_32, TOLERANCE_64 = (
 )
 
 
-def check_bound(number):
-    """Check that a float, without its fraction, is an int64."""
-    if not -9223372036854775808.0 <= number < 9223372036854775808.0:
-        raise ValueError(BAD_INTEGERS)
-
-
 def check_range(low, high):
     """Check the bounds of an integer."""
     if low >= high:
+        raise ValueError(BAD_INTEGERS)
+
+
+def check_float_range(low, high):
+    """Check bounds of an integer that may be floats: their fractions are cut."""
+    least, limit = -9223372036854775808.0, 9223372036854775808.0
+    is_small = least <= low < limit and least <= high < limit
+    if not is_small or int(low) >= int(high):
         raise ValueError(BAD_INTEGERS)
 
 
@@ -169,11 +171,8 @@ class PlainGenerator:
     def integers(self, low, high=None):
         """Return an int in [low, high), or in [0, low)."""
         low, high = (0, low) if high is None else (low, high)
-        for bound in (low, high):
-            if isinstance(bound, (float, np.floating)):
-                check_bound(bound)
-        low, high = int(low), int(high)
-        check_range(low, high)
+        has_floats = isinstance(low, float) or isinstance(high, float)
+        (check_float_range if has_floats else check_range)(low, high)
         return int(self._generator.integers(low, high))
 
     def choice(self, a, p=None):
