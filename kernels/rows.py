@@ -2,7 +2,9 @@
 
 ``row_of(variables, options, i)`` is environment i of a batch.  ``env.position`` reads
 and writes a variable of this environment, ``env.board[y, x]`` a cell of an array of its
-own, ``env.length`` reads an option.  Nothing else can be reached.
+own, ``env.length`` reads an option.  Nothing else can be reached.  ``env.board[1]``
+and ``env.board[1, 2:4]`` are arrays again, views of a part: they are read, written,
+copied to parts of the same shape, and looped over.
 
 Numbers are Python's: every integer reads as an int (int64 in compiled code), every
 float as a float64, whatever the dtype of the array is.  A write wraps an integer, or
@@ -92,9 +94,9 @@ def _kind_of(value):
 def _check_kind(name, dtype, kind, value):
     """Check that a rule may write a value of a kind to an array of a dtype."""
     if kind is None or _RANKS[kind] > _RANKS[dtype.kind]:
-        if isinstance(value, Items):
-            value = f"an array of {value.array.dtype}"
-        message = f"{name} is {dtype}: it cannot take {value}"
+        is_array = isinstance(value, Items)
+        text = f"an array of {value.array.dtype}" if is_array else repr(value)
+        message = f"{name} is {dtype}: it cannot take {text}"
         raise TypeError(message)
 
 

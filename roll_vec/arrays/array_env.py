@@ -296,7 +296,12 @@ class ArrayEnv(ArrayOptions):
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
-    def explain(self, error: Exception, elapsed_steps: NDArray[np.int32]) -> Exception:
+    def explain(
+        self,
+        error: Exception,
+        elapsed_steps: NDArray[np.int32],
+        has_numbers: bool = True,
+    ) -> Exception:
         """Return an error of rules or of their compilation; it names the class.
 
         Parameters
@@ -305,6 +310,8 @@ class ArrayEnv(ArrayOptions):
             Of a kernel.
         elapsed_steps : (n,) int32, updated
             Of the state of the kernel; see `roll_vec.kernels.calls`.
+        has_numbers : bool
+            Whether a row of it is the number of an environment.
         """
         if isinstance(error, NumbaError):
             return explain(error, self.name, self.rules())
@@ -313,7 +320,8 @@ class ArrayEnv(ArrayOptions):
         # The kernels of a batch mark all rules but the last.
         rows, number, place = np.flatnonzero(elapsed_steps < 0), len(RULES) - 1, ""
         if len(rows):
-            number, place = -1 - elapsed_steps[rows[0]], f" in environment {rows[0]}"
+            number = -1 - elapsed_steps[rows[0]]
+            place = f" in environment {rows[0]}" if has_numbers else ""
             elapsed_steps[rows] = 0
         rule = self.rules()[number]
         if rule is None:
@@ -419,7 +427,8 @@ def begin_episodes(
     try:
         for_row_ranges(options.family().advance_rows, m, *split, arguments)
     except Exception as error:
-        raise options.explain(error, state[3]) from error
+        # Seeds have no numbers of environments.
+        raise options.explain(error, state[3], has_numbers=False) from error
     return (*variables, rng_states.T)
 
 

@@ -276,9 +276,11 @@ def describe_error(error: BaseException) -> str:
 def with_message(error: Exception, message: str) -> Exception:
     """Return an error of the same class with another message.
 
-    The constructor of a user's own class may take other arguments.
+    It does not call a user's own constructor, which may take other arguments.
     """
-    result: Exception = type(error).__new__(type(error), message)
+    cls = type(error)
+    builtin: Any = next(each for each in cls.__mro__ if each.__module__ == "builtins")
+    result: Exception = builtin.__new__(cls, message)
     vars(result).update(vars(error))
     result.args = (message,)
     return result
