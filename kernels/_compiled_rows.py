@@ -5,13 +5,16 @@ a rule full of branches takes 66 to 150 ns instead of 16.
 """
 
 import operator
+from typing import Any, NamedTuple
 
 from numba.core import cgutils, ir, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import AnalysisPass, FunctionPass, register_pass
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
 from numba.core.extending import intrinsic, models, overload, register_model
 from numba.core.imputils import (
+    RefType,
+    iternext_impl,
     lower_builtin,
     lower_getattr_generic,
     lower_setattr_generic,
@@ -29,7 +32,22 @@ from numba.core.typing.templates import (
 from numba.core.untyped_passes import IRProcessing
 from numba.cpython import slicing
 
-from .rows import OUTSIDE, READ_ONLY, field_name, unknown_name
+from .rows import (
+    INDICES,
+    INTEGER,
+    OTHER,
+    OUTSIDE,
+    READ_ONLY,
+    REST,
+    SHAPES_DIFFER,
+    SLICE,
+    STEPS,
+    axes_differ,
+    field_name,
+    must_write_items,
+    selected_axes,
+    unknown_name,
+)
 
 
 def number_of(dtype):
@@ -51,8 +69,8 @@ def accepts(dtype, value):
 # ------------------------------------------------------------------ types
 
 
-class ItemsType(types.Type):
-    """An array of one row: a pointer and a shape, in C order.
+class ItemsType(types.IterableType):
+    """An array of one row, or a part of one: a pointer and a shape, in C order.
 
     ``lengths`` of its axes are known where it is an argument beside a row: see
     `RowType`.
@@ -62,6 +80,25 @@ class ItemsType(types.Type):
         self.dtype, self.ndim, self.is_writable = dtype, ndim, is_writable
         self.lengths = lengths
         super().__init__(f"Items({dtype}, {ndim}, {is_writable}, {lengths})")
+
+    def part(self, ndim):
+        """Return the type of a part with so many axes; 0: of an item."""
+        if ndim == 0:
+            return number_of(self.dtype)
+        return ItemsType(self.dtype, ndim, self.is_writable)
+
+    @property
+    def iterator_type(self):
+        """The type of what a loop, or an assignment to several names, goes through."""
+        return IteratorType(self)
+
+
+class IteratorType(types.SimpleIteratorType):
+    """The items of an array one after the other, or its rows."""
+
+    def __init__(self, items):
+        self.items = items
+        super().__init__(f"Iterator({items})", items.part(items.ndim - 1))
 
 
 class RowType(types.Type):
@@ -89,6 +126,7 @@ class RowType(types.Type):
         # A row of observations has no options: its tuple is empty.
         fields = getattr(options, "fields", ())
         self.options = dict(zip(fields, options.types, strict=True))
+        self.is_output = not hasattr(options, "fields")
         self.lengths = getattr(variables.instance_class, "lengths", {})
         # All that code depends on: numba takes types of one name for the same type.
         parts = self.variables, self.options, self.lengths, is_writable
@@ -117,6 +155,14 @@ class _ItemsModel(models.StructModel):
         super().__init__(
             manager, items, [("data", types.CPointer(items.dtype)), ("shape", shape)]
         )
+
+
+@register_model(IteratorType)
+class _IteratorModel(models.StructModel):
+    def __init__(self, manager, iterator):
+        index = types.EphemeralPointer(types.intp)
+        members = [("items", iterator.items), ("index", index)]
+        super().__init__(manager, iterator, members)
 
 
 @register_model(RowType)
@@ -320,11 +366,16 @@ def _get_variable(context, builder, row, value, name):
 
 @lower_setattr_generic(RowType)
 def _set_variable(context, builder, sig, args, name):
-    row, number = sig.args
-    pointer = getattr(cgutils.create_struct_proxy(row)(context, builder, args[0]), name)
+    row, kind = sig.args
+    member = getattr(cgutils.create_struct_proxy(row)(context, builder, args[0]), name)
     dtype = row.variables[name].dtype
-    value = context.cast(builder, args[1], number, dtype)
-    context.pack_value(builder, dtype, value, pointer)
+    if isinstance(kind, ItemsType):
+        items = row.type_of(name)
+        part = _Part.whole(context, builder, items, member)
+        _assign(context, builder, items, part, kind, args[1])
+        return
+    value = context.cast(builder, args[1], kind, dtype)
+    context.pack_value(builder, dtype, value, member)
 
 
 @infer
@@ -354,9 +405,11 @@ class _SetField(AbstractTemplate):
 
     def generic(self, args, _keywords):
         """Return the signature of ``row[number] = value``."""
-        row, number, _ = args
+        row, number, value = args
         if isinstance(row, RowType) and isinstance(number, int):
             item = row.type_of(field_name(number))
+            # Whether it fits is checked later, with a message.
+            item = value if isinstance(value, ItemsType) else item
             return signature(types.none, row, types.literal(number), item)
         return None
 
@@ -395,14 +448,14 @@ def _get_shape(context, builder, items, value, name):
 # ------------------------------------------------------------------ writes
 
 
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _CheckWrites(AnalysisPass):
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _CheckWrites(FunctionPass):
     """Refuse values that do not fit: numba would convert a float to an int."""
 
     _name = "check_writes_of_rules"
 
     def __init__(self):
-        AnalysisPass.__init__(self)
+        FunctionPass.__init__(self)
 
     def run_pass(self, state):
         """Raise the error of the first write that does not fit."""
@@ -410,35 +463,66 @@ class _CheckWrites(AnalysisPass):
             for write in block.body:
                 if isinstance(write, (ir.SetAttr, ir.SetItem, ir.StaticSetItem)):
                     target = state.typemap[write.target.name]
-                    value = state.typemap[write.value.name]
-                    problem = _problem_of(write, target, value)
+                    value = types.unliteral(state.typemap[write.value.name])
+                    problem = None
+                    if isinstance(target, RowType):
+                        problem = _problem_of_variable(write, target, value)
+                    elif isinstance(target, ItemsType):
+                        index = state.calltypes[write].args[1]
+                        problem = _problem_of_items(target, index, value)
                     if problem is not None:
                         raise TypingError(problem, loc=write.loc)
-        return False
+                    if isinstance(target, RowType) and isinstance(value, ItemsType):
+                        # numba would convert it to the type of the variable.
+                        others = state.calltypes.pop(write).args[1:-1]
+                        own = signature(types.none, target, *others, value)
+                        state.calltypes[write] = own
+        return True
 
 
-def _problem_of(write, target, value):
-    """Return what is wrong with a write of a rule, or None."""
-    value = types.unliteral(value)
-    if isinstance(target, RowType):
-        name = getattr(write, "attr", None) or field_name(write.index)
-        if name in target.options:
-            return f"env.{name} is an option: it cannot be written"
-        array = target.variables[name]
-        if array.ndim > 1:
-            return f"env.{name} is an array: write its items, env.{name}[...] = ..."
-        if not target.is_writable:
-            return f"env.{name}: {READ_ONLY}"
-        if not accepts(array.dtype, value):
-            return f"env.{name} is {array.dtype}: it cannot take a {value}"
-    if isinstance(target, ItemsType) and not target.is_writable:
+def _problem_of_variable(write, row, value):
+    """Return what is wrong with ``row.name = value``, or None."""
+    name = getattr(write, "attr", None) or field_name(write.index)
+    if name in row.options:
+        return f"env.{name} is an option: it cannot be written"
+    array = row.variables[name]
+    if array.ndim > 1:
+        if row.is_output and isinstance(value, ItemsType):
+            return _problem_of_items(row.type_of(name), types.ellipsis, value)
+        return must_write_items(name)
+    if not row.is_writable:
+        return f"env.{name}: {READ_ONLY}"
+    if not accepts(array.dtype, value):
+        return f"env.{name} is {array.dtype}: it cannot take {_describe(value)}"
+    return None
+
+
+def _problem_of_items(items, index, value):
+    """Return what is wrong with ``items[index] = value``, or None."""
+    if not items.is_writable:
         return (
             "this array cannot be written: it is an action, an array of the class, or "
             "a variable in observe or legal"
         )
-    if isinstance(target, ItemsType) and not accepts(target.dtype, value):
-        return f"an array of {target.dtype} cannot take a {value}"
+    ndim = selected_axes(_kinds(index), items.ndim)
+    numbers = [value]
+    if isinstance(value, ItemsType):
+        if ndim != value.ndim:
+            return axes_differ(ndim, value.ndim)
+        numbers = [number_of(value.dtype)]
+    elif isinstance(value, types.BaseTuple):
+        if ndim != 1:
+            return axes_differ(ndim, 1)
+        numbers = map(types.unliteral, value.types)
+    if not all(accepts(items.dtype, number) for number in numbers):
+        return f"an array of {items.dtype} cannot take {_describe(value)}"
     return None
+
+
+def _describe(value):
+    """Return a type in words."""
+    is_array = isinstance(value, ItemsType)
+    return f"an array of {value.dtype}" if is_array else f"a {value}"
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -500,21 +584,21 @@ class RuleCompiler(CompilerBase):
 # ------------------------------------------------------------------ items
 
 
-def _index_types(index):
-    """Return the types of an index's integers, or None for another index."""
-    parts = index.types if isinstance(index, types.BaseTuple) else (index,)
-    are_integers = all(isinstance(part, types.Integer) for part in parts)
-    return tuple(parts) if are_integers else None
+def _parts(index):
+    return tuple(index.types) if isinstance(index, types.BaseTuple) else (index,)
 
 
-def _result_of(items, index):
-    """Return the type of ``items[index]``, or None."""
-    parts = _index_types(index)
-    if parts is None or len(parts) > items.ndim:
-        return None
-    if len(parts) == items.ndim:
-        return number_of(items.dtype)
-    return ItemsType(items.dtype, items.ndim - len(parts), items.is_writable)
+def _kinds(index):
+    """Return the kinds of the parts of an index, see `.rows.selected_axes`."""
+    return "".join(map(_kind, _parts(index)))
+
+
+def _kind(part):
+    if isinstance(part, types.SliceType):
+        return STEPS if part.has_step else SLICE
+    if isinstance(part, types.EllipsisType):
+        return REST
+    return INTEGER if isinstance(part, types.Integer) else OTHER
 
 
 @infer_global(operator.getitem)
@@ -522,10 +606,10 @@ class _GetItem(AbstractTemplate):
     def generic(self, args, _keywords):
         """Return the signature of ``items[index]``."""
         items, index = args
-        if isinstance(items, ItemsType):
-            result = _result_of(items, index)
-            if result is not None:
-                return signature(result, items, index)
+        if isinstance(items, ItemsType) and STEPS not in _kinds(index):
+            ndim = selected_axes(_kinds(index), items.ndim)
+            if ndim is not None:
+                return signature(items.part(ndim), items, index)
         return None
 
 
@@ -533,15 +617,18 @@ class _GetItem(AbstractTemplate):
 class _SetItem(AbstractTemplate):
     def generic(self, args, _keywords):
         """Return the signature of ``items[index] = value``."""
-        items, index, _ = args
-        # Whether it may be written to is checked later, with a message.
-        if isinstance(items, ItemsType):
-            is_slice = isinstance(index, types.SliceType)
-            result = _result_of(items, index)
-            if is_slice or not isinstance(result, (ItemsType, type(None))):
-                number = number_of(items.dtype)
-                return signature(types.none, items, index, number)
-        return None
+        items, index, value = args
+        if not isinstance(items, ItemsType):
+            return None
+        kinds = _kinds(index)
+        if selected_axes(kinds, items.ndim) is None:
+            return None
+        # Whether it may be written to, and fits, is checked later, with a message.
+        if not isinstance(value, (ItemsType, types.BaseTuple)):
+            value = number_of(items.dtype)
+        elif STEPS in kinds:
+            return None
+        return signature(types.none, items, index, value)
 
 
 @overload(len)
@@ -549,58 +636,152 @@ def _length(items):
     return (lambda items: items.shape[0]) if isinstance(items, ItemsType) else None
 
 
-def _point_at(context, builder, items, value, index, index_value):
-    """Return the pointer at an index and the shape of what is there."""
-    struct = cgutils.create_struct_proxy(items)(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-    parts = _index_types(index)
-    values = [index_value]
-    if isinstance(index, types.BaseTuple):
-        values = cgutils.unpack_tuple(builder, index_value, len(parts))
-    zero = context.get_constant(types.intp, 0)
-    offset = zero
-    for part, number, length in zip(parts, values, shape, strict=False):
-        place = context.cast(builder, number, part, types.intp)
-        if getattr(part, "signed", True):
-            is_negative = builder.icmp_signed("<", place, zero)
-            place = builder.select(is_negative, builder.add(place, length), place)
-        is_outside = builder.icmp_unsigned(">=", place, length)
-        with builder.if_then(is_outside, likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, (OUTSIDE,))
-        offset = builder.add(builder.mul(offset, length), place)
-    rest = shape[len(parts) :]
-    offset = builder.mul(offset, _size(context, builder, rest))
-    return builder.gep(struct.data, [offset]), rest
+class _Part(NamedTuple):
+    """A part of an array: where it begins, its shape, and the items between two rows.
+
+    The items of a row lie side by side.  Without axes it is an item.
+    """
+
+    pointer: Any
+    shape: list
+    distance: Any
+
+    @classmethod
+    def whole(cls, context, builder, items, value):
+        """Return all of an array."""
+        struct = cgutils.create_struct_proxy(items)(context, builder, value)
+        shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
+        return cls(struct.data, shape, _size(context, builder, shape[1:]))
+
+    @classmethod
+    def at(cls, context, builder, items, value, index, index_value):
+        """Return what is at an index."""
+        data, shape, _ = cls.whole(context, builder, items, value)
+        values = [index_value]
+        if isinstance(index, types.BaseTuple):
+            values = cgutils.unpack_tuple(builder, index_value, len(index.types))
+        parts = list(zip(_parts(index), values, strict=True))
+        offset = zero = context.get_constant(types.intp, 0)
+        while parts and isinstance(parts[0][0], types.Integer):
+            (part, number), length = parts.pop(0), shape.pop(0)
+            place = context.cast(builder, number, part, types.intp)
+            if getattr(part, "signed", True):
+                is_negative = builder.icmp_signed("<", place, zero)
+                place = builder.select(is_negative, builder.add(place, length), place)
+            is_outside = builder.icmp_unsigned(">=", place, length)
+            _refuse(context, builder, is_outside, IndexError, OUTSIDE)
+            offset = builder.add(builder.mul(offset, length), place)
+        offset = builder.mul(offset, _size(context, builder, shape))
+        distance = _size(context, builder, shape[1:])
+        for axis, (part, number) in enumerate(parts):
+            if not isinstance(part, types.SliceType):
+                continue
+            bounds = context.make_helper(builder, part, number)
+            slicing.guard_invalid_slice(context, builder, part, bounds)
+            slicing.fix_slice(builder, bounds, shape[axis])
+            length = slicing.get_slice_length(builder, bounds)
+            if axis == 0:
+                offset = builder.add(offset, builder.mul(bounds.start, distance))
+                distance = builder.mul(bounds.step, distance)
+                shape[0] = length
+            else:
+                is_cut = builder.icmp_signed("!=", length, shape[axis])
+                _refuse(context, builder, is_cut, IndexError, INDICES)
+        return cls(builder.gep(data, [offset]), shape, distance)
+
+
+def _refuse(context, builder, is_wrong, error, message):
+    """Raise an error where a condition is true."""
+    with builder.if_then(is_wrong, likely=False):
+        context.call_conv.return_user_exc(builder, error, (message,))
 
 
 @lower_builtin(operator.getitem, ItemsType, types.Any)
 def _get_item(context, builder, sig, args):
     items, index = sig.args
-    pointer, rest = _point_at(context, builder, items, args[0], index, args[1])
-    if rest:
-        return _make_items(context, builder, sig.return_type, pointer, rest)
-    number = context.unpack_value(builder, items.dtype, pointer)
-    return context.cast(builder, number, items.dtype, sig.return_type)
+    part = _Part.at(context, builder, items, args[0], index, args[1])
+    return _read(context, builder, items, sig.return_type, part)
+
+
+def _read(context, builder, items, result, part):
+    """Return a part of an array as a number or as an array."""
+    if part.shape:
+        return _make_items(context, builder, result, part.pointer, part.shape)
+    number = context.unpack_value(builder, items.dtype, part.pointer)
+    return context.cast(builder, number, items.dtype, result)
 
 
 @lower_builtin(operator.setitem, ItemsType, types.Any, types.Any)
 def _set_item(context, builder, sig, args):
-    items, index, number = sig.args
-    value = context.cast(builder, args[2], number, items.dtype)
-    if isinstance(index, types.SliceType):
-        struct = cgutils.create_struct_proxy(items)(context, builder, args[0])
-        shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-        part = context.make_helper(builder, index, args[1])
-        slicing.guard_invalid_slice(context, builder, index, part)
-        slicing.fix_slice(builder, part, shape[0])
-        size = _size(context, builder, shape[1:])
-        with cgutils.for_range(builder, slicing.get_slice_length(builder, part)) as row:
-            place = builder.add(part.start, builder.mul(row.index, part.step))
-            first = builder.mul(place, size)
-            with cgutils.for_range(builder, size) as loop:
-                pointer = builder.gep(struct.data, [builder.add(first, loop.index)])
-                context.pack_value(builder, items.dtype, value, pointer)
+    items, index, kind = sig.args
+    part = _Part.at(context, builder, items, args[0], index, args[1])
+    if isinstance(kind, ItemsType):
+        _assign(context, builder, items, part, kind, args[2])
+    elif isinstance(kind, types.BaseTuple):
+        length = context.get_constant(types.intp, len(kind.types))
+        differs = builder.icmp_signed("!=", part.shape[0], length)
+        _refuse(context, builder, differs, ValueError, SHAPES_DIFFER)
+        values = cgutils.unpack_tuple(builder, args[2], len(kind.types))
+        for k, (number, value) in enumerate(zip(kind.types, values, strict=True)):
+            item = context.cast(builder, value, number, items.dtype)
+            at = builder.gep(part.pointer, [context.get_constant(types.intp, k)])
+            context.pack_value(builder, items.dtype, item, at)
     else:
-        pointer, _ = _point_at(context, builder, items, args[0], index, args[1])
-        context.pack_value(builder, items.dtype, value, pointer)
+        value = context.cast(builder, args[2], kind, items.dtype)
+        if not part.shape:
+            context.pack_value(builder, items.dtype, value, part.pointer)
+            return context.get_dummy_value()
+        size = _size(context, builder, part.shape[1:])
+        with cgutils.for_range(builder, part.shape[0]) as row:
+            first = builder.mul(row.index, part.distance)
+            with cgutils.for_range(builder, size) as loop:
+                at = builder.gep(part.pointer, [builder.add(first, loop.index)])
+                context.pack_value(builder, items.dtype, value, at)
     return context.get_dummy_value()
+
+
+def _assign(context, builder, items, part, source_type, source):
+    """Copy an array to a part of an array that has no step."""
+    data, shape, _ = _Part.whole(context, builder, source_type, source)
+    for length, own in zip(shape, part.shape, strict=True):
+        differs = builder.icmp_signed("!=", length, own)
+        _refuse(context, builder, differs, ValueError, SHAPES_DIFFER)
+    size, dtype = _size(context, builder, part.shape), source_type.dtype
+    if dtype == items.dtype:
+        # The two may overlap.
+        width = context.get_abi_sizeof(context.get_data_type(dtype))
+        cgutils.raw_memmove(builder, part.pointer, data, size, width)
+        return
+    number = number_of(dtype)
+    with cgutils.for_range(builder, size) as loop:
+        value = context.unpack_value(builder, dtype, builder.gep(data, [loop.index]))
+        value = context.cast(builder, value, dtype, number)
+        value = context.cast(builder, value, number, items.dtype)
+        at = builder.gep(part.pointer, [loop.index])
+        context.pack_value(builder, items.dtype, value, at)
+
+
+@lower_builtin("getiter", ItemsType)
+def _iterate(context, builder, sig, args):
+    struct = context.make_helper(builder, sig.return_type)
+    zero = context.get_constant(types.intp, 0)
+    struct.items, struct.index = args[0], cgutils.alloca_once_value(builder, zero)
+    return struct._getvalue()
+
+
+@lower_builtin("iternext", IteratorType)
+@iternext_impl(RefType.UNTRACKED)
+def _iterate_next(context, builder, sig, args, result):
+    (iterator,) = sig.args
+    struct = context.make_helper(builder, iterator, value=args[0])
+    part = _Part.whole(context, builder, iterator.items, struct.items)
+    index = builder.load(struct.index)
+    is_valid = builder.icmp_signed("<", index, part.shape[0])
+    result.set_valid(is_valid)
+    with builder.if_then(is_valid):
+        pointer = builder.gep(part.pointer, [builder.mul(index, part.distance)])
+        row = _Part(pointer, part.shape[1:], None)
+        kind = iterator.yield_type
+        result.yield_(_read(context, builder, iterator.items, kind, row))
+        one = context.get_constant(types.intp, 1)
+        builder.store(builder.add(index, one), struct.index)

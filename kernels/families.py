@@ -24,6 +24,7 @@ import numpy as np
 from numba.core import config
 
 from ._jit import kernel
+from .calls import BEGIN, OBSERVE, STEP, call_rule
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
@@ -134,7 +135,8 @@ def make_family(rules, types, is_discrete, key):
         named = variables_type(*variables)
         clear_row(named, i)
         rng = generator_of(rng_states, i)
-        begin_episode(row_of(named, options_type(*options), i), rng, seed)
+        env = row_of(named, options_type(*options), i)
+        call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
         put_generator(rng, rng_states, i)
         elapsed_steps[i] = 0
         return True
@@ -172,7 +174,8 @@ def make_family(rules, types, is_discrete, key):
             clear_row(out, k)
             options = options_type(*state[1])
             env = view_of(variables_type(*state[0]), options, i)
-            observe(env, row_of(single_type(*out), options, k).out)
+            array = row_of(single_type(*out), options, k).out
+            call_rule(OBSERVE, state[3], i, observe, (env, array))
 
     else:
 
@@ -180,7 +183,8 @@ def make_family(rules, types, is_discrete, key):
         def observe_row(i, k, state, out):
             clear_row(out, k)
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
-            observe(env, row_of(output_type(*out), (), k))
+            parts = row_of(output_type(*out), (), k)
+            call_rule(OBSERVE, state[3], i, observe, (env, parts))
 
     @compiled
     def play_row(i, at, actions, skip_mask, rules, state, results, infos):
@@ -195,10 +199,11 @@ def make_family(rules, types, is_discrete, key):
             named = variables_type(*variables)
             rng = generator_of(rng_states, i)
             env = row_of(named, options_type(*options), i)
-            reward, terminated = take_action(env, actions, k, rules, rng)
+            arguments = env, actions, k, rules, rng
+            outcome = call_rule(STEP, elapsed_steps, i, take_action, arguments)
             put_generator(rng, rng_states, i)
             elapsed_steps[i] += 1
-            rewards[k], terminations[k] = reward, terminated
+            rewards[k], terminations[k] = outcome
             truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
             copy_row(named, i, infos_type(*infos), k)
 

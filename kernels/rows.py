@@ -2,7 +2,9 @@
 
 ``row_of(variables, options, i)`` is environment i of a batch.  ``env.position`` reads
 and writes a variable of this environment, ``env.board[y, x]`` a cell of an array of its
-own, ``env.length`` reads an option.  Nothing else can be reached.
+own, ``env.length`` reads an option.  Nothing else can be reached.  ``env.board[1]``
+and ``env.board[1, 2:4]`` are arrays again, views of a part: they are read, written,
+copied to parts of the same shape, and looped over.
 
 Numbers are Python's: every integer reads as an int (int64 in compiled code), every
 float as a float64, whatever the dtype of the array is.  A write wraps an integer, or
@@ -14,11 +16,57 @@ The classes here do this in Python, with the JIT off; `._compiled_rows` does it 
 compiled code.
 """
 
+import re
+
 import numpy as np
 
 OUTSIDE = "a rule reads or writes outside of an array: an index of it does not exist"
 
 READ_ONLY = "the rules observe and legal only read, so it cannot be written"
+
+INDICES = (
+    "rules index by integers, and after these by a slice without a step, which may cut "
+    "the first axis that is left: for other parts of an array write a loop"
+)
+
+SHAPES_DIFFER = "a rule writes an array to one of another shape"
+
+# Kinds of the parts of an index, one letter each.
+INTEGER, SLICE, STEPS, REST, OTHER = "isS.x"
+_INDEX = re.compile(f"({INTEGER}*)([{SLICE}{STEPS}]?{SLICE}*)[{REST}]?")
+
+
+def selected_axes(kinds, ndim):
+    """Return the number of axes of what is at an index; 0: an item; None: it is wrong.
+
+    Parameters
+    ----------
+    kinds : str
+        Of the parts of the index: an integer, a slice, a slice with a step, an
+        ellipsis, or something else.
+    ndim : int
+        Of the array.
+    """
+    match = _INDEX.fullmatch(kinds)
+    if match is None:
+        return None
+    integers, slices = map(len, match.groups())
+    is_item = integers == ndim
+    if integers + slices > ndim or (is_item and REST in kinds):
+        return None
+    return ndim - integers
+
+
+def axes_differ(ndim, other):
+    """Return the message of an array that is written to a part with other axes."""
+    if ndim == 0:
+        return "an item of an array takes a number, no array"
+    return f"a part with {ndim} axes cannot take an array with {other}: write a loop"
+
+
+def must_write_items(name):
+    """Return the message of an array that is written as a number is."""
+    return f"env.{name} is an array: write its items, env.{name}[...] = ..."
 
 
 def field_name(number):
@@ -34,16 +82,28 @@ def unknown_name(name, variables, options):
     )
 
 
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def _kind_of(value):
+    """Return the kind of the dtype that a number has; None: it is no number."""
+    kinds = {"b": (bool, np.bool_), "i": (int, np.integer), "f": (float, np.floating)}
+    return next((kind for kind in kinds if isinstance(value, kinds[kind])), None)
+
+
+def _check_kind(name, dtype, kind, value):
+    """Check that a rule may write a value of a kind to an array of a dtype."""
+    if kind is None or _RANKS[kind] > _RANKS[dtype.kind]:
+        is_array = isinstance(value, Items)
+        text = f"an array of {value.array.dtype}" if is_array else repr(value)
+        message = f"{name} is {dtype}: it cannot take {text}"
+        raise TypeError(message)
+
+
 def _fit(name, dtype, value):
     """Return a value as an item of a dtype, as compiled code converts it."""
-    kind = dtype.kind
-    is_bool = isinstance(value, (bool, np.bool_))
-    is_int = is_bool or isinstance(value, (int, np.integer))
-    is_float = is_int or isinstance(value, (float, np.floating))
-    if not {"b": is_bool, "f": is_float}.get(kind, is_int):
-        message = f"{name} is {dtype}: it cannot take {value!r}"
-        raise TypeError(message)
-    if kind in "bf":
+    _check_kind(name, dtype, _kind_of(value), value)
+    if dtype.kind in "bf":
         return value
     unsigned = np.dtype(f"u{dtype.itemsize}")
     low_bits = int(value) & ((1 << 8 * dtype.itemsize) - 1)
@@ -84,34 +144,64 @@ class Items:
     def __len__(self):
         return len(self.array)
 
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def __eq__(self, other):
+        message = "rules compare numbers, not arrays: write a loop"
+        raise TypeError(message)
+
+    __hash__ = None
+
     def __getitem__(self, index):
-        try:
-            item = self.array[self._check(index)]
-        except IndexError:
-            raise IndexError(OUTSIDE) from None
-        return Items(item, self._name) if isinstance(item, np.ndarray) else item.item()
+        part = self._part(index, can_step=False)
+        return Items(part, self._name) if isinstance(part, np.ndarray) else part.item()
 
     def __setitem__(self, index, value):
         if not self.array.flags.writeable:
             message = f"{self._name} cannot be written"
             raise TypeError(message)
-        if not isinstance(index, slice):
-            self._check(index)
-            if self.ndim != (len(index) if isinstance(index, tuple) else 1):
-                message = f"{self._name}: an item has {self.ndim} indices"
-                raise TypeError(message)
+        is_array, dtype = isinstance(value, (Items, tuple)), self.array.dtype
+        part = self._part(index, can_step=not is_array)
+        if not is_array:
+            self.array[index] = _fit(self._name, dtype, value)
+            return
+        ndim, other = np.ndim(part), value.ndim if isinstance(value, Items) else 1
+        if ndim != other:
+            raise TypeError(axes_differ(ndim, other))
+        if isinstance(value, Items):
+            _check_kind(self._name, dtype, value.array.dtype.kind, value)
+            array = value.array.astype(dtype)
+        else:
+            array = np.array([_fit(self._name, dtype, item) for item in value], dtype)
+        if array.shape != part.shape:
+            raise ValueError(SHAPES_DIFFER)
+        part[...] = array
+
+    def _part(self, index, can_step):
+        """Return what is at an index, a view or an item."""
+        parts = index if isinstance(index, tuple) else (index,)
+        kinds = "".join(map(_kind_of_index, parts))
+        ndim = selected_axes(kinds, self.ndim)
+        if ndim is None or (STEPS in kinds and not can_step):
+            message = f"{self._name}: {INDICES}, got {index!r}"
+            raise TypeError(message)
         try:
-            self.array[index] = _fit(self._name, self.array.dtype, value)
+            part = self.array[index]
         except IndexError:
             raise IndexError(OUTSIDE) from None
+        if ndim and part.shape[1:] != self.shape[self.ndim - ndim + 1 :]:
+            raise IndexError(INDICES)
+        return part
 
-    def _check(self, index):
-        parts = index if isinstance(index, tuple) else (index,)
-        for part in parts:
-            if not isinstance(part, (int, np.integer)) or isinstance(part, bool):
-                message = f"{self._name}: expected integers as indices, got {index!r}"
-                raise TypeError(message)
-        return index
+
+def _kind_of_index(part):
+    if isinstance(part, slice):
+        return SLICE if part.step is None else STEPS
+    if part is Ellipsis:
+        return REST
+    is_integer = isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+    return INTEGER if is_integer else OTHER
 
 
 class Row:
@@ -169,8 +259,12 @@ class Row:
             raise TypeError(message)
         array = getattr(self._variables, name)
         if array.ndim > 1:
-            message = f"env.{name} is an array: write its items, env.{name}[...] = ..."
-            raise TypeError(message)
+            # Of an observation: a variable that is assigned to another one would still
+            # be the array that it was, and change with it.
+            if not hasattr(self._options, "_fields") and isinstance(value, Items):
+                getattr(self, name)[...] = value
+                return
+            raise TypeError(must_write_items(name))
         array[self._i] = _fit(f"env.{name}", array.dtype, value)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.core.extending import (
     intrinsic,
     make_attribute_wrapper,
@@ -19,6 +20,17 @@ from numba.np.random._constants import (
 )
 
 from .._jit import kernel
+from .generator import (
+    NOT_SHUFFLED,
+    TOLERANCE_32,
+    TOLERANCE_64,
+    check_count,
+    check_deviation,
+    check_float_range,
+    check_probabilities,
+    check_range,
+    check_uniform,
+)
 from .pcg64 import (
     PCG_WORDS,
     _multiply_high,
@@ -164,6 +176,15 @@ make_attribute_wrapper(GeneratorType, "number", "_number")
 # ------------------------------------------------------------------ the methods
 
 _OPTIONS = {"_nrt": False, "nopython": True}
+for _check in (
+    check_count,
+    check_deviation,
+    check_float_range,
+    check_probabilities,
+    check_range,
+    check_uniform,
+):
+    register_jitable(_check)
 
 
 def _method(function):
@@ -185,6 +206,7 @@ def _standard_normal(rng):
 @_method
 def _normal(rng, loc=0.0, scale=1.0):
     def draw(rng, loc=0.0, scale=1.0):
+        check_deviation(scale)
         return loc + scale * pcg_normal(_words(rng), rng._number)
 
     return draw
@@ -193,43 +215,62 @@ def _normal(rng, loc=0.0, scale=1.0):
 @_method
 def _uniform(rng, low=0.0, high=1.0):
     def draw(rng, low=0.0, high=1.0):
+        check_uniform(low, high)
         return low + (high - low) * pcg_random(_words(rng), rng._number)
 
     return draw
 
 
+def _is_none(kind):
+    """Return whether an argument is None, by its type."""
+    return kind is None or isinstance(kind, (types.NoneType, types.Omitted))
+
+
 @_method
 def _integers(rng, low, high=None):
-    if high is None or isinstance(high, (types.NoneType, types.Omitted)):
-        return lambda rng, low, high=None: pcg_range(
-            _words(rng), rng._number, 0, np.int64(low)
-        )
-    return lambda rng, low, high=None: pcg_range(
-        _words(rng), rng._number, np.int64(low), np.int64(high)
-    )
+    has_floats = isinstance(low, types.Float) or isinstance(high, types.Float)
+    check = check_float_range if has_floats else check_range
+
+    def draw(rng, low, high=None):
+        check(0, low)
+        return pcg_range(_words(rng), rng._number, 0, np.int64(low))
+
+    def draw_between(rng, low, high=None):
+        check(low, high)
+        return pcg_range(_words(rng), rng._number, np.int64(low), np.int64(high))
+
+    return draw if _is_none(high) else draw_between
 
 
 @_method
-def _shuffle(rng, items):
-    if getattr(items, "ndim", 1) != 1:
-        return None
+def _shuffle(rng, x):
+    if getattr(x, "ndim", 0) != 1 or not getattr(x, "is_writable", True):
+        raise TypingError(NOT_SHUFFLED)
 
-    def shuffle(rng, items):
+    def shuffle(rng, x):
         words, i = _words(rng), rng._number
-        for last in range(len(items) - 1, 0, -1):
+        for last in range(len(x) - 1, 0, -1):
             j = pcg_interval(words, i, last)
-            items[last], items[j] = items[j], items[last]
+            x[last], x[j] = x[j], x[last]
 
     return shuffle
 
 
 @register_jitable
-def _choose(words, i, p):
+def _draw_index(rng, count):
+    check_count(count)
+    return pcg_range(_words(rng), rng._number, 0, count)
+
+
+@register_jitable
+def _draw_index_by(rng, count, p, tolerance):
     """Return an index by probabilities: as numpy's, by their cumulative sums."""
+    check_count(count)
+    check_probabilities(p, count, tolerance)
     total = 0.0
     for k in range(len(p)):
         total += p[k]
-    uniform, cumulative = pcg_random(words, i), 0.0
+    uniform, cumulative = pcg_random(_words(rng), rng._number), 0.0
     for k in range(len(p)):
         cumulative += p[k]
         if cumulative / total > uniform:
@@ -239,14 +280,16 @@ def _choose(words, i, p):
 
 @_method
 def _choice(rng, a, p=None):
-    without_p = p is None or isinstance(p, (types.NoneType, types.Omitted))
-    if isinstance(a, types.Integer):
-        if without_p:
-            return lambda rng, a, p=None: pcg_range(_words(rng), rng._number, 0, a)
-        return lambda rng, a, p=None: _choose(_words(rng), rng._number, p)
-    if without_p:
-        return lambda rng, a, p=None: a[pcg_range(_words(rng), rng._number, 0, len(a))]
-    return lambda rng, a, p=None: a[_choose(_words(rng), rng._number, p)]
+    is_number = isinstance(a, types.Integer)
+    if _is_none(p):
+        if is_number:
+            return lambda rng, a, p=None: _draw_index(rng, a)
+        return lambda rng, a, p=None: a[_draw_index(rng, len(a))]
+    is_short = getattr(p, "dtype", None) == types.float32
+    tolerance = TOLERANCE_32 if is_short else TOLERANCE_64
+    if is_number:
+        return lambda rng, a, p=None: _draw_index_by(rng, a, p, tolerance)
+    return lambda rng, a, p=None: a[_draw_index_by(rng, len(a), p, tolerance)]
 
 
 @register_jitable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import keyword
-import traceback
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -14,12 +13,19 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.rules import arrays_of, functions_of, uses_other_generators
+from roll_vec.arrays.rule_code import copy_rules
+from roll_vec.arrays.rules import (
+    describe_error,
+    functions_of,
+    line_of,
+    reads_numpys_numbers,
+    uses_other_generators,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.kernels.rows import Items, Row, action_at
+from roll_vec.kernels.rows import Items, Row, action_at, clear_row
 from roll_vec.options import keywords_of
 from roll_vec.vector.env import BatchOptions
 
@@ -86,6 +92,7 @@ def check_rules(options: ArrayEnv) -> None:
 
     def look() -> None:
         arrays = options.allocate_observations(1)
+        clear_row(arrays, 0)
         if observe is None:
             space = options.observation_space
             value = _item(getattr(env._variables, str(options.observation)), space)
@@ -169,19 +176,30 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
             is_right |= options.begins_with_seed
         _require(is_right, owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
-        for key in arrays_of(function):
+        if function.__module__.startswith("roll_vec."):
+            continue  # `roll_vec.envs.rounding` rounds as numpy on purpose
+        owner = f"{name}.{function.__name__}"
+        for key, is_type in reads_numpys_numbers(function):
             message = (
-                f"{name}.{function.__name__}: {key} of the module has numpy's numbers, "
-                f"which wrap and round in their own way: make it an attribute of the "
-                f"class, env.{key}, or use numbers of Python"
+                f"{owner}: {key} of the module has numpy's numbers, which wrap and "
+                f"round in their own way: make it an attribute of the class, "
+                f"env.{key}, or use numbers of Python"
             )
+            if is_type:
+                message = (
+                    f"{owner}: {key} makes numpy's numbers, which wrap and round in "
+                    "their own way: write int(x), float(x) or bool(x); a variable of "
+                    "the state wraps or rounds what is written to it to its dtype"
+                )
             raise InvalidOptionError(message)
         if uses_other_generators(function):
             message = (
-                f"{name}.{function.__name__}: `random` and `np.random` have no seeds "
-                "in rules: draw from `rng`"
+                f"{owner}: `random` and `np.random` have no seeds in rules: draw from "
+                "`rng`"
             )
             raise InvalidOptionError(message)
+    # It refuses what compiled code cannot be named by.
+    copy_rules(name, options.rules(), ())
 
 
 def _check_names(options: ArrayEnv, name: str) -> None:
@@ -243,9 +261,5 @@ def _run(name: str, rule_name: str, rule: Callable[..., Any], *arguments: Any) -
     try:
         return rule(*arguments)
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        file = inspect.unwrap(rule).__code__.co_filename
-        own = [frame for frame in frames if frame.filename == file]
-        where = f"line {own[-1].lineno}: {own[-1].line}" if own else "its call"
-        message = f"{name}.{rule_name}: {where}: {error}"
-        raise InvalidOptionError(message) from error
+        where = f"{name}.{rule_name}: {line_of(error, rule) or 'its call'}"
+        raise InvalidOptionError(f"{where}: {describe_error(error)}") from error

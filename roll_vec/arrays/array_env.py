@@ -20,8 +20,14 @@ from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
 from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
-from roll_vec.arrays.rules import RULE_ERRORS, explain, names_of
-from roll_vec.errors import InvalidOptionError
+from roll_vec.arrays.rules import (
+    describe_error,
+    explain,
+    line_of,
+    names_of,
+    with_message,
+)
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
@@ -33,6 +39,7 @@ from roll_vec.options import (
     check_int,
     check_levels,
     check_number,
+    check_optional,
     check_optional_text,
     cut_sections,
 )
@@ -138,6 +145,8 @@ class ArrayEnv(ArrayOptions):
             if getattr(self, name) != ArrayEnv.__dataclass_fields__[name].default:
                 message = f"{name}: {type(self).__name__} {reason}"
                 raise InvalidOptionError(message)
+        limit = getattr(self, "max_steps", None)
+        check_optional("max_steps", limit, check_int, 0)
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set(num_levels=num_levels, start_level=start_level)
         for field in dataclasses.fields(self):
@@ -304,17 +313,44 @@ class ArrayEnv(ArrayOptions):
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
-    def explain(self, error: Exception) -> Exception:
-        """Return an error of rules or of their compilation; it names the class."""
+    def explain(
+        self,
+        error: Exception,
+        elapsed_steps: NDArray[np.int32],
+        has_numbers: bool = True,
+    ) -> Exception:
+        """Return an error of rules or of their compilation; it names the class.
+
+        Parameters
+        ----------
+        error : Exception
+            Of a kernel.
+        elapsed_steps : (n,) int32, updated
+            Of the state of the kernel; see `roll_vec.kernels.calls`.
+        has_numbers : bool
+            Whether a row of it is the number of an environment.
+        """
         if isinstance(error, NumbaError):
             return explain(error, self.name, self.rules())
+        if isinstance(error, RollVecError):
+            return error
+        # The kernels of a batch mark all rules but the last.
+        rows, number, place = np.flatnonzero(elapsed_steps < 0), len(RULES) - 1, ""
+        if len(rows):
+            number = -1 - elapsed_steps[rows[0]]
+            place = f" in environment {rows[0]}" if has_numbers else ""
+            elapsed_steps[rows] = 0
+        rule = self.rules()[number]
+        if rule is None:
+            return error
+        line = line_of(error, rule)
+        where = f"{self.name}.{RULES[number]}{f': {line}' if line else ''}"
         # Of a tuple that is None.
-        hint = " (a path has no return)" if "got None" in str(error) else ""
-        message = (
-            f"{self.name}: a rule failed: {error}{hint}; with NUMBA_DISABLE_JIT=1 the "
-            "traceback has its line"
-        )
-        return type(error)(message)
+        is_none = isinstance(error, TypeError) and "None" in str(error)
+        hint = " (a path has no return)" if is_none else ""
+        more = "" if line else "; with NUMBA_DISABLE_JIT=1 the message has its line"
+        message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
+        return with_message(error, message)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of episodes that have begun; none is kept."""
@@ -461,8 +497,9 @@ def begin_episodes(
     arguments = np.arange(m), seeding, state
     try:
         for_row_ranges(options.family().advance_rows, m, *split, arguments)
-    except RULE_ERRORS as error:
-        raise options.explain(error) from error
+    except Exception as error:
+        # Seeds have no numbers of environments.
+        raise options.explain(error, state[3], has_numbers=False) from error
     return (*variables, rng_states.T)
 
 

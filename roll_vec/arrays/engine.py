@@ -19,7 +19,6 @@ from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
@@ -328,8 +327,8 @@ class ArrayEngine(ObservedEngine):
                 tuple(infos.values()),
                 observations,
             )
-        except RULE_ERRORS as error:
-            raise self.options.explain(error) from error
+        except Exception as error:
+            self._explain(error)
         if not bound.is_alone:
             bound.is_alone = threads.is_alone(kernel, n)
         self._observations = observations
@@ -397,8 +396,8 @@ class ArrayEngine(ObservedEngine):
             one = self._one = OneStep(make, *fixed, outcome, observations, names)
         try:
             reward, terminated, infos = one.take(actions)
-        except RULE_ERRORS as error:
-            raise self.options.explain(error) from error
+        except Exception as error:
+            self._explain(error)
         self._observations = one.observations
         if self._finish is not None:
             flags = np.array([terminated])
@@ -532,8 +531,8 @@ class ArrayEngine(ObservedEngine):
         split = num_threads, 1 + STEP_ROWS_PER_THREAD // num_steps, self.unroll_slices
         try:
             for_row_ranges(kernel, num_rows, *split, arguments)
-        except RULE_ERRORS as error:
-            raise self.options.explain(error) from error
+        except Exception as error:
+            self._explain(error)
 
     # ---------------------------------------------------------------- state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from roll_vec.arrays.level_providers import (
 from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.options import Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
-from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import MAX_INT, check_reset_options
@@ -165,8 +164,15 @@ class EpisodeEngine(Engine):
         """Run a kernel on a range of rows, on one thread or several."""
         try:
             self.kernel_threads.run(kernel, num_rows, *arguments)
-        except RULE_ERRORS as error:
-            raise self.options.explain(error) from error
+        except Exception as error:
+            self._explain(error)
+
+    def _explain(self, error: Exception) -> NoReturn:
+        """Raise the error of a kernel, as users get it."""
+        explained = self.options.explain(error, self.elapsed_steps)
+        if explained is error:
+            raise error
+        raise explained from error
 
     def _begin_inside(self, env_ids: Ids) -> None:
         """Start the next episodes in compiled code alone."""

@@ -314,8 +314,8 @@ class ArrayOptions(TextOptions):
         """Return the rules, as the kernel of a step takes them."""
         return self.first_action, max_steps
 
-    def explain(self, error: Exception) -> Exception:
-        """Return the error of a kernel, as users get it."""
+    def explain(self, error: Exception, elapsed_steps: NDArray[np.int32]) -> Exception:
+        """Return the error of a kernel of a state, as users get it."""
         return error
 
     def make_provider(self, num_threads: int) -> Any:

@@ -19,7 +19,6 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numba.core.types
 import numpy as np
 from numba.core import config
 from numba.core.dispatcher import Dispatcher
@@ -33,8 +32,8 @@ _NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
 # Compiled code names a module that every process can import.
 _MODULE = Rule.__module__
 _HINT = (
-    "rules read numbers, texts, tuples, arrays and enums of their module, and call "
-    "functions with the decorator roll_vec.rule"
+    "rules read numbers, texts, tuples and enums of their module, and call functions "
+    "with the decorator roll_vec.rule"
 )
 
 
@@ -150,15 +149,8 @@ class _Copier:
             The attributes that the rule mentions: those of a module that it may read.
         """
         cls, kind = type(value), type(value).__name__
-        if cls in _NUMBERS or isinstance(value, (np.dtype, numba.core.types.Type)):
+        if cls in _NUMBERS:
             self._add(kind, value)
-        elif isinstance(value, np.generic) and not value.dtype.hasobject:
-            self._add(value.dtype, value.tobytes())
-        elif cls is np.ndarray and not value.dtype.hasobject:
-            value = np.array(value, order="C")
-            value.flags.writeable = False
-            content = hashlib.sha256(value.tobytes()).hexdigest()
-            self._add(value.dtype, value.shape, content)
         elif isinstance(value, enum.Enum):
             self.copy(name, cls, names)
             self._add(value.name)
@@ -174,7 +166,7 @@ class _Copier:
             self._add(kind, value.__name__, getattr(value, "_fields", ()))
         elif isinstance(value, types.ModuleType):
             value = self._copy_module(value, names)
-        elif is_of_library(value) or _is_kernel(value):
+        elif is_of_library(value) or _is_kernel(value) or _is_exception(value):
             self._add(value.__module__, value.__qualname__)
         else:
             value = self._copy_function(name, value)
@@ -275,3 +267,7 @@ def _is_kernel(value: Any) -> bool:
     function = getattr(value, "py_func", value)
     is_function = isinstance(function, types.FunctionType)
     return is_function and function.__module__.startswith(_KERNELS)
+
+
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import dis
+import enum
+import inspect
 import linecache
+import random
 import re
+import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.types import Type as NumbaType
 
 from roll_vec.arrays.rule_code import codes_of, globals_of, is_of_library
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
-
-# What rules and their compilation raise.
-RULE_ERRORS = (NumbaError, ArithmeticError, IndexError, TypeError, ValueError)
+from roll_vec.kernels.rng.generator import NOT_SHUFFLED
+from roll_vec.kernels.rows import INDICES
 
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
+# How numba reports an error in what `roll_vec.kernels.calls.call_rule` calls.
+_WRAPPER = re.compile(
+    r"Intrinsic in function '_call_compiled'(?:.*\n)*?( *)Rejected as .*\n.*\n"
+)
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 _PLACE = re.compile(r"(?:at |File \")([^\s\"(]+)\"?(?:, line | \()(\d+)")
 
@@ -65,31 +72,66 @@ def names_of(rules: list[Rule | None]) -> frozenset[str]:
     )
 
 
-def arrays_of(function: types.FunctionType) -> list[str]:
-    """Return the globals of a function that are arrays or numbers of numpy."""
+def reads_numpys_numbers(function: types.FunctionType) -> Iterator[tuple[str, bool]]:
+    """Yield what a function reads that has, or makes, numbers of numpy.
 
-    def is_numpys(value: Any) -> bool:
-        if isinstance(value, (tuple, list)):
-            return any(map(is_numpys, value))
-        return isinstance(value, (np.ndarray, np.generic))
+    Yields
+    ------
+    name : str
+    is_type : bool
+        Whether it makes numbers: ``np.int8``.
+    """
+    for name, value in _reads_of(function):
+        if _makes_numpys(value):
+            yield name, True
+        elif _is_numpys(value):
+            yield name, False
 
-    return [name for name, value in globals_of(function).items() if is_numpys(value)]
+
+def _makes_numpys(value: Any) -> bool:
+    is_numpys = isinstance(value, type) and issubclass(value, np.generic)
+    return is_numpys or isinstance(value, NumbaType)
+
+
+def _is_numpys(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_numpys, value))
+    return isinstance(getattr(value, "_value_", value), (np.ndarray, np.generic))
 
 
 def uses_other_generators(function: types.FunctionType) -> bool:
     """Return whether a function reads ``random`` of Python or of numpy."""
-    values = globals_of(function)
-    owners = [getattr(each, "__name__", "") for each in values.values()]
-    if not {"random", "numpy.random"}.isdisjoint(owners):
-        return True
-    for code in codes_of(function.__code__):
-        owner: Any = None
-        for instruction in dis.get_instructions(code):
-            if owner is np and instruction.argval == "random":
-                return True
-            is_global = instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF")
-            owner = values.get(instruction.argval) if is_global else None
+    for _, value in _reads_of(function):
+        if getattr(value, "__name__", "") in ("random", "numpy.random"):
+            return True
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, (random.Random, np.random.RandomState)):
+            return True
     return False
+
+
+def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values that a function reads beside its arguments.
+
+    They are its globals and outer variables, its defaults, and what it reads of modules
+    and enumerations, as ``np.int8``.
+    """
+    values = globals_of(function)
+    yield from values.items()
+    defaults = inspect.signature(function).parameters.items()
+    yield from ((name, each.default) for name, each in defaults)
+    for code in codes_of(function.__code__):
+        name, owner = "", None
+        for each in dis.get_instructions(code):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
+                name, owner = each.argval, values.get(each.argval)
+            elif isinstance(owner, (types.ModuleType, enum.EnumMeta)):
+                if each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                    name = f"{name}.{each.argval}"
+                    owner = getattr(owner, each.argval, None)
+                    yield name, owner
+                elif each.opname != "EXTENDED_ARG":
+                    owner = None
 
 
 def _is_users(value: Any) -> bool:
@@ -108,12 +150,52 @@ _ADVICE = (
         r"Cannot determine Numba type of <class 'function'>",
         "a function that a rule calls needs the decorator roll_vec.rule",
     ),
-    (
-        r"getiter",
-        "rules do not loop over the items of an array: for i in range(len(a))",
-    ),
+    (r"[gs]etitem\(Items", INDICES),
+    (NOT_SHUFFLED, NOT_SHUFFLED),
     (r"unsupported operand .*Items", "rules compute with numbers: write a loop"),
 )
+
+
+def line_of(error: BaseException, rule: Any) -> str:
+    """Return the line of a rule, or of what it calls, that raised an error, or "".
+
+    A method, such as ``text``, is a rule, too.
+    """
+    function = inspect.unwrap(rule)
+    files = {each.__code__.co_filename for each in functions_of([Rule(function)])}
+    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in frames if frame.filename in files]
+    return f"line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the class of an error and its message, if it has one."""
+    name, text = type(error).__name__, " ".join(str(error).split())
+    return f"{name}: {text}" if text else name
+
+
+def with_message(error: Exception, message: str) -> Exception:
+    """Return an error of the same class with another message.
+
+    It does not call a user's own constructor, which may take other arguments.
+    """
+    cls = type(error)
+    builtin: Any = next(each for each in cls.__mro__ if each.__module__ == "builtins")
+    result: Exception = builtin.__new__(cls, message)
+    vars(result).update(vars(error))
+    result.args = (message,)
+    return result
+
+
+def _unwrap(text: str) -> str:
+    """Return numba's error of a rule, without that of the call of it in a kernel."""
+    match = _WRAPPER.search(text)
+    if match is None:
+        return text
+    indent = match.group(1)
+    return "\n".join(
+        line.removeprefix(indent) for line in text[match.end() :].splitlines()
+    )
 
 
 def explain(
@@ -130,7 +212,7 @@ def explain(
     rules : list of Rule or None
     """
     # With colorama installed, numba colours its messages.
-    text = _COLOURS.sub("", str(error))
+    text = _unwrap(_COLOURS.sub("", str(error)))
     lines = [line for line in text.splitlines() if not _NOISE.match(line)]
     message = lines[0].strip() if lines else type(error).__name__
     for pattern, advice in _ADVICE:

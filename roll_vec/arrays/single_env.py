@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,7 @@ from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import (
     InvalidStateError,
     ResetNeededError,
+    RollVecError,
     SolverLimitError,
     UnsolvableLevelError,
 )
@@ -59,6 +61,8 @@ class SingleEnv(ClosableEnv):
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
+        # False before the first reset, and after a call that raised within an episode.
+        self._is_ready = False
         self._has_mask = engine.options.action_mask
         self._action = np.zeros(1, np.int64)
 
@@ -135,10 +139,11 @@ class SingleEnv(ClosableEnv):
         elif not self._has_started and self._lent is None:
             seed = draw_entropy()
         self._take_generator()
-        if seed is None and self._has_started:
-            self._engine.advance(_ONE)
-        else:
-            self._engine.reset(_ONE, [seed])
+        with self._demands_reset():
+            if seed is None and self._has_started:
+                self._engine.advance(_ONE)
+            else:
+                self._engine.reset(_ONE, [seed])
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
         self._give_generator()
@@ -147,10 +152,27 @@ class SingleEnv(ClosableEnv):
     def _start_episode(self) -> tuple[Any, dict[str, Any]]:
         """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
-        self._engine.successes[0] = False
+        self._is_ready, self._engine.successes[0] = False, False
         if self.render_mode == "human":
             self._show()
-        return self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
+        result = self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
+        self._is_ready = True
+        return result
+
+    @contextmanager
+    def _demands_reset(self) -> Iterator[None]:
+        """Demand a reset if what may move the environment raises.
+
+        After an error that is known before, such as a level that cannot be drawn,
+        nothing has moved.
+        """
+        try:
+            yield
+        except RollVecError:
+            raise
+        except BaseException:
+            self._is_ready = False
+            raise
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
@@ -170,10 +192,11 @@ class SingleEnv(ClosableEnv):
         Raises
         ------
         InvalidActionError, ResetNeededError, ClosedError
-            Nothing has changed then.
+            Nothing has changed then.  After another exception, as one of a rule, the
+            environment must be reset.
         """
         # A call of the check alone would take 3 % of a step.
-        if self._is_closed or not self._has_started:
+        if self._is_closed or not self._is_ready:
             self._check_started()
         engine = self._engine
         if self._lent is not None:
@@ -190,6 +213,7 @@ class SingleEnv(ClosableEnv):
             reward, terminated, info = self._take_action(code)
         else:
             array = engine.check_array("action", action)
+            self._is_ready = False
             reward, terminated, info = engine.play_one(array[np.newaxis])
         limit = self._max_steps
         # As the kernel `reaches_limit`, without the time of a call.
@@ -202,11 +226,14 @@ class SingleEnv(ClosableEnv):
             self._show()
         if self._has_mask:
             info["action_mask"] = engine.action_masks(_ONE)[0]
-        return engine.observe_one(), reward, terminated, truncated, info
+        observation = engine.observe_one()
+        self._is_ready = True
+        return observation, reward, terminated, truncated, info
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
-        self._action[0] = action
+        # Until the step has ended: whatever raises before has moved the environment.
+        self._action[0], self._is_ready = action, False
         result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
         return result
 
@@ -263,10 +290,12 @@ class SingleEnv(ClosableEnv):
         return self._engine.frames(_ONE, mode)[0]
 
     def _check_started(self) -> None:
-        """Raise an error before the first reset, and after `close`."""
+        """Raise an error where a reset is needed, and after `close`."""
         self._check_open()
-        if not self._has_started:
+        if not self._is_ready:
             message = "the environment must be reset before it is stepped or rendered"
+            if self._has_started:
+                message = "a call raised an error within an episode: reset it first"
             raise ResetNeededError(message)
 
     @property
@@ -415,6 +444,7 @@ class SingleEnv(ClosableEnv):
         self._np_random_seed, self._has_started = seed, True
         self._give_generator()
         self._has_ended = bool(state.get("has_ended", False))
+        self._is_ready = True
         self._show()
 
 
@@ -461,7 +491,8 @@ class LevelEnv(SingleEnv, SeededEnv):
         check_reset_options(self._engine.options.reset_options, options)
         first_seeds = np.array([episode.stream], np.uint64)
         numbers = np.array([episode.number], np.uint64)
-        self._engine.begin_episodes(_ONE, first_seeds, numbers)
+        with self._demands_reset():
+            self._engine.begin_episodes(_ONE, first_seeds, numbers)
         self._commit_episode(episode)
         return self._start_episode()
 

@@ -260,6 +260,8 @@ def test_compiled_rules_equal_python_also_in_another_process(ids, tmp_path):
 SOURCE = """
 import random
 import numpy as np
+from numpy import float32 as half
+from random import randint
 TABLE = (1, np.uint8(200))
 import roll_vec
 from gymnasium.spaces import Box
@@ -350,7 +352,17 @@ AT_REGISTRATION = [
     ("text", "return str(env.q)", "line .*: return str.*variables p, b"),
     ("observe", "env.b[0] = 1; out[0] = 1", "cannot be written"),
     ("begin", "env.p = int(TABLE[1])", "TABLE of the module has numpy's numbers"),
+    ("begin", "env.p = np.int8(100) + np.int8(100)", r"np\.int8 makes numpy's numbers"),
+    ("step", "return half(0.1) * 3, True", "half makes numpy's numbers"),
+    ("begin", "env.p = rng.integers(0)", "the upper one above the lower"),
+    ("begin", "env.p = rng.integers(5, size=2)", "size"),
+    ("begin", "rng.shuffle(env.table)", "that can be written"),
+    ("begin", "env.b[:] = env.f, 1, 2", "it cannot take"),
+    ("begin", "env.b[:] = env.table[::2]", "a slice without a step"),
+    ("begin", "env.b = env.table", "write its items"),
+    ("begin", "env.ok = env.b == env.table", "compare numbers, not arrays"),
     ("begin", "env.p = int(np.random.random())", "draw from `rng`"),
+    ("begin", "env.p = randint(0, 3)", "draw from `rng`"),
     ("step", "env.p = random.randrange(3); return 0.0, False", "draw from `rng`"),
 ]
 
@@ -404,10 +416,13 @@ def test_actions_are_names_or_a_number_or_a_box(actions, tmp_path):
         roll_vec.register("tests_rules/Mine-v0", cls)
 
 
-LOOP = "\n            for value in env.b:\n                env.p = value"
 COMPILED = [
     ("begin", "env.p = [1, 2][env.p]", "no arrays, lists, dicts or texts"),
-    ("begin", LOOP, r"in range\(len"),
+    ("begin", "env.b[:] = env.table[::2]", "a slice without a step"),
+    ("begin", "env.b[:2] = env.f", "an array of uint8 cannot take a float64"),
+    ("begin", "env.b[:] = env.f, 1, 2", "an array of uint8 cannot take"),
+    ("begin", "env.b[0] = env.b", "an item of an array takes a number"),
+    ("begin", "rng.shuffle(env.table)", "that can be written"),
 ]
 
 
@@ -417,7 +432,9 @@ def test_a_path_without_a_return_is_told(tmp_path):
     env = gymnasium.make("tests_rules/Mine-v0").unwrapped
     env.reset(seed=0)
     env.set_state({**env.get_state(), "p": 95})
-    with pytest.raises(TypeError, match="Mine: a rule failed"):
+    with pytest.raises(
+        TypeError, match=r"Mine\.step: .*a rule failed.*a path has no return"
+    ):
         env.step(0)
 
 
@@ -437,6 +454,108 @@ def test_mistakes_that_did_not_run_are_told_by_the_compiler(
     envs = make("tests_rules/Mine-v0", 2)
     with pytest.raises(InvalidOptionError, match=rf"Mine: line \d+: .*{message}"):
         play(envs, [envs.reset(seed=0) and [0, 0]])
+
+
+def test_observe_gets_zeros_at_registration(tmp_path, monkeypatch):
+    cls = load(tmp_path / "mine.py", observe="pass")
+    used = staticmethod(lambda shape, dtype=float: np.full(shape, 77, dtype))
+    monkeypatch.setattr(np, "empty", used)
+    roll_vec.register("tests_rules/Mine-v0", cls)
+
+
+class OwnError(Exception):
+    def __init__(self, number=3, *, text="own"):
+        super().__init__(number)
+        self.text = text
+
+
+@roll_vec.rule
+def fail(env, rng):
+    if env.kind == 1:
+        raise OwnError
+    if env.kind == 2:
+        raise ValueError("no such door")
+    if env.kind == 3:
+        rng.integers(env.door - env.door)
+
+
+class Failing(Corridor):
+    """An array is read outside in ``observe``, or ``step`` raises."""
+
+    kind: int = 0
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.position += 1
+        if env.position == 4:
+            env.door = 77
+            fail(env, rng)
+        return 0.0, False
+
+    @roll_vec.rule
+    def observe(env, out):
+        out[env.position // 4 * 9 if env.kind == 4 else 0] = 1
+
+
+FAILURES = [
+    (1, OwnError, r"step: line \d+: raise OwnError: .* environment 0: OwnError"),
+    (
+        2,
+        ValueError,
+        r"step: line \d+: raise .* environment 0: ValueError: no such door",
+    ),
+    (3, ValueError, "step: .* environment 0: ValueError: rng.integers"),
+    (4, IndexError, "observe: .* environment 0: IndexError: .* outside of an array"),
+]
+
+
+@pytest.mark.parametrize(("kind", "error", "message"), FAILURES)
+def test_an_exception_of_a_rule_names_it_and_demands_a_reset(kind, error, message):
+    roll_vec.register("tests_rules/Failing-v0", Failing)
+    match = rf"Failing\.{message}"
+    single = gymnasium.make("tests_rules/Failing-v0", kind=kind).unwrapped
+    envs = make("tests_rules/Failing-v0", 3, kind=kind)
+    for env, action in ((single, 0), (envs, [0, 0, 0])):
+        env.reset(seed=1)
+        env.step(action)
+        with pytest.raises(error, match=match) as caught:
+            env.step(action)
+        if error is OwnError and JIT_OFF:
+            assert caught.value.text == "own"
+        for call in (
+            lambda env=env: env.step(env.action_space.sample()),
+            env.get_state,
+        ):
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                call()
+        env.reset()
+        env.step(action)
+    # A state is whole again, too.
+    state = single.get_state()
+    with pytest.raises(error):
+        single.step(0)
+    single.set_state(state)
+    # An unroll goes back.
+    before = envs.get_state()
+    with pytest.raises(error, match=match):
+        envs.unroll(np.zeros((9, 3), int))
+    assert envs.get_state() == before
+
+
+def test_an_option_max_steps_is_a_step_limit():
+    class Limited(Corridor):
+        max_steps: int = 5
+
+    roll_vec.register("tests_rules/Limited-v0", Limited, max_episode_steps=7)
+    envs = make("tests_rules/Limited-v0", 2, length=99)
+    single = gymnasium.make("tests_rules/Limited-v0", length=99).unwrapped
+    envs.reset(seed=1)
+    single.reset(seed=1)
+    assert [single.step(0)[3] for _ in range(5)] == [False] * 4 + [True]
+    assert envs.unroll(np.zeros((5, 2), int)).truncations.sum() == 2
+    for value in (-1, 2.5, True):
+        with pytest.raises(InvalidOptionError, match="max_steps"):
+            make("tests_rules/Limited-v0", max_steps=value)
 
 
 @pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "rgb", "text"])

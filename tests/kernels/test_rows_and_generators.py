@@ -1,6 +1,7 @@
 """Rules see rows and generators alike, compiled and as Python."""
 
 from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from roll_vec.kernels import families
+from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import pcg_seed
 from roll_vec.kernels.rows import Row
@@ -60,6 +62,64 @@ def test_numbers_are_pythons_and_writes_wrap(value, at):
     assert out.tolist() == list(expected)
     for array, other in zip(variables, others, strict=True):
         assert array.tobytes() == other.tobytes()
+
+
+@Rule
+def move_parts(env, kind, at):
+    """Write a part of an array to one that it overlaps."""
+    if kind == 0:
+        env.board[at:] = env.board[: 5 - at]
+    elif kind == 1:
+        env.board[: 5 - at] = env.board[at:]
+    elif kind == 2:
+        env.board[1, at:] = env.board[1, :-at]
+    elif kind == 3:
+        env.board[1, :-at] = env.board[1, at:]
+    elif kind == 4:
+        part = env.board[1:4, :]
+        part[0], part[1] = part[1], part[2]
+    elif kind == 5:
+        env.board[...] = env.board[-99:99]
+    elif kind == 6:
+        env.board[:, : at + 1] = 1
+    elif kind == 7:
+        env.board[0] = env.board[0, at:]
+    elif kind == 8:
+        env.board[0, 0], env.board[0, 1] = env.board[0]
+    else:
+        env.board[0, :at] = 7, 8, 9
+
+
+@njit
+def move_in_row(variables, i, kind, at):
+    move_parts(families.row_of(Part(*variables), (), i), kind, at)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("kind", range(10))
+def test_parts_of_arrays_are_written_as_numpys(kind, at):
+    first = np.arange(3 * 5 * 7, dtype=np.uint8).reshape(3, 5, 7)
+    boards = [first.copy() for _ in range(3)]
+    errors = []
+    own = [
+        lambda: move_in_row((boards[0],), 1, kind, at),
+        lambda: move_parts.py_func(Row(Part(boards[1]), (), 1), kind, at),
+        lambda: move_parts.py_func(SimpleNamespace(board=boards[2][1]), kind, at),
+    ]
+    for call in own[: 3 if kind < 6 else 2]:
+        try:
+            call()
+            errors.append(None)
+        except (IndexError, ValueError) as error:
+            errors.append(type(error))
+    if kind < 6:
+        assert errors == [None] * 3
+        assert all(np.array_equal(boards[0], board) for board in boards)
+    else:
+        assert errors == [IndexError if kind == 6 else ValueError] * 2
+    assert np.array_equal(boards[0], first) == (kind >= 5)
+    for board in boards:
+        assert np.array_equal(board[[0, 2]], first[[0, 2]])
 
 
 @pytest.mark.parametrize("at", [2, -3])
@@ -120,6 +180,62 @@ def draw_with_numpy(rng, kind, low, high, own, p):
         return rng.normal(1.5, 2.5) + rng.uniform(-2.0, high=0.5)
     rng.shuffle(own)
     return rng.choice(own) + rng.choice(own, p=p)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@njit
+def draw_refused(rng_states, method, low, high, count, p):
+    rng = families.generator_of(rng_states, 0)
+    if method == 0:
+        rng.integers(low, high)
+    elif method == 1:
+        rng.uniform(low, high)
+    elif method == 2:
+        rng.normal(low, high)
+    elif method == 3:
+        rng.integers(count)
+    elif method == 4:
+        rng.choice(count)
+    elif method == 5:
+        rng.choice(count, p=families.items_of(p, 0))
+    else:
+        rng.choice(families.items_of(p, 0))
+
+
+REFUSED = [
+    *[(0, pair) for pair in ((5, 5), (3, -1), (0.2, 0.9), (0, NAN), (0, 1e300))],
+    *[(1, pair) for pair in ((1, 0.5), (0, INF), (NAN, 1), (0.5, 0.5 - 1e-9))],
+    *[(2, (0, deviation)) for deviation in (-1, -0.0, -INF)],
+    *[(method, (count,)) for method in (3, 4) for count in (0, -3)],
+    *[(5, p) for p in ((0.5, 0.4), (1.5, -0.5), (NAN, 1), (0.5, 0.5, 0), (1,))],
+    (6, ()),
+]
+
+
+@pytest.mark.parametrize(("method", "values"), REFUSED)
+def test_what_numpy_refuses_is_refused_before_a_draw(method, values):
+    low, high, *_ = (*values, 0.0, 0.0)
+    count = values[0] if method in (3, 4) else 2
+    p, states = np.array([values], np.float64), np.zeros((6, 1), np.uint64)
+    with np.errstate(over="ignore"):
+        pcg_seed(states, 0, np.uint64(3))
+    before, rng = states.copy(), np.random.default_rng(3)
+    numpys = [
+        lambda: rng.integers(low, high),
+        lambda: rng.uniform(low, high),
+        lambda: rng.normal(low, high),
+        lambda: rng.integers(count),
+        lambda: rng.choice(count),
+        lambda: rng.choice(count, p=p[0]),
+        lambda: rng.choice(p[0]),
+    ][method]
+    with pytest.raises((ValueError, OverflowError)) as refused:
+        numpys()
+    with pytest.raises(refused.type, match=r"rng\.\w+: expected"):
+        draw_refused(states, method, float(low), float(high), count, p)
+    assert np.array_equal(states, before)
 
 
 # Ranges of 32 and of 64 bits, and those at which numpy's method changes.

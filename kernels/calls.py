@@ -1,0 +1,48 @@
+"""Calls of rules which note the rule and the row where an exception was raised.
+
+A traceback of compiled code has no frames of the functions that led to an exception.
+"""
+
+from typing import Any
+
+from numba.core import cgutils, config, types
+from numba.core.extending import intrinsic
+from numba.core.imputils import fix_returning_optional
+
+BEGIN, STEP, OBSERVE = range(3)
+
+
+@intrinsic
+def _call_compiled(typing_context, number, marks, i, rule, arguments):
+    own: Any = rule.get_call_type(typing_context, arguments.types, {})
+
+    def lower(context, builder, sig, args):
+        compiled = rule.dispatcher.overloads[own.args]
+        context.add_linking_libs([compiled.library])
+        values = cgutils.unpack_tuple(builder, args[4], len(own.args))
+        status, result = context.call_internal_no_propagate(
+            builder, compiled.fndesc, own, values
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            code = context.cast(builder, args[0], number, types.int64)
+            code = builder.sub(context.get_constant(types.int64, -1), code)
+            code = context.cast(builder, code, types.int64, marks.dtype)
+            data = context.make_array(marks)(context, builder, args[1]).data
+            row = context.cast(builder, args[2], i, types.intp)
+            builder.store(code, builder.gep(data, [row]))
+            context.call_conv.return_status_propagate(builder, status)
+        return fix_returning_optional(context, builder, own, status, result)
+
+    return own.return_type(number, marks, i, rule, arguments), lower
+
+
+def _call_plain(number, marks, i, rule, arguments):
+    try:
+        return rule(*arguments)
+    except Exception:
+        marks[i] = -1 - number
+        raise
+
+
+call_rule = _call_plain if config.DISABLE_JIT else _call_compiled  # type: ignore[attr-defined, unused-ignore]
+"""Return ``rule(*arguments)``; ``marks[i]`` is ``-1 - number`` where it raises."""
