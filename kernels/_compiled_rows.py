@@ -145,7 +145,12 @@ class RowType(types.Type):
             if isinstance(option, types.Array):
                 return ItemsType(option.dtype, option.ndim, False)
             return number_of(option)
-        raise TypingError(unknown_name(name, self.variables, self.options))
+        full_name = self.full_name(name)
+        raise TypingError(unknown_name(full_name, self.variables, self.options))
+
+    def full_name(self, name):
+        """Return an attribute as rules write it."""
+        return f"{'out' if self.is_output else 'env'}.{name}"
 
 
 @register_model(ItemsType)
@@ -483,17 +488,18 @@ class _CheckWrites(FunctionPass):
 def _problem_of_variable(write, row, value):
     """Return what is wrong with ``row.name = value``, or None."""
     name = getattr(write, "attr", None) or field_name(write.index)
+    full_name = row.full_name(name)
     if name in row.options:
-        return f"env.{name} is an option: it cannot be written"
+        return f"{full_name} is an option: it cannot be written"
     array = row.variables[name]
     if array.ndim > 1:
         if row.is_output and isinstance(value, ItemsType):
             return _problem_of_items(row.type_of(name), types.ellipsis, value)
-        return must_write_items(name)
+        return must_write_items(full_name)
     if not row.is_writable:
-        return f"env.{name}: {READ_ONLY}"
+        return f"{full_name}: {READ_ONLY}"
     if not accepts(array.dtype, value):
-        return f"env.{name} is {array.dtype}: it cannot take {_describe(value)}"
+        return f"{full_name} is {array.dtype}: it cannot take {_describe(value)}"
     return None
 
 

@@ -44,5 +44,6 @@ def _call_plain(number, marks, i, rule, arguments):
         raise
 
 
-call_rule = _call_plain if config.DISABLE_JIT else _call_compiled  # type: ignore[attr-defined, unused-ignore]
+_IS_PLAIN = config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
+call_rule: Any = _call_plain if _IS_PLAIN else _call_compiled
 """Return ``rule(*arguments)``; ``marks[i]`` is ``-1 - number`` where it raises."""

@@ -66,7 +66,7 @@ def axes_differ(ndim, other):
 
 def must_write_items(name):
     """Return the message of an array that is written as a number is."""
-    return f"env.{name} is an array: write its items, env.{name}[...] = ..."
+    return f"{name} is an array: write its items, {name}[...] = ..."
 
 
 def field_name(number):
@@ -75,9 +75,9 @@ def field_name(number):
 
 
 def unknown_name(name, variables, options):
-    """Return the message of a name that a row does not have."""
+    """Return the message of a name, as ``env.name``, that a row does not have."""
     return (
-        f"env.{name}: expected one of the variables {', '.join(variables)} or of the "
+        f"{name}: expected one of the variables {', '.join(variables)} or of the "
         f"options {', '.join(options) or '(none)'}"
     )
 
@@ -232,13 +232,12 @@ class Row:
         elif name in _names(self._options):
             value = getattr(self._options, name)
         else:
-            names = self._variables._fields, _names(self._options)
-            raise AttributeError(unknown_name(name, *names))
+            raise AttributeError(self._unknown(name))
         if isinstance(value, np.ndarray):
             if name not in self._variables._fields or not self._is_writable:
                 value = value.view()
                 value.flags.writeable = False
-            return Items(value, f"env.{name}")
+            return Items(value, self._full_name(name))
         return value.item() if isinstance(value, np.generic) else value
 
     def __getitem__(self, number):
@@ -248,24 +247,36 @@ class Row:
         setattr(self, field_name(number), value)
 
     def __setattr__(self, name, value):
+        full_name = self._full_name(name)
         if name not in self._variables._fields:
             if name in _names(self._options):
-                message = f"env.{name} is an option: it cannot be written"
+                message = f"{full_name} is an option: it cannot be written"
                 raise TypeError(message)
-            names = self._variables._fields, _names(self._options)
-            raise AttributeError(unknown_name(name, *names))
+            raise AttributeError(self._unknown(name))
         if not self._is_writable:
-            message = f"env.{name}: {READ_ONLY}"
+            message = f"{full_name}: {READ_ONLY}"
             raise TypeError(message)
         array = getattr(self._variables, name)
         if array.ndim > 1:
-            # Of an observation: a variable that is assigned to another one would still
-            # be the array that it was, and change with it.
-            if not hasattr(self._options, "_fields") and isinstance(value, Items):
+            # Of an observation alone: ``old = env.place`` is a view, which would change
+            # with a variable that is assigned to.
+            if _is_output(self._options) and isinstance(value, Items):
                 getattr(self, name)[...] = value
                 return
-            raise TypeError(must_write_items(name))
-        array[self._i] = _fit(f"env.{name}", array.dtype, value)
+            raise TypeError(must_write_items(full_name))
+        array[self._i] = _fit(full_name, array.dtype, value)
+
+    def _full_name(self, name):
+        return f"{'out' if _is_output(self._options) else 'env'}.{name}"
+
+    def _unknown(self, name):
+        names = self._variables._fields, _names(self._options)
+        return unknown_name(self._full_name(name), *names)
+
+
+def _is_output(options):
+    """Return whether a row is one of observations: it has no named tuple of options."""
+    return not hasattr(options, "_fields")
 
 
 def _names(options):

@@ -163,8 +163,8 @@ def line_of(error: BaseException, rule: Any) -> str:
     """
     function = inspect.unwrap(rule)
     files = {each.__code__.co_filename for each in functions_of([Rule(function)])}
-    frames = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in frames if frame.filename in files]
+    trace = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in trace if frame.filename in files]
     return f"line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
 
 
