@@ -29,7 +29,6 @@ from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     MAX_INT,
     check_int,
-    check_levels,
     check_number,
     check_optional_text,
     cut_sections,
@@ -57,8 +56,11 @@ class ArrayEnv(ArrayOptions):
         returns.
     render_mode : str or None
         ``ansi``: what the method ``text`` returns.
+    levels : array, or what `read_levels` reads, if the class has this option
+        Levels of yours to play: the seed that the rule ``begin`` gets is the number of
+        one.
     num_levels : int
-        Number of levels of a finite set; 0: unlimited.
+        Number of levels of a finite set; 0: unlimited, or all levels of yours.
     start_level, seed_info, level_info
         See `roll_vec.arrays.options.LevelOptions`.
 
@@ -143,8 +145,7 @@ class ArrayEnv(ArrayOptions):
                 "random numbers are one stream"
             )
             raise InvalidOptionError(message)
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._set(num_levels=num_levels, start_level=start_level)
+        self._check_levels()
         for field in dataclasses.fields(self):
             name, check = field.name, _CHECKS.get(type(field.default))
             if check is not None and name not in self.common_names():
@@ -210,11 +211,6 @@ class ArrayEnv(ArrayOptions):
         if isinstance(self.actions, int):
             return tuple(map(str, range(self.actions)))
         return tuple(self.actions)
-
-    @property
-    def level_count(self) -> int:
-        """Number of levels that are played; 0: unlimited."""
-        return self.num_levels
 
     @property
     def has_level_infos(self) -> bool:
@@ -303,7 +299,7 @@ class ArrayEnv(ArrayOptions):
         draw = functools.partial(
             begin_episodes, self, num_threads, SliceSizer("episodes")
         )
-        return LevelProvider(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
+        return LevelProvider(draw, self.level_count, self.start_level, CACHE_BYTES + 1)
 
     @functools.cached_property
     def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:

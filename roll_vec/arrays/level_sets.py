@@ -18,7 +18,7 @@ import codecs
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NoReturn, TypeVar
 
@@ -112,8 +112,7 @@ class LevelSet:
         levels : array, str, PathLike, list, or a set of this class
             Codes (L, H, W) or (H, W); a text file, or a folder whose files with one of
             the `SUFFIXES` are read in the order of their names; a ``.npz`` file with an
-            array ``levels``; texts; or another form of the game.  A text of one line is
-            in a list: alone it is a path.
+            array ``levels``; a text or texts; or another form of the game.
 
         Raises
         ------
@@ -130,7 +129,7 @@ class LevelSet:
             return levels
         if isinstance(levels, str) and not levels:
             raise InvalidOptionError.expected("levels", cls.ACCEPTED, levels)
-        if isinstance(levels, str) and ("\n" in levels or "\r" in levels):
+        if isinstance(levels, str) and cls.is_text(levels):
             levels = [levels]
         if isinstance(levels, (str, os.PathLike)):
             return cls._load_path(str(Path(os.fsdecode(levels)).absolute()))
@@ -143,6 +142,11 @@ class LevelSet:
         else:
             parts = {"": cls.parse_array(levels, "", faults)}
         return cls._join(parts, faults)
+
+    @classmethod
+    def is_text(cls, levels: str) -> bool:
+        """Return whether a str is a text of levels, not a path: if it has lines."""
+        return "\n" in levels or "\r" in levels
 
     @classmethod
     def _join(
@@ -522,13 +526,13 @@ def read_archive(
 
 
 def check_given_levels(
-    levels: LevelSet, num_levels: Any, start_level: Any
+    levels: Sized, num_levels: Any, start_level: Any
 ) -> tuple[int, int]:
     """Return ``num_levels`` and ``start_level`` beside levels, checked.
 
     Parameters
     ----------
-    levels : LevelSet
+    levels : LevelSet or array
     num_levels, start_level : object
         ``num_levels`` of 0 is all levels from ``start_level`` on, and stays 0.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
@@ -136,6 +138,11 @@ class SlidingTiles(GridEnv):
     max_steps : int
         The episode ends after so many steps.  The last one earns the share of cells
         that are as in the solved board.
+    levels : array, str, PathLike, list of str, or None
+        Boards of yours to play, all with a solution: numbers (L, H, W) or (L, H * W)
+        with 0 for the empty cell, a text file, a folder, a text or a list of texts.
+        `roll_vec.envs.puzzle_files.TileSet` reads them.  ``size`` becomes their size;
+        ``num_shuffles`` must stay at its default.
 
     Attributes
     ----------
@@ -163,6 +170,7 @@ class SlidingTiles(GridEnv):
     size: int = 3
     num_shuffles: int = 100
     max_steps: int = 50
+    levels: Any = None
 
     state: ClassVar = {
         "board": (np.uint8, ("size", "size")),
@@ -181,14 +189,40 @@ class SlidingTiles(GridEnv):
     )
     tiles = paint_numbers(["", *_NUMBERS], _GROUNDS)
 
+    def read_levels(self, levels: Any) -> LevelSet:
+        """Return boards in any form as a set."""
+        from roll_vec.envs.puzzle_files import TileSet
+
+        return TileSet.load(levels)
+
+    @property
+    def puzzles(self) -> NDArray[np.uint8]:
+        """The boards of ``levels``, (L, size, size)."""
+        if self.levels is None:
+            return np.zeros((0, self.size, self.size), np.uint8)
+        grids: NDArray[np.uint8] = self.levels.grids
+        return grids
+
     def check_options(self) -> None:
         """Check the numbers."""
+        if self.levels is not None:
+            size, _ = self.levels.shape
+            refuse_beside_levels(self, ("num_shuffles",), "size", size)
+            self._set(size=size)
         check_int("size", self.size, 2, MAX_SIZE)
         check_int("num_shuffles", self.num_shuffles, 0)
         check_int("max_steps", self.max_steps, 1)
 
     @rule
     def begin(env: Any, rng: Any, seed: int) -> None:
+        if len(env.puzzles) > 0:
+            for k in range(env.size * env.size):
+                tile = env.puzzles[seed, k // env.size, k % env.size]
+                env.board[k // env.size, k % env.size] = tile
+                if tile == 0:
+                    env.row = k // env.size
+                    env.column = k % env.size
+            return
         seed_random(env.random_words, seed)
         last = env.size - 1
         for k in range(env.size * env.size - 1):

@@ -80,6 +80,11 @@ class RoomSet(LevelSet):
     SUFFIXES: ClassVar[tuple[str, ...]] = (".txt", ".xsb", ".sok")
 
     @classmethod
+    def is_text(cls, levels: str) -> bool:
+        """Return whether a str is a text: also a level in a line, with ``|``."""
+        return len(_read_rows(levels)) > 1 or super().is_text(levels)
+
+    @classmethod
     def parse(cls, text: str, where: str, faults: Faults) -> Grids:
         """Return the levels of a text; see `LevelSet.parse`."""
         levels = _split_levels(text)
