@@ -139,10 +139,10 @@ class SlidingTiles(GridEnv):
         The episode ends after so many steps.  The last one earns the share of cells
         that are as in the solved board.
     levels : array, str, PathLike, list of str, or None
-        Boards of yours to play, all with a solution: numbers (L, H, W) or (L, H * W)
-        with 0 for the empty cell, a text file, a folder, a text or a list of texts.
-        `roll_vec.envs.puzzle_files.TileSet` reads them.  ``size`` becomes their size;
-        ``num_shuffles`` must stay at its default.
+        Boards of yours to play: an array, a file, a folder, a text or a list of texts.
+        Numbers are (L, H, W) or (L, H * W), and 0 is the empty cell; each board has a
+        solution.  `roll_vec.envs.puzzle_files.TileSet` reads them.  ``size`` becomes
+        their size; ``num_shuffles`` must stay at its default.
 
     Attributes
     ----------

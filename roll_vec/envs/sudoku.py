@@ -186,10 +186,10 @@ class Sudoku(GridEnv):
     attempts : int
         Number of cells that are tried to be emptied, in random order; 0: all.
     levels : array, str, PathLike, list of str, or None
-        Puzzles of yours to play, each with one solution: digits (L, 9, 9) or (L, 81)
-        with 0 for empty cells, a text file, a folder, a text or a list of texts.
-        `roll_vec.envs.puzzle_files.SudokuSet` reads them.  ``scale`` becomes their
-        size; ``clues`` and ``attempts`` must stay at their defaults.
+        Puzzles of yours to play: an array, a file, a folder, a text or a list of texts.
+        Digits are (L, 9, 9) or (L, 81), and 0 is an empty cell; each puzzle has one
+        solution.  `roll_vec.envs.puzzle_files.SudokuSet` reads them.  ``scale`` becomes
+        their size; ``clues`` and ``attempts`` must stay at their defaults.
 
     Attributes
     ----------
