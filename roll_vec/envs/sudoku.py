@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import begin_episodes
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
+from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
 from roll_vec.arrays.row_threads import SliceSizer, count_cores
 from roll_vec.arrays.rules import rule
@@ -24,6 +25,7 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet, refuse_faults
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -36,6 +38,13 @@ FORMAT_PENALTY = -0.1
 MAX_STEPS = 1 << 23
 # Puzzles are solved in parts of this size: each takes 4 kB.
 _MANY = 1 << 12
+_DIGITS = re.compile(r"[0-9._*]+")
+_MANY_DIGITS = re.compile(r"[0-9._*]{9}")
+# By letter of a text; 255: no cell.
+_CODES = bytes(
+    0 if chr(code) in "._*" else "0123456789".find(chr(code)) % 256
+    for code in range(256)
+)
 _GROUNDS = [(126, 138, 158), *[(236, 236, 230)] * 9]
 
 
@@ -188,7 +197,7 @@ class Sudoku(GridEnv):
     levels : array, str, PathLike, list of str, or None
         Puzzles of yours to play: an array, a file, a folder, a text or a list of texts.
         Digits are (L, 9, 9) or (L, 81), and 0 is an empty cell; each puzzle has one
-        solution.  `roll_vec.envs.puzzle_files.SudokuSet` reads them.  ``scale`` becomes
+        solution.  `SudokuSet` reads them.  ``scale`` becomes
         their size; ``clues`` and ``attempts`` must stay at their defaults.
 
     Attributes
@@ -249,8 +258,6 @@ class Sudoku(GridEnv):
 
     def read_levels(self, levels: Any) -> LevelSet:
         """Return puzzles in any form as a set."""
-        from roll_vec.envs.puzzle_files import SudokuSet
-
         return SudokuSet.load(levels)
 
     def check_options(self) -> None:
@@ -420,7 +427,8 @@ def solve_puzzles(
     counts : (m,) uint8
         0, 1, 2 for two or more, or 3 if the search gave up after `MAX_STEPS`.
     """
-    options, slices, parts = _Solver(levels=puzzles), SliceSizer("puzzles"), []
+    keywords: dict[str, Any] = {"levels": puzzles}
+    options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
         arrays = begin_episodes(options, count_cores(), slices, numbers)
@@ -428,6 +436,77 @@ def solve_puzzles(
         parts.append((variables["solution"], variables["num_missing"]))
     solutions, counts = map(np.concatenate, zip(*parts, strict=True))
     return solutions, counts
+
+
+class SudokuSet(PuzzleSet):
+    """Puzzles of Sudoku with one solution each.
+
+    A grid has a puzzle, 0 for empty cells, and below it the solution:
+    (2 size, size) uint8.
+    """
+
+    ACCEPTED: ClassVar[str] = (
+        "an array (L, 9, 9) or (L, 81) of digits, 0 for empty cells, or (L, 4, 4) or "
+        f"(L, 16); {TEXTS}"
+    )
+    ID: ClassVar[str] = "roll_vec/Sudoku-v0"
+    HIGHEST_CODE: ClassVar[int] = 9
+    SIZES: ClassVar[tuple[int, ...]] = tuple(FEWEST_CLUES)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a puzzle."""
+        _, _, width = self.grids.shape
+        return width, width
+
+    @classmethod
+    def read_cells(cls, words: list[str]) -> bytes:
+        """Return the digits of a row or a puzzle; see `PuzzleSet.read_cells`.
+
+        Of a row of several columns, as in CSV files, the puzzle is the first one that
+        has its form.
+        """
+        sizes = [size * size for size in sorted(cls.SIZES, reverse=True)]
+        puzzles = [
+            word
+            for size in sizes
+            for word in words
+            if len(word) == size and _DIGITS.fullmatch(word)
+        ]
+        cells = [*puzzles, "".join(words)][0]
+        # A line with so many cells is no title: it is refused for its length.
+        if _DIGITS.fullmatch(cells) or any(map(_MANY_DIGITS.search, words)):
+            return cells.encode("latin-1", "replace").translate(_CODES)
+        return b""
+
+    @classmethod
+    def find_faults(cls, grids: Grids) -> dict[str, NDArray[np.bool_]]:
+        """Return the faults that are seen without a search."""
+        scale = grids.shape[1]
+        clues = (grids > 0).sum(axis=(1, 2))
+        fewest = FEWEST_CLUES[scale]
+        return {
+            f"expected digits up to {scale}": (grids > scale).any(axis=(1, 2)),
+            "expected an empty cell, got none": clues == scale * scale,
+            f"expected at least {fewest} clues, as each puzzle with one solution has": (
+                clues < fewest
+            ),
+        }
+
+    @classmethod
+    def check(cls, grids: Grids, name: Callable[[int], str], _faults: Faults) -> Grids:
+        """Refuse puzzles without exactly one solution; see `LevelSet.check`."""
+        grids = super().check(grids, name, _faults)
+        solutions, counts = solve_puzzles(grids)
+        faults = {
+            "expected one solution, got none": counts == 0,
+            "expected one solution, got several": counts == 2,
+            "expected one solution; the search for a second one took too long": (
+                counts > 2
+            ),
+        }
+        refuse_faults(faults, name)
+        return np.concatenate((grids, solutions), axis=1)
 
 
 def describe(options: Sudoku) -> GameDescription:

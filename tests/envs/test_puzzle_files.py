@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.envs.puzzle_files import SudokuSet, TileSet
+from roll_vec.envs.sliding_tiles import TileSet
+from roll_vec.envs.sudoku import SudokuSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF

@@ -144,7 +144,8 @@ class RoomSet(LevelSet):
                 players=players[j], targets=targets[j], boxes=boxes[j]
             )
             faults.append((name(j), fault))
-        return grids[~faulty]
+        playable: Grids = grids[~faulty]
+        return playable
 
     @classmethod
     def stack(cls, parts: Mapping[str, Grids]) -> Grids:
