@@ -317,7 +317,7 @@ class LevelSet:
             codes, _ = read_archive(file, cls.ID)
             return cls.parse_array(codes, f": {file}", faults)
         try:
-            text = _decode(file.read_bytes())
+            text = decode_text(file.read_bytes())
         except (OSError, UnicodeDecodeError) as error:
             refuse(f": {file}", f"cannot be read: {error}")
         return cls.parse(text, f": {file}", faults)
@@ -414,7 +414,7 @@ def _number(file: Path) -> int:
     return int(digits) if digits.isascii() and digits.isdecimal() else 0
 
 
-def _decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Return the text of a file: UTF-8, UTF-16 with its mark, or else Latin-1.
 
     Collections from before 2010 have names in Latin-1; any bytes are a text in it.
