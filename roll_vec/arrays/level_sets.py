@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
@@ -429,7 +428,8 @@ def decode_text(data: bytes) -> str:
 
 def split_lines(text: str) -> list[str]:
     """Return the lines of a text, also of Windows and of old Macs, without a mark."""
-    return re.split(r"\r\n?|\n", text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return text.replace("\r", "\n").split("\n")
 
 
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:

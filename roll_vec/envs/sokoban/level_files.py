@@ -52,8 +52,8 @@ _LETTERS = {
     "+": kernels.PLAYER_ON_TARGET,
     "P": kernels.PLAYER_ON_TARGET,
 }
-_CELL = f"[{re.escape(''.join(_LETTERS))}]"
-_ROW = re.compile(f"{_CELL}*#{_CELL}*")
+_CELLS = "".join(_LETTERS)
+_CELL = f"[{re.escape(_CELLS)}]"
 # Rows with run lengths, or several in a line.
 _ROWS = re.compile(rf"(?:\d{{0,2}}{_CELL}|\|)+", re.ASCII)
 _RUN = re.compile(rf"(\d+)({_CELL})", re.ASCII)
@@ -180,7 +180,11 @@ def _split_levels(text: str) -> list[tuple[str, list[str]]]:
     first = num_before = 0
     is_comment = False
     for number, line in enumerate([*split_lines(text.expandtabs()), ""], 1):
-        new = _read_rows(line.rstrip())
+        row = line.rstrip()
+        if rows and _is_row(row):
+            rows.append(row)
+            continue
+        new = _read_rows(row)
         # Each line of ``5#|#@$.#|5#`` has a level of its own.
         is_next = len(new) > 1 and _WALLS.issuperset(new[0])
         if rows and (not new or (is_next and _WALLS.issuperset(rows[-1]))):
@@ -189,7 +193,7 @@ def _split_levels(text: str) -> list[tuple[str, list[str]]]:
                 lines += f"; line {number} has other letters"
             levels.append((lines, rows))
             rows = []
-        if new and not rows:
+        if not rows:
             first = number
         rows += new
         # Boards in a comment of several lines are no levels.  One line has no end.
@@ -201,9 +205,13 @@ def _split_levels(text: str) -> list[tuple[str, list[str]]]:
     return levels
 
 
+def _is_row(line: str) -> bool:
+    return "#" in line and not line.strip(_CELLS)
+
+
 def _read_rows(line: str) -> list[str]:
     """Return the rows of a level that a line has: mostly one; none if it is text."""
-    if _ROW.fullmatch(line):
+    if _is_row(line):
         return [line]
     if "#" not in line or not _ROWS.fullmatch(line):
         return []
