@@ -245,7 +245,8 @@ class ArrayOptions(TextOptions):
         """Return the levels of an option ``levels`` as one array, level by level.
 
         It gets what the option is, and once more what it has returned.  A class may
-        read a file here.
+        read a file here.  An option of this name whose default is a number or a text
+        has another meaning.
 
         Returns
         -------
@@ -264,10 +265,16 @@ class ArrayOptions(TextOptions):
             raise InvalidOptionError.expected("levels", accepted, levels)
         return array
 
+    @property
+    def user_levels(self: Any) -> Any:
+        """The levels of an option ``levels``; None: levels come from seeds."""
+        default = getattr(type(self), "levels", 0)
+        return None if isinstance(default, (int, float, str)) else self.levels
+
     def _check_levels(self: Any) -> None:
         """Read the keyword ``levels``, and check those that number levels."""
         numbers = self.num_levels, self.start_level
-        if getattr(self, "levels", None) is None:
+        if self.user_levels is None:
             num_levels, start_level = check_levels(*numbers)
         else:
             self._set(levels=self.read_levels(self.levels))
@@ -277,9 +284,9 @@ class ArrayOptions(TextOptions):
     @property
     def level_count(self: Any) -> int:
         """Number of levels that are played; 0: unlimited."""
-        if self.num_levels or getattr(self, "levels", None) is None:
+        if self.num_levels or self.user_levels is None:
             return int(self.num_levels)
-        return len(self.levels) - int(self.start_level)
+        return len(self.user_levels) - int(self.start_level)
 
     def make_observer(self, num_threads: int) -> GridObserver | None:
         """Return what turns grids into observations and frames; None without a grid."""

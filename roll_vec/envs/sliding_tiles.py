@@ -144,8 +144,8 @@ class SlidingTiles(GridEnv):
     levels : array, str, PathLike, list of str, or None
         Boards of yours to play: an array, a file, a folder, a text or a list of texts.
         Numbers are (L, H, W) or (L, H * W), and 0 is the empty cell; each board has a
-        solution.  `TileSet` reads them.  ``size`` becomes
-        their size; ``num_shuffles`` must stay at its default.
+        solution.  `TileSet` reads them.  ``size`` becomes their size; ``num_shuffles``
+        must stay at its default.
 
     Attributes
     ----------

@@ -221,6 +221,9 @@ def test_a_class_of_a_user_has_levels_by_an_option():
         first = keywords.get("start_level", 0)
         np.testing.assert_array_equal(infos["level"], numbers + first)
         np.testing.assert_array_equal(envs.step([0] * 4)[0], observations)
+    # An option of this name may be a number.
+    floors = type("Tower", (Row,), {"__annotations__": {"levels": int}, "levels": 3})
+    assert floors().level_count == 0
     for levels in ([], 5, "x", [[0], [0, 1]]):
         with pytest.raises(InvalidOptionError, match="an array or a list of levels"):
             roll_vec.make_vec("mine/Row-v0", 1, levels=levels)
