@@ -46,8 +46,9 @@ _SEED_HINT = (
     "episode; elsewhere get_state keeps an episode, and set_state opens it again"
 )
 _LEVELS_HINT = (
-    "; levels, and bands of difficulty, are keywords of roll_vec/Sokoban-v0 and "
-    "roll_vec/RandomFrozenLake-v0; desc is the one map of roll_vec/FrozenLake-v1"
+    "; levels is a keyword of roll_vec/Sokoban-v0, RandomFrozenLake-v0, Sudoku-v0 and "
+    "SlidingTiles-v0, bands of difficulty are those of the first two; desc is the one "
+    "map of roll_vec/FrozenLake-v1"
 )
 # The keywords of batches, for a hint.  By name, because these modules import this one.
 _BATCH_OPTIONS = (

@@ -37,7 +37,6 @@ from roll_vec.options import (
     MAX_INT,
     check_bool,
     check_int,
-    check_levels,
     check_number,
     check_optional,
     check_optional_text,
@@ -67,8 +66,11 @@ class ArrayEnv(ArrayOptions):
         returns.
     render_mode : str or None
         ``ansi``: what the method ``text`` returns.
+    levels : array, or what `read_levels` reads, if the class has this option
+        Levels of yours to play: the seed that the rule ``begin`` gets is the number of
+        one.
     num_levels : int
-        Number of levels of a finite set; 0: unlimited.
+        Number of levels of a finite set; 0: unlimited, or all levels of yours.
     start_level, seed_info, level_info
         See `roll_vec.arrays.options.LevelOptions`.
 
@@ -147,8 +149,7 @@ class ArrayEnv(ArrayOptions):
                 raise InvalidOptionError(message)
         limit = getattr(self, "max_steps", None)
         check_optional("max_steps", limit, check_int, 0)
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._set(num_levels=num_levels, start_level=start_level)
+        self._check_levels()
         for field in dataclasses.fields(self):
             name = field.name
             if name not in self.common_names():
@@ -238,11 +239,6 @@ class ArrayEnv(ArrayOptions):
         if isinstance(self.actions, int):
             return tuple(map(str, range(self.actions)))
         return tuple(self.actions)
-
-    @property
-    def level_count(self) -> int:
-        """Number of levels that are played; 0: unlimited."""
-        return self.num_levels
 
     @property
     def has_level_infos(self) -> bool:
@@ -357,7 +353,7 @@ class ArrayEnv(ArrayOptions):
         draw = functools.partial(
             begin_episodes, self, num_threads, SliceSizer("episodes")
         )
-        return LevelProvider(draw, self.num_levels, self.start_level, CACHE_BYTES + 1)
+        return LevelProvider(draw, self.level_count, self.start_level, CACHE_BYTES + 1)
 
     @functools.cached_property
     def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:

@@ -14,25 +14,35 @@ pickle:
 
 from __future__ import annotations
 
+import codecs
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.errors import (
+    InvalidOptionError,
+    RollVecWarning,
+    shorten,
+    warn_caller,
+)
 from roll_vec.options import changed_keywords, check_int, describe_value
 from roll_vec.storage.data_files import fingerprint
 from roll_vec.storage.npz_files import open_archive, read_array
 from roll_vec.storage.process_cache import ProcessCache
 
 Grids = NDArray[np.uint8]
+# The levels that are left out: the name of each, as `refuse` takes it, and its fault.
+Faults = list[tuple[str, str]]
 Set = TypeVar("Set", bound="LevelSet")
 
 SUFFIX = ".npz"
+# A warning names this many of the levels that are left out.
+_MAX_NAMES = 10
 _LEVELS, _ID = "levels", "id"
 
 
@@ -50,7 +60,7 @@ def refuse(where: str, problem: str) -> NoReturn:
 class LevelSet:
     """Levels of one size that were checked; environments share one set.
 
-    A subclass gives the class attributes, `parse`, `check` and `stack`.
+    A subclass gives the class attributes, `parse` and `check`.
 
     Parameters
     ----------
@@ -68,6 +78,8 @@ class LevelSet:
         The forms of the keyword ``levels``, for messages.
     ID : str, of the class
         The id in ``.npz`` files of these levels.
+    LEVEL : str, of the class
+        The noun for a level, for messages.
     HIGHEST_CODE : int, of the class
         Codes of cells in arrays are from 0 to this one.
     SUFFIXES : tuple of str, of the class
@@ -76,6 +88,7 @@ class LevelSet:
 
     ACCEPTED: ClassVar[str]
     ID: ClassVar[str]
+    LEVEL: ClassVar[str] = "level"
     HIGHEST_CODE: ClassVar[int]
     SUFFIXES: ClassVar[tuple[str, ...]]
 
@@ -98,29 +111,63 @@ class LevelSet:
         levels : array, str, PathLike, list, or a set of this class
             Codes (L, H, W) or (H, W); a text file, or a folder whose files with one of
             the `SUFFIXES` are read in the order of their names; a ``.npz`` file with an
-            array ``levels``; texts; or another form of the game.
+            array ``levels``; a text or texts; or another form of the game.
 
         Raises
         ------
         InvalidOptionError
-            The message has the file, the level's number in it from 0, its line and the
+            The message has the file, the level's number in it from 0, its lines and the
             problem.
+
+        Warns
+        -----
+        RollVecWarning
+            A game may leave out levels that cannot be played, if others can.
         """
         if isinstance(levels, cls):
             return levels
-        if isinstance(levels, str) and (not levels or "\n" in levels):
+        if isinstance(levels, str) and not levels:
             raise InvalidOptionError.expected("levels", cls.ACCEPTED, levels)
+        if isinstance(levels, str) and cls.is_text(levels):
+            levels = [levels]
         if isinstance(levels, (str, os.PathLike)):
             return cls._load_path(str(Path(os.fsdecode(levels)).absolute()))
+        faults: Faults = []
         if isinstance(levels, (list, tuple)) and any(
             isinstance(text, str) for text in levels
         ):
-            names = {f"[{j}]": text for j, text in enumerate(levels)}
-            return cls(cls.stack({n: cls._parse_item(t, n) for n, t in names.items()}))
-        return cls(cls.stack({"": cls.parse_array(levels)}))
+            texts = {f"[{j}]": text for j, text in enumerate(levels)}
+            parts = {n: cls._parse_item(t, n, faults) for n, t in texts.items()}
+        else:
+            parts = {"": cls.parse_array(levels, "", faults)}
+        return cls._join(parts, faults)
 
     @classmethod
-    def parse(cls, text: str, where: str) -> Grids:
+    def is_text(cls, levels: str) -> bool:
+        """Return whether a str is a text of levels, not a path: if it has lines."""
+        return "\n" in levels or "\r" in levels
+
+    @classmethod
+    def _join(
+        cls: type[Set], parts: dict[str, Grids], faults: Faults, path: str | None = None
+    ) -> Set:
+        """Return the set of all parts; warn of the levels that are left out."""
+        parts = {name: grids for name, grids in parts.items() if len(grids)}
+        if not parts:
+            refuse(*faults[0])
+        levels = cls(cls.stack(parts), path)
+        if faults:
+            names = [f"{name.lstrip(': ')}: {fault}" for name, fault in faults]
+            more = ["..."] * (len(names) > _MAX_NAMES)
+            message = (
+                f"levels: {len(levels)} are played, {len(names)} left out: "
+                f"{'; '.join(names[:_MAX_NAMES] + more)}"
+            )
+            warn_caller(message, RollVecWarning)
+        return levels
+
+    @classmethod
+    def parse(cls, text: str, where: str, faults: Faults) -> Grids:
         """Return the levels of a text, checked.
 
         Parameters
@@ -128,6 +175,8 @@ class LevelSet:
         text : str
         where : str
             The name of the text in messages, see `refuse`.
+        faults : list of (str, str)
+            Updated, see `check`.
 
         Returns
         -------
@@ -140,8 +189,8 @@ class LevelSet:
         raise NotImplementedError
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str]) -> Grids:
-        """Refuse levels with faults; return them as they are played.
+    def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
+        """Refuse or leave out levels with faults; return the others as they are played.
 
         Parameters
         ----------
@@ -149,6 +198,8 @@ class LevelSet:
             Codes up to `HIGHEST_CODE`.
         name : callable
             From the index of a level to its name in messages, see `refuse`.
+        faults : list of (str, str)
+            Updated: the names of the levels that are left out, with their faults.
 
         Raises
         ------
@@ -170,10 +221,20 @@ class LevelSet:
         InvalidOptionError
             If the game cannot play levels of these sizes in one set.
         """
-        raise NotImplementedError
+        first = next(iter(parts.values())).shape[1:]
+        for name, grids in parts.items():
+            if grids.shape[1:] != first:
+                size = "{} rows and {} columns"
+                refuse(
+                    name,
+                    f"expected {size.format(*first)}, the size of the first "
+                    f"{cls.LEVEL}, got {size.format(*grids.shape[1:])}: the "
+                    f"{cls.LEVEL}s of a set have one size",
+                )
+        return np.ascontiguousarray(np.concatenate(list(parts.values())))
 
     @classmethod
-    def parse_array(cls, levels: Any, where: str = "") -> Grids:
+    def parse_array(cls, levels: Any, where: str, faults: Faults) -> Grids:
         """Return the levels of an array or of nested lists of codes, checked.
 
         Parameters
@@ -181,6 +242,8 @@ class LevelSet:
         levels : array (L, H, W) or (H, W), or nested lists
         where : str
             The name of the array in messages, if it is from a file.
+        faults : list of (str, str)
+            Updated, see `check`.
 
         Returns
         -------
@@ -211,25 +274,25 @@ class LevelSet:
                 f"{row}, column {column}",
             )
         grids = codes.astype(np.uint8, copy=False)
-        return cls.check(grids, lambda j: f"{where}[{j}]")
+        return cls.check(grids, lambda j: f"{where}[{j}]", faults)
 
     @classmethod
-    def _parse_item(cls, text: Any, where: str) -> Grids:
+    def _parse_item(cls, text: Any, where: str, faults: Faults) -> Grids:
         if not isinstance(text, str):
             refuse(where, f"expected a text beside texts, got {shorten(text)}")
-        return cls.parse(text, where)
+        return cls.parse(text, where, faults)
 
     @classmethod
     def _load_path(cls: type[Set], path: str) -> Set:
         try:
             files = [Path(path)]
             if files[0].is_dir():
-                in_folder = files[0].iterdir()
-                files = sorted(
+                numbers = ((_number(f), f) for f in files[0].iterdir() if f.is_file())
+                files = [
                     f
-                    for f in in_folder
-                    if f.suffix.lower() in cls.SUFFIXES and f.is_file()
-                )
+                    for number, f in sorted(numbers)
+                    if number or f.suffix.lower() in cls.SUFFIXES
+                ]
             key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
         except InvalidOptionError:
             raise
@@ -239,23 +302,24 @@ class LevelSet:
             refuse(f": {path}", f"has no files {', '.join(cls.SUFFIXES)}")
 
         def build() -> LevelSet:
-            parts = {f": {file}": cls._read_file(file) for file in files}
-            return cls(cls.stack(parts), path)
+            faults: Faults = []
+            parts = {f": {file}": cls._read_file(file, faults) for file in files}
+            return cls._join(parts, faults, path)
 
         levels = _level_sets.get((cls, path, key), build)
         assert isinstance(levels, cls)
         return levels
 
     @classmethod
-    def _read_file(cls, file: Path) -> Grids:
+    def _read_file(cls, file: Path, faults: Faults) -> Grids:
         if file.suffix.lower() == SUFFIX:
             codes, _ = read_archive(file, cls.ID)
-            return cls.parse_array(codes, f": {file}")
+            return cls.parse_array(codes, f": {file}", faults)
         try:
-            text = file.read_text("utf-8-sig")
+            text = decode_text(file.read_bytes())
         except (OSError, UnicodeDecodeError) as error:
             refuse(f": {file}", f"cannot be read: {error}")
-        return cls.parse(text, f": {file}")
+        return cls.parse(text, f": {file}", faults)
 
     # -------------------------------------------------------------------- the set
 
@@ -340,13 +404,41 @@ def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
     region |= is_open & ~is_left[:, 1:-1, 1:-1]
 
 
+def _number(file: Path) -> int:
+    """Return the number that a file has as its suffix, as XSokoban's screen.1; else 0.
+
+    These files have the order of the numbers.
+    """
+    digits = file.suffix[1:]
+    return int(digits) if digits.isascii() and digits.isdecimal() else 0
+
+
+def decode_text(data: bytes) -> str:
+    """Return the text of a file: UTF-8, UTF-16 with its mark, or else Latin-1.
+
+    Collections from before 2010 have names in Latin-1; any bytes are a text in it.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text, also of Windows and of old Macs, without a mark."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return text.replace("\r", "\n").split("\n")
+
+
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each level: the number of its first line, from 1, and its rows.
 
     A level ends at a blank line or at one that begins with ``;``.
     """
     rows: list[str] = []
-    for number, line in enumerate([*text.split("\n"), ""], 1):
+    for number, line in enumerate([*split_lines(text), ""], 1):
         row = line.rstrip()
         if row and not row.startswith(";"):
             rows.append(row)
@@ -434,13 +526,13 @@ def read_archive(
 
 
 def check_given_levels(
-    levels: LevelSet, num_levels: Any, start_level: Any
+    levels: Sized, num_levels: Any, start_level: Any
 ) -> tuple[int, int]:
     """Return ``num_levels`` and ``start_level`` beside levels, checked.
 
     Parameters
     ----------
-    levels : LevelSet
+    levels : LevelSet or array
     num_levels, start_level : object
         ``num_levels`` of 0 is all levels from ``start_level`` on, and stays 0.
 

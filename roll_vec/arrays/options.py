@@ -248,6 +248,53 @@ class ArrayOptions(TextOptions):
         """The names of the actions by number."""
         return dict(enumerate(self.action_names, self.first_action))
 
+    def read_levels(self, levels: Any) -> Any:
+        """Return the levels of an option ``levels`` as one array, level by level.
+
+        It gets what the option is, and once more what it has returned.  A class may
+        read a file here.  An option of this name whose default is a number or a text
+        has another meaning.
+
+        Returns
+        -------
+        (L, ...) array of numbers, or a `LevelSet`
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        try:
+            array = np.array(levels, order="C")
+        except ValueError:  # levels of several shapes
+            array = np.empty(0, object)
+        if array.dtype.kind not in "biuf" or not array.ndim or not len(array):
+            accepted = "an array or a list of levels, all of one shape"
+            raise InvalidOptionError.expected("levels", accepted, levels)
+        return array
+
+    @property
+    def user_levels(self: Any) -> Any:
+        """The levels of an option ``levels``; None: levels come from seeds."""
+        default = getattr(type(self), "levels", 0)
+        return None if isinstance(default, (int, float, str)) else self.levels
+
+    def _check_levels(self: Any) -> None:
+        """Read the keyword ``levels``, and check those that number levels."""
+        numbers = self.num_levels, self.start_level
+        if self.user_levels is None:
+            num_levels, start_level = check_levels(*numbers)
+        else:
+            self._set(levels=self.read_levels(self.levels))
+            num_levels, start_level = check_given_levels(self.levels, *numbers)
+        self._set(num_levels=num_levels, start_level=start_level)
+
+    @property
+    def level_count(self: Any) -> int:
+        """Number of levels that are played; 0: unlimited."""
+        if self.num_levels or self.user_levels is None:
+            return int(self.num_levels)
+        return len(self.user_levels) - int(self.start_level)
+
     def make_observer(self, num_threads: int) -> GridObserver | None:
         """Return what turns grids into observations and frames; None without a grid."""
         return None
@@ -612,13 +659,12 @@ class LevelOptions(GridOptions):
             band, is_integer = getattr(self, name), isinstance(highest, int)
             band = check_band(name, band, 0, highest, is_integer=is_integer)
             self._set(**{name: band})
-        numbers = self.num_levels, self.start_level
-        if self.levels is None:
-            num_levels, start_level = check_levels(*numbers)
-        else:
-            self._set(levels=self.LEVEL_SET.load(self.levels))
-            num_levels, start_level = check_given_levels(self.levels, *numbers)
-        self._set(action_lookup=lookup, num_levels=num_levels, start_level=start_level)
+        self._set(action_lookup=lookup)
+        self._check_levels()
+
+    def read_levels(self, levels: Any) -> LevelSet:
+        """Return the levels of the keyword ``levels`` as a set."""
+        return self.LEVEL_SET.load(levels)
 
     def _check_action_start(self) -> int | None:
         value = self.action_start
@@ -652,13 +698,6 @@ class LevelOptions(GridOptions):
     def needs_level_numbers(self) -> bool:
         """Whether the number of the level that is played is of use later."""
         return self.levels is not None or self.level_info
-
-    @property
-    def level_count(self) -> int:
-        """Number of levels that are played; 0: unlimited."""
-        if self.levels is None or self.num_levels:
-            return self.num_levels
-        return len(self.levels) - self.start_level
 
     @property
     def bands(self) -> dict[str, tuple[Any, Any]]:

@@ -15,7 +15,13 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import SUFFIX, LevelSet, read_archive
+from roll_vec.arrays.level_sets import (
+    SUFFIX,
+    LevelSet,
+    decode_text,
+    read_archive,
+    split_lines,
+)
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.cli._errors import argument_error
 from roll_vec.progress import report
@@ -212,17 +218,16 @@ def game_of_file(path: Path) -> LevelGame:
             raise argument_error("SOURCE", text)
         return _GAMES[env_id]
     try:
-        with file.open(encoding="utf-8-sig") as lines:
-            row = next(
-                (line for line in lines if line.strip() and not line.startswith(";")),
-                "",
-            )
+        text = decode_text(file.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         raise argument_error("SOURCE", f"{file} cannot be read: {error}") from error
-    letters = set(row.strip())
-    for game in _GAMES.values():
-        if letters and letters <= set(game.charset):
-            return game
+    # Collections of Sokoban begin with titles and credits.
+    rows = [line.strip() for line in split_lines(text)]
+    row = next((each for each in rows if each and not each.startswith(";")), "")
+    if row and set(row) <= set(_LAKES.charset):
+        return _LAKES
+    if "#" in text:
+        return SOKOBAN
     formats = " or ".join(repr(game.charset) for game in _GAMES.values())
     text = f"{file} has no levels: expected rows of the letters {formats}"
     raise argument_error("SOURCE", text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.level_sets import Grids, LevelSet, refuse_beside_levels
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
@@ -19,12 +22,14 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 from roll_vec.render.numbers import paint_numbers, parse_colours
 
 MAX_SIZE = 5
 FORMAT_PENALTY = -0.1
+_TILE = re.compile(r"[0-9]{1,3}|[._]+")
 _NUMBERS = [*map(str, range(1, MAX_SIZE**2))]
 # Two colours in turn, from the empty cell on.
 _GROUNDS = parse_colours("2E3440" + " 5E81AC DEB887" * (len(_NUMBERS) // 2))
@@ -136,6 +141,11 @@ class SlidingTiles(GridEnv):
     max_steps : int
         The episode ends after so many steps.  The last one earns the share of cells
         that are as in the solved board.
+    levels : array, str, PathLike, list of str, or None
+        Boards of yours to play: an array, a file, a folder, a text or a list of texts.
+        Numbers are (L, H, W) or (L, H * W), and 0 is the empty cell; each board has a
+        solution.  `TileSet` reads them.  ``size`` becomes their size; ``num_shuffles``
+        must stay at its default.
 
     Attributes
     ----------
@@ -163,6 +173,7 @@ class SlidingTiles(GridEnv):
     size: int = 3
     num_shuffles: int = 100
     max_steps: int = 50
+    levels: Any = None
 
     state: ClassVar = {
         "board": (np.uint8, ("size", "size")),
@@ -181,14 +192,38 @@ class SlidingTiles(GridEnv):
     )
     tiles = paint_numbers(["", *_NUMBERS], _GROUNDS)
 
+    def read_levels(self, levels: Any) -> LevelSet:
+        """Return boards in any form as a set."""
+        return TileSet.load(levels)
+
+    @property
+    def puzzles(self) -> NDArray[np.uint8]:
+        """The boards of ``levels``, (L, size, size)."""
+        if self.levels is None:
+            return np.zeros((0, self.size, self.size), np.uint8)
+        grids: NDArray[np.uint8] = self.levels.grids
+        return grids
+
     def check_options(self) -> None:
         """Check the numbers."""
+        if self.levels is not None:
+            size, _ = self.levels.shape
+            refuse_beside_levels(self, ("num_shuffles",), "size", size)
+            self._set(size=size)
         check_int("size", self.size, 2, MAX_SIZE)
         check_int("num_shuffles", self.num_shuffles, 0)
         check_int("max_steps", self.max_steps, 1)
 
     @rule
     def begin(env: Any, rng: Any, seed: int) -> None:
+        if len(env.puzzles) > 0:
+            for k in range(env.size * env.size):
+                tile = env.puzzles[seed, k // env.size, k % env.size]
+                env.board[k // env.size, k % env.size] = tile
+                if tile == 0:
+                    env.row = k // env.size
+                    env.column = k % env.size
+            return
         seed_random(env.random_words, seed)
         last = env.size - 1
         for k in range(env.size * env.size - 1):
@@ -245,6 +280,56 @@ class SlidingTiles(GridEnv):
         from roll_vec.envs.sliding_tiles_solver import solve_board
 
         return solve_board(env.board.array)
+
+
+class TileSet(PuzzleSet):
+    """Boards of sliding tiles with a solution, 0 for the empty cell."""
+
+    ACCEPTED: ClassVar[str] = (
+        "an array (L, H, W) or (L, H * W) of numbers, 0 for the empty cell, "
+        f"from 2 x 2 to {MAX_SIZE} x {MAX_SIZE} cells; {TEXTS}"
+    )
+    ID: ClassVar[str] = "roll_vec/SlidingTiles-v0"
+    HIGHEST_CODE: ClassVar[int] = MAX_SIZE**2 - 1
+    SIZES: ClassVar[tuple[int, ...]] = tuple(range(2, MAX_SIZE + 1))
+
+    @classmethod
+    def read_cells(cls, words: list[str]) -> bytes:
+        """Return the numbers of a row or a board; see `PuzzleSet.read_cells`.
+
+        ``867254301`` is a board of nine digits; a number alone, such as the size, is
+        another text.
+        """
+        if len(words) == 1:
+            words = list(words[0]) if len(words[0]) in (4, 9) else []
+        if not all(map(_TILE.fullmatch, words)):
+            return b""
+        return bytes(min(int(word), 255) if word.isdigit() else 0 for word in words)
+
+    @classmethod
+    def find_faults(cls, grids: Grids) -> dict[str, NDArray[np.bool_]]:
+        """Return the faults of boards."""
+        cells = grids.reshape(len(grids), -1)
+        num_cells, size = cells.shape[1], grids.shape[1]
+        numbers = np.arange(num_cells)
+        # The solved board is 1, 2, ..., 0: the empty cell is the highest number.
+        order = (cells.astype(np.int64) - 1) % num_cells
+        is_odd = np.zeros(len(cells), np.int64)
+        for k in range(num_cells):
+            is_odd += (order[:, k : k + 1] > order[:, k + 1 :]).sum(axis=1)
+        # A move swaps two cells, and takes the empty one to a cell of the other colour
+        # of a chequered board.
+        empty = (cells == 0).argmax(axis=1)
+        is_odd += empty // size + empty % size
+        return {
+            f"expected the numbers 0 to {num_cells - 1}, once each": (
+                (np.sort(cells, axis=1) != numbers).any(axis=1)
+            ),
+            "expected tiles that are not in order at the start": (
+                (order == numbers).all(axis=1)
+            ),
+            "it has no solution": is_odd % 2 == 1,
+        }
 
 
 def describe(options: SlidingTiles) -> GameDescription:

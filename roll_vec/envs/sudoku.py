@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from roll_vec.arrays.array_env import begin_episodes
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
+from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
 from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
+from roll_vec.arrays.row_threads import SliceSizer, count_cores
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     PUZZLE_INFOS,
@@ -20,6 +25,7 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet, refuse_faults
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -28,6 +34,17 @@ from roll_vec.render.numbers import paint_numbers
 # The fewest clues of a board that has one solution, by scale: proven for both.
 FEWEST_CLUES = {4: 4, 9: 17}
 FORMAT_PENALTY = -0.1
+# Of the search for two solutions of a puzzle: some seconds.
+MAX_STEPS = 1 << 23
+# Puzzles are solved in parts of this size: each takes 4 kB.
+_MANY = 1 << 12
+_DIGITS = re.compile(r"[0-9._*]+")
+_MANY_DIGITS = re.compile(r"[0-9._*]{9}")
+# By letter of a text; 255: no cell.
+_CODES = bytes(
+    0 if chr(code) in "._*" else "0123456789".find(chr(code)) % 256
+    for code in range(256)
+)
 _GROUNDS = [(126, 138, 158), *[(236, 236, 230)] * 9]
 
 
@@ -80,14 +97,21 @@ def fill_board(env: Any) -> None:
 
 
 @rule
-def search(env: Any) -> Any:
-    """Fill the empty cells of the list; return whether that is possible.
+def search(env: Any, is_new: bool, max_steps: int) -> int:
+    """Fill the empty cells of the list, in at most so many steps; 0: no limit.
 
-    Each time it is the turn of a cell with the fewest candidates.  If it is impossible,
-    the board stays as it was.
+    Each time it is the turn of a cell with the fewest candidates.  With ``is_new``
+    False the search goes on from the solution that it has filled in, to the next one;
+    else the cells would be empty.
+
+    Returns 1, or 0 if it is impossible: the cells are empty then.  -1 is the limit.
     """
-    depth, is_new = 0, True
+    depth = 0 if is_new else env.num_empty - 1
+    num_steps = 0
     while depth < env.num_empty:
+        num_steps += 1
+        if num_steps == max_steps:
+            return -1
         if is_new:
             best, fewest = depth, env.scale + 1
             for k in range(depth, env.num_empty):
@@ -106,7 +130,7 @@ def search(env: Any) -> Any:
         bits = candidates(env, cell) >> (digit + 1)
         if bits == 0:
             if depth == 0:
-                return False
+                return 0
             depth -= 1
             is_new = False
         else:
@@ -117,7 +141,7 @@ def search(env: Any) -> Any:
             write(env, cell, digit)
             depth += 1
             is_new = True
-    return True
+    return 1
 
 
 @rule
@@ -127,13 +151,30 @@ def is_unique(env: Any, cell: int, digit: int) -> Any:
     for other in range(1, env.scale + 1):
         if other != digit and (bits >> other) & 1:
             write(env, cell, other)
-            is_solved = search(env)
+            is_solved = search(env, True, 0) == 1
             if is_solved:
                 for k in range(env.num_empty):
                     write(env, env.empty[k], 0)
             write(env, cell, 0)
             if is_solved:
                 return False
+    return True
+
+
+@rule
+def place_clues(env: Any, level: int) -> bool:
+    """Begin with a puzzle of ``levels``; return whether its clues fit together."""
+    for cell in range(env.area):
+        row, column = cell // env.scale, cell % env.scale
+        digit = env.puzzles[level, row, column]
+        env.solution[row, column] = env.puzzles[level, env.scale + row, column]
+        if digit == 0:
+            env.empty[env.num_empty] = cell
+            env.num_empty += 1
+        elif (candidates(env, cell) >> digit) & 1:
+            write(env, cell, digit)
+        else:
+            return False
     return True
 
 
@@ -153,6 +194,11 @@ class Sudoku(GridEnv):
         of 4.  Where fewer clues would leave two solutions, a board has more.
     attempts : int
         Number of cells that are tried to be emptied, in random order; 0: all.
+    levels : array, str, PathLike, list of str, or None
+        Puzzles of yours to play: an array, a file, a folder, a text or a list of texts.
+        Digits are (L, 9, 9) or (L, 81), and 0 is an empty cell; each puzzle has one
+        solution.  `SudokuSet` reads them.  ``scale`` becomes their size; ``clues`` and
+        ``attempts`` must stay at their defaults.
 
     Attributes
     ----------
@@ -181,6 +227,7 @@ class Sudoku(GridEnv):
     scale: int = 9
     clues: int = 30
     attempts: int = 0
+    levels: Any = None
 
     state: ClassVar[Mapping[str, Any]] = {
         "board": (np.uint8, ("scale", "scale")),
@@ -209,12 +256,29 @@ class Sudoku(GridEnv):
     tiles = paint_numbers(["", *"123456789"], _GROUNDS)
     bit_counts = tuple(bits.bit_count() for bits in range(1 << 10))
 
+    def read_levels(self, levels: Any) -> LevelSet:
+        """Return puzzles in any form as a set."""
+        return SudokuSet.load(levels)
+
     def check_options(self) -> None:
         """Check the scale, and that a board can have so few clues."""
+        if self.levels is not None:
+            scale, _ = self.levels.shape
+            refuse_beside_levels(self, ("clues", "attempts"), "scale", scale)
+            self._set(scale=scale)
+            return
         if self.scale not in FEWEST_CLUES:
             raise InvalidOptionError.expected("scale", "4 or 9", self.scale)
         check_int("clues", self.clues, FEWEST_CLUES[self.scale], self.scale**2 - 1)
         check_int("attempts", self.attempts, 0, self.scale**2)
+
+    @property
+    def puzzles(self) -> NDArray[np.uint8]:
+        """The puzzles of ``levels``, each above its solution: (L, 2 scale, scale)."""
+        if self.levels is None:
+            return np.zeros((0, 2 * self.scale, self.scale), np.uint8)
+        grids: NDArray[np.uint8] = self.levels.grids
+        return grids
 
     @property
     def side(self) -> int:
@@ -249,6 +313,10 @@ class Sudoku(GridEnv):
 
     @rule
     def begin(env: Any, rng: Any, seed: int) -> None:
+        if len(env.puzzles) > 0:
+            place_clues(env, seed)
+            env.num_missing = env.num_empty
+            return
         seed_random(env.random_words, seed)
         fill_board(env)
         for cell in range(env.area):
@@ -310,6 +378,135 @@ class Sudoku(GridEnv):
         digits = env.solution.array.ravel()[missing].astype(np.int64)
         actions: list[int] = (missing * self.scale + digits - 1).tolist()
         return actions
+
+
+class _Solver(Sudoku):
+    """Solves its ``levels``, an array of puzzles, when episodes begin.
+
+    ``num_missing`` is then what `solve_puzzles` returns, ``solution`` the first one.
+    """
+
+    def read_levels(self, levels: Any) -> Any:
+        return levels
+
+    def check_options(self) -> None:
+        self._set(scale=self.levels.shape[-1])
+
+    @property
+    def puzzles(self) -> NDArray[np.uint8]:
+        return np.concatenate((self.levels, self.levels), axis=1)
+
+    @rule
+    def begin(env: Any, rng: Any, seed: int) -> None:
+        result = 0
+        if place_clues(env, seed):
+            result = search(env, True, MAX_STEPS)
+        if result == 1:
+            for cell in range(env.area):
+                row, column = cell // env.scale, cell % env.scale
+                env.solution[row, column] = env.board[row, column]
+            more = search(env, False, MAX_STEPS)
+            result = 1 + more if more >= 0 else -1
+        env.num_missing = 3 if result < 0 else result
+
+
+def solve_puzzles(
+    puzzles: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the solutions of puzzles, and how many each has.
+
+    Parameters
+    ----------
+    puzzles : (m, scale, scale) uint8
+        With an empty cell each.
+
+    Returns
+    -------
+    solutions : (m, scale, scale) uint8
+        Of several one; zeros without any.
+    counts : (m,) uint8
+        0, 1, 2 for two or more, or 3 if the search gave up after `MAX_STEPS`.
+    """
+    keywords: dict[str, Any] = {"levels": puzzles}
+    options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
+    for start in range(0, len(puzzles), _MANY):
+        numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
+        arrays = begin_episodes(options, count_cores(), slices, numbers)
+        variables = options.named(arrays[:-1])
+        parts.append((variables["solution"], variables["num_missing"]))
+    solutions, counts = map(np.concatenate, zip(*parts, strict=True))
+    return solutions, counts
+
+
+class SudokuSet(PuzzleSet):
+    """Puzzles of Sudoku with one solution each.
+
+    A grid has a puzzle, 0 for empty cells, and below it the solution:
+    (2 size, size) uint8.
+    """
+
+    ACCEPTED: ClassVar[str] = (
+        "an array (L, 9, 9) or (L, 81) of digits, 0 for empty cells, or (L, 4, 4) or "
+        f"(L, 16); {TEXTS}"
+    )
+    ID: ClassVar[str] = "roll_vec/Sudoku-v0"
+    HIGHEST_CODE: ClassVar[int] = 9
+    SIZES: ClassVar[tuple[int, ...]] = tuple(FEWEST_CLUES)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a puzzle."""
+        _, _, width = self.grids.shape
+        return width, width
+
+    @classmethod
+    def read_cells(cls, words: list[str]) -> bytes:
+        """Return the digits of a row or a puzzle; see `PuzzleSet.read_cells`.
+
+        Of a row of several columns, as in CSV files, the puzzle is the first one that
+        has its form.
+        """
+        sizes = [size * size for size in sorted(cls.SIZES, reverse=True)]
+        puzzles = [
+            word
+            for size in sizes
+            for word in words
+            if len(word) == size and _DIGITS.fullmatch(word)
+        ]
+        cells = [*puzzles, "".join(words)][0]
+        # A line with so many cells is no title: it is refused for its length.
+        if _DIGITS.fullmatch(cells) or any(map(_MANY_DIGITS.search, words)):
+            return cells.encode("latin-1", "replace").translate(_CODES)
+        return b""
+
+    @classmethod
+    def find_faults(cls, grids: Grids) -> dict[str, NDArray[np.bool_]]:
+        """Return the faults that are seen without a search."""
+        scale = grids.shape[1]
+        clues = (grids > 0).sum(axis=(1, 2))
+        fewest = FEWEST_CLUES[scale]
+        return {
+            f"expected digits up to {scale}": (grids > scale).any(axis=(1, 2)),
+            "expected an empty cell, got none": clues == scale * scale,
+            f"expected at least {fewest} clues, as each puzzle with one solution has": (
+                clues < fewest
+            ),
+        }
+
+    @classmethod
+    def check(cls, grids: Grids, name: Callable[[int], str], _faults: Faults) -> Grids:
+        """Refuse puzzles without exactly one solution; see `LevelSet.check`."""
+        grids = super().check(grids, name, _faults)
+        solutions, counts = solve_puzzles(grids)
+        faults = {
+            "expected one solution, got none": counts == 0,
+            "expected one solution, got several": counts == 2,
+            "expected one solution; the search for a second one took too long": (
+                counts > 2
+            ),
+        }
+        refuse_faults(faults, name)
+        return np.concatenate((grids, solutions), axis=1)
 
 
 def describe(options: Sudoku) -> GameDescription:

@@ -271,9 +271,12 @@ NO_LEVELS = "FILE has no levels: expected rows of the letters"
     [
         (b"", NO_LEVELS),
         (b"; 3\nhello\n", NO_LEVELS),
-        (b"S#G\n", NO_LEVELS),
-        (b"###\n# #\n###\n", "FILE, level 0 (line 1): expected exactly one player"),
-        (b"\xff\xfe", "FILE cannot be read"),
+        (b"S#G\n", "FILE: there are no levels"),
+        (
+            b"Title\n###\n# #\n###\n",
+            "FILE, level 0 (lines 2 to 4): expected exactly one",
+        ),
+        (b"\xff\xfe#", "FILE cannot be read"),
         (b"SFF\nFG\n", "FILE, map 0 (line 1)"),
     ],
 )

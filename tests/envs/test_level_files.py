@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from roll_vec.envs.frozen_lake import level_files as map_files
 from roll_vec.envs.sokoban import level_files as room_files
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, RollVecWarning
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE, THREE, TWO
@@ -120,6 +120,71 @@ def test_a_real_file_is_read_as_it_is_written(shared):
     assert room_files.load_levels(file.parent) == found
 
 
+# ----------------------------------------------------------------- collections
+
+SMALL, WIDE = "#####\n#@$.#\n#####", "#######\n#+ $ *#\n#######"
+# These two rooms, as people write them down.
+TEXTS = {
+    "titles": f"By One\ndate: 1\n\n; 1\n'#1!'\n\n{SMALL}\n\n; 2\n\n{WIDE}\nTitle: 2",
+    "no blank lines": f"Level 1\n{SMALL}\nLevel 2\n{WIDE}\n-----\n",
+    "lines of floor": f"{SMALL}\n-----\n{WIDE}\n___\n",
+    "Windows": f"\ufeff:: A set\n{SMALL}\n \n{WIDE}\n".replace("\n", "\r\n"),
+    "old Macs": f"{SMALL}\n\n{WIDE}\n".replace("\n", "\r"),
+    "decoration": f"  *\n{SMALL}  $.\n . *\n\n **\n{WIDE}\n  *",
+    "comments": f"{SMALL}\nComment:\n{SMALL}\nComment-End:\n{WIDE}\nComment: #2\n",
+    "run lengths": "5#\n#@$.#\n5#\n\n7#\n#+-$-*#\n7#",
+    "a room in a line": "5#|#@$.#|5#\n7#|#+ $ *#|7#|\n",
+    "rows in a line": "#####|#@$.#|\n5#\nX\n7#|\n#+-$-*#|7#",
+    "other letters": "#####\n#pbo#\n#####\n\n#######\n#P_b_B#\n#######",
+    "tabs": "\t#####\n\t#@$.#\n\t#####\t\n\n#######\n#+ $ *#\t\n#######",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_collections_are_read_as_the_world_writes_them(name, tmp_path):
+    text, file = TEXTS[name], tmp_path / "set.xsb"
+    forms = [text, [text]]
+    for encoding in ("utf-8", "utf-16"):
+        file.write_bytes(text.encode(encoding))
+        for levels in (*forms, file):
+            grids = room_files.load_levels(levels).grids
+            rows = ["".join("# .*$@+"[code] for code in row) for row in grids[:, 1]]
+            assert [row.strip("#") for row in rows] == ["@$.", "+ $ *"]
+
+
+def test_rooms_that_cannot_be_played_are_named_and_left_out(tmp_path):
+    file = tmp_path / "set.txt"
+    typing_error = "#####\n#@x$.#\n#####"
+    solved = "#####\n#@* #\n#####"
+    text = f"by Jos\xe9\n{SMALL}\n\n{solved}\n\n{WIDE}\n\n{typing_error}\n"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.warns(RollVecWarning) as warnings:
+        levels = room_files.load_levels(file)
+    assert len(levels) == 2
+    (warning,) = warnings
+    message = str(warning.message)
+    assert warning.filename == __file__
+    assert message.startswith(f"levels: 2 are played, 3 left out: {file}, level 1 ")
+    assert "level 1 (lines 6 to 8): all boxes are on targets at the start" in message
+    assert "level 3 (lines 14 to 14; line 15 has other letters): exp" in message
+    # Alone it is an error; in a folder a file without levels is left out, too.
+    file.write_text(solved)
+    with pytest.raises(InvalidOptionError, match="all boxes are on targets"):
+        room_files.load_levels(file)
+    (tmp_path / "b.sok").write_text(SMALL)
+    with pytest.warns(RollVecWarning, match=r"1 are played, 1 left out: .*set\.txt"):
+        assert len(room_files.load_levels(tmp_path)) == 1
+
+
+def test_the_screens_of_a_folder_have_the_order_of_their_numbers(tmp_path):
+    rows = {1: "#@$. #", 2: "# @$.#", 10: "#.$@ #"}
+    for number, row in rows.items():
+        (tmp_path / f"screen.{number}").write_text(f"######\n{row}\n######\n")
+    (tmp_path / "README").write_text(SMALL)
+    players = (room_files.load_levels(tmp_path).grids == 5).argmax(axis=2)[:, 1]
+    assert players.tolist() == [1, 2, 3]
+
+
 # ------------------------------------------------------------- checks, cell by cell
 
 
@@ -139,21 +204,19 @@ def fault_of(grid):
             if code.get(near, 0) and near not in outside:
                 outside.add(near)
                 frontier.append(near)
-    lost = {code[place] for place in outside}
     count = Counter(code.values())
-    boxes = count[3] + count[4]
     if count[5] + count[6] != 1:
         return "exactly one player"
+    if {code[place] for place in outside} & {5, 6}:
+        return "the player can leave it"
+    count = Counter(code[place] for place in code if place not in outside)
+    boxes = count[3] + count[4]
     if not boxes:
         return "at least one box"
     if count[2] + count[3] + count[6] != boxes:
         return "as many targets as boxes"
     if not count[4]:
         return "on targets at the start"
-    if lost & {5, 6}:
-        return "the player can leave it"
-    if lost & {2, 3, 4}:
-        return "outside the walls"
     walled = [0 if place in outside else code[place] for place in code]
     return np.reshape(walled, (height, width))
 
@@ -167,6 +230,8 @@ def test_checks_of_rooms_equal_those_of_one_cell_after_the_other(seed, walls):
     grid.ravel()[rng.permutation(grid.size)[: len(pieces)]] = pieces
     if rng.random() < 0.5:
         grid = np.pad(grid, 1)
+    # Each row of a text has a wall.
+    grid = np.pad(grid, ((0, 0), (1, 0)))
     expected = fault_of(grid.tolist())
     text = "\n".join("".join("#-.*$@+"[c] for c in row) for row in grid)
     for levels in (grid, [text]):

@@ -424,7 +424,11 @@ class GemSokobanEnv(GemGridEnv):
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         if keywords.get("levels") is None:
-            keywords = {**self.ROOM, **keywords}
+            room = dict(self.ROOM)
+            if any(keywords.get(name) is not None for name in ("dim_x", "dim_y")):
+                # They are the size in the place of ROLL's default.
+                del room["dim_room"]
+            keywords = {**room, **keywords}
         return {
             **super()._batch_keywords(keywords),
             "max_steps": self.options.max_steps,

@@ -6,13 +6,20 @@ text, a map ends at a blank line or at one that begins with ``;``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import Grids, LevelSet, format_grids, refuse, split_text
+from roll_vec.arrays.level_sets import (
+    Faults,
+    Grids,
+    LevelSet,
+    format_grids,
+    refuse,
+    split_text,
+)
 from roll_vec.envs.frozen_lake.maps import can_reach_goal, parse_letters
 from roll_vec.kernels.frozen_lake import rules as kernels
 
@@ -41,6 +48,7 @@ class LakeSet(LevelSet):
         "and 3 G; or a path of a text file, of a folder of them or of a .npz file"
     )
     ID: ClassVar[str] = "roll_vec/RandomFrozenLake-v0"
+    LEVEL: ClassVar[str] = "map"
     HIGHEST_CODE: ClassVar[int] = kernels.GOAL
     SUFFIXES: ClassVar[tuple[str, ...]] = (".txt",)
 
@@ -66,7 +74,7 @@ class LakeSet(LevelSet):
         return super().load(levels)
 
     @classmethod
-    def parse(cls, text: str, where: str) -> Grids:
+    def parse(cls, text: str, where: str, _faults: Faults) -> Grids:
         """Return the maps of a text; see `LevelSet.parse`."""
         maps = list(split_text(text))
         if not maps:
@@ -76,7 +84,7 @@ class LakeSet(LevelSet):
         return cls._parse_maps([rows for _, rows in maps], names, hint)
 
     @classmethod
-    def parse_array(cls, levels: Any, where: str = "") -> Grids:
+    def parse_array(cls, levels: Any, where: str, faults: Faults) -> Grids:
         """Return the maps of an array of letters or codes, or of a list of maps."""
         if isinstance(levels, np.ndarray) and levels.dtype.kind in "SU":
             if levels.ndim not in (2, 3) or not levels.size:
@@ -86,7 +94,7 @@ class LakeSet(LevelSet):
         if isinstance(levels, (list, tuple)) and any(map(_has_letters, levels)):
             names = [f"{where}[{j}]" for j in range(len(levels))]
             return cls._parse_maps(levels, names)
-        return super().parse_array(levels, where)
+        return super().parse_array(levels, where, faults)
 
     @classmethod
     def _parse_maps(
@@ -100,10 +108,12 @@ class LakeSet(LevelSet):
                 rows = [[row] for row in rows]
             letters = parse_letters(f"levels{name}", rows)
             parts[name] = _CODES[letters.view(np.uint8)][np.newaxis]
-        return cls.check(cls.stack(parts), lambda j: names[j], hint)
+        return cls.check(cls.stack(parts), lambda j: names[j], [], hint)
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str], hint: str = "") -> Grids:
+    def check(
+        cls, grids: Grids, name: Callable[[int], str], _faults: Faults, hint: str = ""
+    ) -> Grids:
         """Refuse maps without exactly one start, and without a way to a goal."""
         starts = grids == kernels.PLAYER
         counts = starts.sum(axis=(1, 2))
@@ -115,20 +125,6 @@ class LakeSet(LevelSet):
                 problem = f"expected exactly one start S, got {counts[j]}"
             refuse(name(j), f"{problem}{hint}")
         return grids
-
-    @classmethod
-    def stack(cls, parts: Mapping[str, Grids]) -> Grids:
-        """Return all maps in one array; they must have one size."""
-        first = next(iter(parts.values())).shape[1:]
-        for name, grids in parts.items():
-            if grids.shape[1:] != first:
-                size = "{} rows and {} columns"
-                refuse(
-                    name,
-                    f"expected {size.format(*first)}, the size of the first map, got "
-                    f"{size.format(*grids.shape[1:])}: the maps of a set have one size",
-                )
-        return np.ascontiguousarray(np.concatenate(list(parts.values())))
 
 
 def _text_length(row: Any) -> int:

@@ -1,16 +1,21 @@
 """Sokoban levels of users: reading files, texts and arrays, and checking the levels.
 
-The text format is the common one, as Boxoban's files have it::
+The text format is that of the world's collections (XSokoban, Microban, the ``.sok`` of
+Sokoban YASC)::
 
-    # wall   @ player   + player on target   $ box   * box on target   . target
+    # wall   @ p player   + P player on target   $ b box   * B box on target
+    . o target
 
-and floor is a space, ``-`` or ``_``.  A level ends at a blank line or at one that
-begins with ``;``.
+and floor is a space, ``-`` or ``_``.  A row of a level has a wall and no other letters.
+Every other line ends a level: a blank one, a title, a comment, or one of floor alone,
+which is outside of the walls.  A run of equal cells may be its length, up to 99, and
+its letter (``4#``), and ``|`` may stand in the place of a line break.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -18,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_sets import (
+    Faults,
     Grids,
     LevelSet,
     flood_fill,
     format_grids,
     refuse,
-    split_text,
+    split_lines,
 )
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.storage.data_files import max_text_size
@@ -36,11 +42,22 @@ _LETTERS = {
     "-": kernels.FLOOR,
     "_": kernels.FLOOR,
     ".": kernels.TARGET,
+    "o": kernels.TARGET,
     "*": kernels.BOX_ON_TARGET,
+    "B": kernels.BOX_ON_TARGET,
     "$": kernels.BOX,
+    "b": kernels.BOX,
     "@": kernels.PLAYER,
+    "p": kernels.PLAYER,
     "+": kernels.PLAYER_ON_TARGET,
+    "P": kernels.PLAYER_ON_TARGET,
 }
+_CELLS = "".join(_LETTERS)
+_CELL = f"[{re.escape(_CELLS)}]"
+# Rows with run lengths, or several in a line.
+_ROWS = re.compile(rf"(?:\d{{0,2}}{_CELL}|\|)+", re.ASCII)
+_RUN = re.compile(rf"(\d+)({_CELL})", re.ASCII)
+_WALLS = frozenset("# -_")
 # By code, the letter that is written.
 _LETTER_BYTES = b"# .*$@+"
 _CODES = bytes(_LETTERS.get(chr(byte), 0) for byte in range(256))
@@ -49,23 +66,34 @@ _CODES = bytes(_LETTERS.get(chr(byte), 0) for byte in range(256))
 class RoomSet(LevelSet):
     """Levels of Sokoban, all of their border wall; see `LevelSet`.
 
-    Levels of different sizes are padded with wall below and on the right.
+    Levels of different sizes are padded with wall below and on the right.  What is
+    outside of the walls, such as decoration, becomes wall.  Levels that cannot be
+    played, or are solved at the start, are left out.
     """
 
     ACCEPTED: ClassVar[str] = (
         "an array (L, H, W) or (H, W) of integer codes from 0 to 6, a path of a text "
-        "file, of a folder of them or of a .npz file, or a list of texts"
+        "file, of a folder of them or of a .npz file, or a text or a list of texts"
     )
     ID: ClassVar[str] = "roll_vec/Sokoban-v0"
     HIGHEST_CODE: ClassVar[int] = kernels.NUM_CODES - 1
     SUFFIXES: ClassVar[tuple[str, ...]] = (".txt", ".xsb", ".sok")
 
     @classmethod
-    def parse(cls, text: str, where: str) -> Grids:
+    def is_text(cls, levels: str) -> bool:
+        """Return whether a str is a text: also a level in a line, with ``|``."""
+        return len(_read_rows(levels)) > 1 or super().is_text(levels)
+
+    @classmethod
+    def parse(cls, text: str, where: str, faults: Faults) -> Grids:
         """Return the levels of a text; see `LevelSet.parse`."""
-        levels = list(split_text(text))
+        levels = _split_levels(text)
         if not levels:
-            refuse(where, "there are no levels")
+            fault = "there are no levels"
+            if text.lstrip("\ufeff \t\r\n").startswith("<"):
+                fault += ": it is XML, as .slc files are; expected plain text, as .xsb"
+            faults.append((where, fault))
+            return np.zeros((0, 0, 0), np.uint8)
         height = max(len(rows) for _, rows in levels)
         width = max(len(row) for _, rows in levels for row in rows)
         _check_padding(where, (len(levels), height, width), len(text))
@@ -76,57 +104,48 @@ class RoomSet(LevelSet):
             for _, rows in levels
             for row in rows + [blank] * (height - len(rows))
         )
-        if not _LETTERS.keys() >= set(letters):
-            letters_accepted = " ".join(_LETTERS).replace("   ", " ")
-            for number, (line, rows) in enumerate(levels):
-                for j, row in enumerate(rows):
-                    if unknown := sorted(set(row) - _LETTERS.keys()):
-                        refuse(
-                            f"{where}, level {number} (line {line + j})",
-                            f"expected only {letters_accepted} and spaces, "
-                            f"got {''.join(unknown)!r}",
-                        )
         codes = np.frombuffer(letters.encode("ascii").translate(_CODES), np.uint8)
         grids = codes.reshape(len(levels), height, width)
-        return cls.check(grids, lambda j: f"{where}, level {j} (line {levels[j][0]})")
+        return cls.check(
+            grids, lambda j: f"{where}, level {j} ({levels[j][0]})", faults
+        )
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str]) -> Grids:
-        """Refuse levels with faults; return them with wall in place of the outside."""
+    def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
+        """Leave out levels with faults; return them with wall in place of the outside.
+
+        See `LevelSet.check`.
+        """
+        outside = _find_outside(grids)
+        has_gap = (outside & (grids >= kernels.PLAYER)).any(axis=(1, 2))
+        players = (grids >= kernels.PLAYER).sum(axis=(1, 2))
+        grids = np.where(outside, np.uint8(kernels.WALL), grids)
 
         def count(*codes: int) -> NDArray[np.int64]:
             counts: NDArray[np.int64] = np.isin(grids, codes).sum(axis=(1, 2))
             return counts
 
-        players = count(kernels.PLAYER, kernels.PLAYER_ON_TARGET)
         boxes_left = count(kernels.BOX)
         boxes = boxes_left + count(kernels.BOX_ON_TARGET)
         targets = count(kernels.TARGET, kernels.BOX_ON_TARGET, kernels.PLAYER_ON_TARGET)
-        outside = _find_outside(grids)
-        outside_cells = np.where(outside, grids, kernels.WALL)
-        faults = {
+        problems = {
             "expected exactly one player, got {players}": players != 1,
+            "the player can leave it: the walls have a gap": has_gap,
             "expected at least one box, got none": boxes == 0,
             "expected as many targets as boxes, got {targets} and {boxes}": (
                 targets != boxes
             ),
             "all boxes are on targets at the start": boxes_left == 0,
-            "the player can leave it: the walls have a gap": (
-                (outside_cells >= kernels.PLAYER).any(axis=(1, 2))
-            ),
-            "there is a box or a target outside the walls": (
-                (outside_cells > kernels.FLOOR).any(axis=(1, 2))
-            ),
         }
-        faulty = np.any(list(faults.values()), axis=0)
-        if faulty.any():
-            j = int(faulty.argmax())
-            problem = next(problem for problem, has_it in faults.items() if has_it[j])
-            refuse(
-                name(j),
-                problem.format(players=players[j], targets=targets[j], boxes=boxes[j]),
+        faulty = np.any(list(problems.values()), axis=0)
+        for j in np.flatnonzero(faulty).tolist():
+            problem = next(problem for problem, has_it in problems.items() if has_it[j])
+            fault = problem.format(
+                players=players[j], targets=targets[j], boxes=boxes[j]
             )
-        return np.where(outside, np.uint8(kernels.WALL), grids)
+            faults.append((name(j), fault))
+        playable: Grids = grids[~faulty]
+        return playable
 
     @classmethod
     def stack(cls, parts: Mapping[str, Grids]) -> Grids:
@@ -152,6 +171,52 @@ def load_levels(levels: Any) -> RoomSet:
     InvalidOptionError
     """
     return RoomSet.load(levels)
+
+
+def _split_levels(text: str) -> list[tuple[str, list[str]]]:
+    """Return each level of a text: its lines, for messages, and its rows."""
+    levels: list[tuple[str, list[str]]] = []
+    rows: list[str] = []
+    first = num_before = 0
+    is_comment = False
+    for number, line in enumerate([*split_lines(text.expandtabs()), ""], 1):
+        row = line.rstrip()
+        if rows and _is_row(row):
+            rows.append(row)
+            continue
+        new = _read_rows(row)
+        # Each line of ``5#|#@$.#|5#`` has a level of its own.
+        is_next = len(new) > 1 and _WALLS.issuperset(new[0])
+        if rows and (not new or (is_next and _WALLS.issuperset(rows[-1]))):
+            lines = f"lines {first} to {number - 1}"
+            if not new and line.startswith("#"):
+                lines += f"; line {number} has other letters"
+            levels.append((lines, rows))
+            rows = []
+        if not rows:
+            first = number
+        rows += new
+        # Boards in a comment of several lines are no levels.  One line has no end.
+        if not new and line[:8].lower() == "comment:":
+            num_before, is_comment = len(levels), True
+        elif is_comment and line[:11].lower() == "comment-end":
+            del levels[num_before:]
+            is_comment = False
+    return levels
+
+
+def _is_row(line: str) -> bool:
+    return "#" in line and not line.strip(_CELLS)
+
+
+def _read_rows(line: str) -> list[str]:
+    """Return the rows of a level that a line has: mostly one; none if it is text."""
+    if _is_row(line):
+        return [line]
+    if "#" not in line or not _ROWS.fullmatch(line):
+        return []
+    rows = _RUN.sub(lambda run: run[2] * int(run[1]), line).strip("|").split("|")
+    return rows if all("#" in row for row in rows) else []
 
 
 def _check_padding(where: str, shape: tuple[int, int, int], size: int) -> None:
