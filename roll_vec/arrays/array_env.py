@@ -88,6 +88,8 @@ class ArrayEnv(ArrayOptions):
     seeding : str, of the class
         ``level``: each episode has a seed of its own, in which all its random numbers
         begin.  ``stream``: one generator goes on through all episodes, as in Gymnasium.
+    state_limits, attributes, reset_options
+        Optional; see `roll_vec.arrays.options.ArrayOptions`.
 
     Raises
     ------
@@ -150,6 +152,21 @@ class ArrayEnv(ArrayOptions):
             if check is not None and name not in self.common_names():
                 self._set(**{name: check(name, getattr(self, name))})
         self.check_options()
+        self._check_declarations()
+
+    def _check_declarations(self) -> None:
+        """Check the class variables that say something of others."""
+        unknown = sorted(set(self.state_limits) - set(self.state))
+        if unknown:
+            owner = f"{type(self).__name__}.state_limits"
+            accepted = f"names of the variables {', '.join(self.state)}"
+            raise InvalidOptionError.expected(owner, accepted, unknown[0])
+        if self.reset_options and self.seeding != "stream":
+            message = (
+                f"{type(self).__name__}.reset_options: needs seeding='stream': "
+                "elsewhere an episode is that of its seed"
+            )
+            raise InvalidOptionError(message)
 
     def check_options(self) -> None:
         """Raise an error if options cannot be used; a subclass may have its own.
@@ -194,7 +211,7 @@ class ArrayEnv(ArrayOptions):
                     array = np.array(value, order="C")
                     if array.dtype.kind in "biuf":
                         result[name] = array
-        return result
+        return {**result, **self.reset_options}
 
     @property
     def single_action_space(self) -> Space[Any]:

@@ -52,6 +52,8 @@ _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 MAX_CELLS = 1 << 20
 # At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
 MAX_SCALE = 64
+# Of numbers in `reset(options=)`: rules calculate with them, and their squares.
+MAX_RESET_OPTION = 1e6
 ACTION_FLAGS = ("action_is_effective", "action_is_valid", "success")
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
@@ -121,8 +123,16 @@ class ArrayOptions(TextOptions):
         The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name.
     hidden_infos : tuple of str
         The infos of kernels that users do not get.
-    state_limits : dict of str to (int, int)
-        The lowest and the highest value of variables of a state, by name.
+    state_limits : dict of str to (low, high)
+        The lowest and the highest value of variables of a state, by name.  Each is a
+        number, or an array of the variable's shape.  NaN is outside of all limits.
+    attributes : dict of str to object
+        What users read as an attribute of an environment, by name, beside variables,
+        options and properties of the class: constants, functions, and
+        `roll_vec.arrays.attributes.StateAttribute`, which they can set as well.
+    reset_options : dict of str to float
+        The numbers that ``reset(options=)`` may set for the episodes that it begins,
+        with their values in all others.  The rule ``begin`` reads them as options.
     has_level_infos : bool
         Whether the infos of resets say something of the level that is played.
     has_measured_infos : bool
@@ -166,6 +176,8 @@ class ArrayOptions(TextOptions):
     info_arrays: ClassVar[Any] = MappingProxyType({})
     hidden_infos: ClassVar[Any] = ()
     state_limits: ClassVar[Any] = MappingProxyType({})
+    attributes: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     has_level_infos: ClassVar[Any] = False
     has_measured_infos: ClassVar[Any] = False
     needs_level_numbers: ClassVar[Any] = False
@@ -322,6 +334,36 @@ class ArrayOptions(TextOptions):
             `roll_vec.kernels.families.Seeding`.
         """
         return begins
+
+    def parse_reset_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the ``reset_options`` that the argument of a reset sets, checked.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        names = self.reset_options.keys() & (options or {}).keys()
+        values = {}
+        for name in sorted(names):
+            value = options[name]  # type: ignore[index]
+            try:
+                # As Gymnasium reads them, from arrays of one number as well.
+                number = float(value)
+            except (TypeError, ValueError, OverflowError):
+                number = math.nan
+            if not abs(number) <= MAX_RESET_OPTION:
+                owner = f"options[{name!r}]"
+                accepted = (
+                    f"a number from {-MAX_RESET_OPTION:g} to {MAX_RESET_OPTION:g}"
+                )
+                raise InvalidOptionError.expected(owner, accepted, value)
+            values[name] = number
+        if values:
+            self.check_reset_options({**self.reset_options, **values})
+        return values
+
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Raise an error if episodes cannot begin with these ``reset_options``."""
 
     @property
     def has_success(self) -> bool:

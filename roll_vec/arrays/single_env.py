@@ -17,6 +17,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
+from roll_vec.options import check_choice
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
@@ -50,11 +51,15 @@ class SingleEnv(ClosableEnv):
 
     def __init__(self, options: Any) -> None:
         engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
-        self.observation_space = engine.single_observation_space
-        self.action_space = engine.single_action_space
-        self.action_parser = engine.action_parser
-        self.first_action = engine.first_action
-        self.metadata, self.render_mode = engine.metadata, engine.render_mode
+        # Not by `__setattr__`, for which these are names of the options.
+        vars(self).update(
+            observation_space=engine.single_observation_space,
+            action_space=engine.single_action_space,
+            action_parser=engine.action_parser,
+            first_action=engine.first_action,
+            metadata=engine.metadata,
+            render_mode=engine.render_mode,
+        )
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
@@ -72,7 +77,32 @@ class SingleEnv(ClosableEnv):
         # Variables and options; not before the constructor, as in copies.
         if name.startswith("_") or "_engine" not in self.__dict__:
             raise AttributeError(name)
-        return self._engine.get_attribute(name)[self._row]
+        value = self._engine.get_attribute(name)[self._row]
+        if isinstance(value, np.ndarray):
+            # It is a copy: what is written to it would be lost.
+            value = value.view()
+            value.flags.writeable = False
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a variable of the game, or an attribute that the game does not have.
+
+        Raises
+        ------
+        FrozenAttributeError
+            For an option, or another attribute that can only be read.
+        InvalidStateError
+            If the game does not take the value; nothing has changed then.
+        """
+        if name == "render_mode":
+            check_choice(name, value, (None, *self.metadata["render_modes"]))
+        is_own = name.startswith("_") or name in vars(self) or hasattr(type(self), name)
+        values = None if is_own else self._engine.variables_of(name, value)
+        if values is None:
+            super().__setattr__(name, value)
+        else:
+            # Not by the method of a subclass, which may forget what is no variable.
+            SingleEnv.set_state(self, {**SingleEnv.get_state(self), **values})
 
     @property
     def options(self) -> Any:
@@ -120,11 +150,11 @@ class SingleEnv(ClosableEnv):
             An int starts a sequence of episodes; None starts the next episode (the
             first time, of a sequence from an entropy seed).
         options : dict or None
-            Ignored.
+            Values of ``reset_options`` of the family; other keys are ignored.
 
         Raises
         ------
-        InvalidSeedError, ClosedError
+        InvalidSeedError, InvalidOptionError, ClosedError
         """
         self._check_open()
         if seed is not None:
@@ -132,10 +162,7 @@ class SingleEnv(ClosableEnv):
         elif not self._has_started and self._lent is None:
             seed = draw_entropy()
         self._take_generator()
-        if seed is None and self._has_started:
-            self._engine.advance(_ONE)
-        else:
-            self._engine.reset(_ONE, [seed])
+        self._engine.reset(_ONE, [seed], options)
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
         self._give_generator()
@@ -192,7 +219,8 @@ class SingleEnv(ClosableEnv):
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit
         # Steps after the end of an episode do not take it back.
-        self._has_ended = self._has_ended or terminated or truncated
+        if terminated or truncated:
+            self._has_ended = True
         if self._lent is not None:
             self._give_generator()
         if self.render_mode == "human":

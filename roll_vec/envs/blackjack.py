@@ -20,6 +20,8 @@ from roll_vec.kernels.rows import Row
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
+# Of a hand of which cards are taken on and on after the end.
+LARGEST = 30_000
 
 
 @rule
@@ -85,6 +87,13 @@ class Blackjack(ArrayEnv):
         "dealer_num_cards": np.int16,
         "dealer_has_ace": np.bool_,
     }
+    state_limits: ClassVar = {
+        "total": (2, LARGEST),
+        "num_cards": (2, LARGEST),
+        "dealer_card": (1, 10),
+        "dealer_total": (2, DEALER_STICKS - 1 + 10),
+        "dealer_num_cards": (2, DEALER_STICKS),
+    }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
     # The player's sum, the dealer's card, whether an ace of the player counts 11.
@@ -109,8 +118,8 @@ class Blackjack(ArrayEnv):
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
         if action == HIT:
             card = draw_card(rng)
-            env.total += card
-            env.num_cards += 1
+            env.total = min(env.total + card, LARGEST)
+            env.num_cards = min(env.num_cards + 1, LARGEST)
             env.has_ace = env.has_ace or card == 1
             is_bust = env.total > HIGHEST
             return -1.0 if is_bust else 0.0, is_bust
@@ -176,6 +185,12 @@ Gymnasium, Blackjack-v1 | 1.4.0
    | https://gymnasium.farama.org/environments/toy_text/blackjack/
    | cards from the same seeds, steps, rewards
 """),
-        differences=("There are no pictures.",),
+        differences=(
+            "There are no pictures.",
+            "Attributes of the original that are not there: ``player`` and ``dealer``, "
+            "the cards of which ``total``, ``num_cards``, ``has_ace`` and "
+            "``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "
+            "``dealer_has_ace`` are the sums; and the dealer's suit and court card.",
+        ),
         page="docs/games/blackjack.md",
     )

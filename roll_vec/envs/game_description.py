@@ -216,7 +216,6 @@ def describe_classic_control(
         infos=RULE_TEXT_INFOS if actions else (),
         sources=(source,),
         differences=(
-            "``reset`` ignores ``options``, by which others begin elsewhere.",
             "There are no pictures.",
             *differences,
         ),

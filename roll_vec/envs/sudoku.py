@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
+from roll_vec.arrays.python_random import (
+    RANDOM_LIMITS,
+    RANDOM_WORDS,
+    random_shuffle,
+    seed_random,
+)
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.game_description import (
     PUZZLE_INFOS,
     GameDescription,
@@ -215,6 +222,28 @@ class Sudoku(GridEnv):
             raise InvalidOptionError.expected("scale", "4 or 9", self.scale)
         check_int("clues", self.clues, FEWEST_CLUES[self.scale], self.scale**2 - 1)
         check_int("attempts", self.attempts, 0, self.scale**2)
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        digits = "row_digits", "column_digits", "box_digits"
+        return {
+            "board": (0, self.scale),
+            "solution": (1, self.scale),
+            **dict.fromkeys(digits, (0, self.all_digits)),
+            **dict.fromkeys(("num_missing", "num_empty"), (0, self.area)),
+            **dict.fromkeys(("digits", "num_tried"), (0, self.scale)),
+            **dict.fromkeys(("order", "empty"), (0, self.area - 1)),
+            "random_words": RANDOM_LIMITS,
+        }
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that boards have digits of their solutions."""
+        board, missing = arrays["board"], arrays["num_missing"]
+        is_right = ((board == 0) | (board == arrays["solution"])).all((1, 2))
+        check_each("board", board, is_right, "digits of the solution")
+        is_right = missing == (board == 0).sum((1, 2))
+        check_each("num_missing", missing, is_right, "the number of empty cells")
 
     @property
     def side(self) -> int:

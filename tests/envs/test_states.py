@@ -63,7 +63,6 @@ WRONG_ENTRIES = {
         {"level_options": {"num_boxes": 0}},
         {"level_options": 1},
         {"elapsed_steps": np.int32(-1)},
-        {"elapsed_steps": np.int32(10)},
         {"players": np.int32(-1)},
         {"cells": np.full(25, 9, np.uint8)},
         {"level_numbers": np.int64(-1)},
@@ -73,7 +72,6 @@ WRONG_ENTRIES = {
         {"maps": np.zeros(16, np.uint8)},
         {"positions": np.int64(16)},
         {"starts": np.int64(-1)},
-        {"elapsed_steps": np.int32(10)},
     ),
     LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }
