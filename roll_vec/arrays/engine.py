@@ -590,6 +590,11 @@ class ArrayEngine(ObservedEngine):
         options, n, variables = self.options, self.num_envs, self.named_variables()
         if name == "np_random":
             return self.generators()
+        if name in options.attributes:
+            value = options.attributes[name]
+            if isinstance(value, StateAttribute):
+                return tuple(value.read(self.row(row)) for row in range(n))
+            return (value,) * n
         if name == "num_env_steps":
             return tuple(self.elapsed_steps.tolist())
         if name in self.SHARED_ATTRIBUTES:
@@ -605,11 +610,6 @@ class ArrayEngine(ObservedEngine):
         if name in variables:
             array = variables[name]
             return tuple(array.tolist() if array.ndim == 1 else array.copy())
-        if name in options.attributes:
-            value = options.attributes[name]
-            if isinstance(value, StateAttribute):
-                return tuple(value.read(self.row(row)) for row in range(n))
-            return (value,) * n
         value = getattr(options, name, None)
         if name.startswith("_") or callable(value) or not hasattr(options, name):
             fields = {field.name for field in dataclasses.fields(options)}

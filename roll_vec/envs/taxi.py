@@ -38,6 +38,7 @@ MAP = (
 )
 SIZE = 5
 DEPOTS = {"R": 0, "G": 4, "Y": 20, "B": 23}
+DEPOT_NUMBERS = {cell: number for number, cell in enumerate(DEPOTS.values())}
 SOUTH, NORTH, EAST, WEST, PICKUP, DROPOFF = range(6)
 IN_TAXI = 4
 STEP_REWARD, WRONG_REWARD, ARRIVAL_REWARD = -1.0, -10.0, 20.0
@@ -53,6 +54,16 @@ def decode(i: int) -> tuple[int, int, int, int]:
     """Return the row and column of the taxi, the passenger and the destination."""
     cell, places = divmod(i, 20)
     return (*divmod(cell, SIZE), *divmod(places, 4))
+
+
+def mask_actions(state: int) -> NDArray[np.int8]:
+    """Return 1 for the actions that can change a state, (6,) int8."""
+    row, column, passenger, _ = decode(state)
+    cell = row * SIZE + column
+    moves = [next_cell(cell, action) != cell for action in range(PICKUP)]
+    depot = DEPOT_NUMBERS.get(cell, -1)
+    can_drop_off = depot >= 0 and passenger == IN_TAXI
+    return np.array([*moves, depot == passenger, can_drop_off], np.int8)
 
 
 def read_number(env: Row) -> int:
@@ -155,6 +166,7 @@ class Taxi(ArrayEnv):
         "fickle_step": StateAttribute(
             lambda env: env.is_fickle, lambda value: {"is_fickle": value}
         ),
+        "action_mask": mask_actions,
         "encode": encode,
         "decode": decode,
         "locs": [divmod(cell, SIZE) for cell in DEPOTS.values()],
@@ -228,7 +240,7 @@ class Taxi(ArrayEnv):
                 (chance, encode(0, after, *places), reward, False)
                 for chance, after in list(ways)[: 3 if self.is_rainy else 1]
             ]
-        depot = self.depots.index(cell) if cell in self.depots else -1
+        depot = DEPOT_NUMBERS.get(cell, -1)
         if a == PICKUP and depot == passenger:
             passenger = IN_TAXI
         elif a == DROPOFF and depot >= 0 and passenger == IN_TAXI:
@@ -443,8 +455,7 @@ Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_te
 """),
         differences=(
             "There are no pictures.",
-            "Attributes of the original that are not there: ``lastaction``, and the "
-            "method ``action_mask``, whose name is a keyword here.",
+            "The attribute ``lastaction`` of the original is not there.",
         ),
         page="docs/games/taxi.md",
     )
