@@ -22,7 +22,7 @@ from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import RULE_ERRORS
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
-from roll_vec.errors import InvalidActionError
+from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
@@ -645,7 +645,12 @@ class ArrayEngine(ObservedEngine):
                 self.get_attribute(name)
             except AttributeError:
                 return None
-            self.set_attribute(name, [value])  # raises the error
+            fields = {field.name for field in dataclasses.fields(self.options)}
+            advice = "it can only be read"
+            if name in fields:
+                advice = f"make a new environment, gymnasium.make(id, {name}=...)"
+            message = f"{name} cannot be set: {advice}"
+            raise FrozenAttributeError(message)
         for name, each in values.items():
             dtype, _ = self.options.variables[name]
             # A float is rounded to the dtype, as by a rule.

@@ -197,6 +197,7 @@ def describe(options: Any) -> GameDescription:
         ),
         terminated=("The end of the second link is more than 1 above the joint.",),
         differences=(
+            f"Angles beyond {MANY_TURNS:g} are wrapped at once, not turn by turn.",
             "The cosines and sines of a first observation may differ in the last bit.",
         ),
     )

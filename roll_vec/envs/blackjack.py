@@ -14,6 +14,7 @@ from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
@@ -187,10 +188,10 @@ Gymnasium, Blackjack-v1 | 1.4.0
 """),
         differences=(
             "There are no pictures.",
-            "Attributes of the original that are not there: ``player`` and ``dealer``, "
-            "the cards of which ``total``, ``num_cards``, ``has_ace`` and "
-            "``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "
-            "``dealer_has_ace`` are the sums; and the dealer's suit and court card.",
+            missing_attributes("player", "dealer"),
+            "Of the cards there are ``total``, ``num_cards``, ``has_ace``, and of the "
+            "dealer's ``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "
+            "``dealer_has_ace``.",
         ),
         page="docs/games/blackjack.md",
     )

@@ -139,13 +139,14 @@ class CartPole(ClassicControl):
 
 def describe(options: Any) -> GameDescription:
     """Return the description of CartPole-v1."""
-    rewards = (Reward(1.0, "Each step."),)
+    rewards = (Reward(1.0, "Each step up to the end of the episode."),)
     if options.sutton_barto_reward:
         rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
     return describe_classic_control(
         options,
         "CartPole-v1",
         "cart_pole",
+        missing=("steps_beyond_terminated",),
         rewards=rewards,
         terminated=(
             f"The cart is more than {MAX_POSITION} away from the centre.",

@@ -17,6 +17,7 @@ from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_infos,
     parse_sources,
 )
@@ -220,7 +221,7 @@ Gymnasium, {name} | 1.4.0
         differences=(
             "``prob`` of a reset is a float, as that of a step.",
             "There are no pictures.",
-            "The attribute ``lastaction`` of the original is not there.",
+            missing_attributes("lastaction"),
         ),
         page="docs/games/cliff_walking.md",
     )

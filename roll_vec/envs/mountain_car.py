@@ -209,18 +209,24 @@ def describe(options: Any) -> GameDescription:
     """Return the description of MountainCar-v0 or MountainCarContinuous-v0."""
     is_continuous = isinstance(options, MountainCarContinuous)
     rewards: tuple[Reward, ...] = (Reward(STEP_REWARD, "Each step."),)
+    missing: tuple[str, ...] = ("get_keys_to_action",)
     differences: tuple[str, ...] = ()
     if is_continuous:
         rewards = (
             Reward(GOAL_REWARD, "The step that ends the episode by the rules."),
             Reward(f"-{PUSH_COST} * push ** 2", "Each step."),
         )
-        differences = (FLOAT32_ACTIONS,)
+        missing = ()
+        differences = (
+            FLOAT32_ACTIONS,
+            "The velocity of a ``state`` that is set is rounded to float32.",
+        )
     goal = CONTINUOUS_GOAL if is_continuous else GOAL
     return describe_classic_control(
         options,
         "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
         "mountain_car",
+        missing=missing,
         rewards=rewards,
         terminated=(
             f"The car is at the flag ({goal}) or past it, with a velocity of at least "

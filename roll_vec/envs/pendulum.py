@@ -126,6 +126,7 @@ def describe(options: Any) -> GameDescription:
         options,
         "Pendulum-v1",
         "pendulum",
+        missing=("last_u",),
         rewards=(
             Reward("-angle ** 2", "Each step; the angle is 0 where it points up."),
             Reward(f"-{SPEED_COST} * velocity ** 2", "Each step."),

@@ -18,6 +18,7 @@ from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_infos,
     parse_sources,
 )
@@ -455,7 +456,7 @@ Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_te
 """),
         differences=(
             "There are no pictures.",
-            "The attribute ``lastaction`` of the original is not there.",
+            missing_attributes("lastaction"),
         ),
         page="docs/games/taxi.md",
     )

@@ -183,8 +183,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
-            to reset, in any autoreset mode.  Array environments ignore other keys,
-            pooled ones get them.  The dict is not changed.
+            to reset, in any autoreset mode.  Array environments take the
+            ``reset_options`` of their class, as ``low`` and ``high`` of CartPole, and
+            ignore other keys; pooled ones get them.  The dict is not changed.
 
         Returns
         -------
