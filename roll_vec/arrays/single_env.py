@@ -96,7 +96,9 @@ class SingleEnv(ClosableEnv):
         """
         if name == "render_mode":
             check_choice(name, value, (None, *self.metadata["render_modes"]))
-        is_own = name.startswith("_") or name in vars(self) or hasattr(type(self), name)
+        own = vars(self)
+        is_own = name.startswith("_") or name in own or hasattr(type(self), name)
+        is_own |= "_engine" not in own  # not before the constructor of this class
         values = None if is_own else self._engine.variables_of(name, value)
         if values is None:
             super().__setattr__(name, value)
