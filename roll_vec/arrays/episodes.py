@@ -485,8 +485,11 @@ class EpisodeEngine(Engine):
         env_ids = np.arange(self.num_envs)
         self.set_state(point, env_ids, env_ids)
 
-    def check_state(self, state: EngineState) -> None:
-        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+    def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
+        """Check names, dtypes, shapes and values; see `Engine.check_state`.
+
+        ``max_steps``: the most steps of an episode; None: the limit of the batch.
+        """
         own, arrays = self._state_arrays(), state.arrays
         if arrays.keys() != own.keys():
             raise InvalidStateError.expected(
@@ -498,8 +501,8 @@ class EpisodeEngine(Engine):
             if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
-        # A single environment may be stepped past its limit.
-        limits = {"elapsed_steps": (0, MAX_INT), **self.options.state_limits}
+        most = max_steps or self.max_steps or MAX_INT
+        limits = {"elapsed_steps": (0, most), **self.options.state_limits}
         if not self.is_stream:
             shared = state.shared.get("level_options")
             self.option_sets.check(arrays["level_options"], shared)

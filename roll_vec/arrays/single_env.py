@@ -17,7 +17,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
-from roll_vec.options import check_choice
+from roll_vec.options import MAX_INT, check_choice
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
@@ -435,7 +435,8 @@ class SingleEnv(ClosableEnv):
                 shared[name], value = [value], array[0] * 0
             arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
         whole = EngineState(arrays, shared)
-        engine.check_state(whole)
+        # It may have been stepped past its limit.
+        engine.check_state(whole, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
         engine.set_state(whole, _ONE, _ONE)
