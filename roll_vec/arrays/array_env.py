@@ -35,6 +35,12 @@ from roll_vec.options import (
     cut_sections,
 )
 
+# The arrays of snapshots beside variables.
+RESERVED = {
+    *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
+    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
+    *("episode_returns", "episode_lengths"),
+}
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.arrays.grid_env")
 # A thread begins at least this many episodes ahead of time.
@@ -161,6 +167,11 @@ class ArrayEnv(ArrayOptions):
             owner = f"{type(self).__name__}.state_limits"
             accepted = f"names of the variables {', '.join(self.state)}"
             raise InvalidOptionError.expected(owner, accepted, unknown[0])
+        reserved = sorted(RESERVED & set(self.state))
+        if reserved:
+            owner = f"{type(self).__name__}.state"
+            accepted = f"other names than {', '.join(sorted(RESERVED))}"
+            raise InvalidOptionError.expected(owner, accepted, reserved[0])
         if self.reset_options and self.seeding != "stream":
             message = (
                 f"{type(self).__name__}.reset_options: needs seeding='stream': "

@@ -101,7 +101,9 @@ class CliffWalking(ArrayEnv):
     @property
     def initial_state_distrib(self) -> NDArray[np.float64]:
         """(48,) float64: the probability that an episode begins in each cell."""
-        return np.eye(ROWS * COLUMNS)[START]
+        distribution = np.zeros(ROWS * COLUMNS)
+        distribution[START] = 1.0
+        return distribution
 
     @cached_property
     def P(self) -> Transitions:

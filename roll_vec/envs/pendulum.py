@@ -11,7 +11,7 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import FINITE, STARTS, stack
+from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
 from roll_vec.envs.game_description import (
     FLOAT32_ACTIONS,
     GameDescription,
@@ -19,8 +19,8 @@ from roll_vec.envs.game_description import (
     describe_classic_control,
 )
 from roll_vec.envs.rounding import square, square_float32, to_float32
-from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_number
 
 MAX_SPEED = 8.0
 MAX_TORQUE = 2.0
@@ -84,9 +84,7 @@ class Pendulum(ArrayEnv):
     def check_reset_options(self, values: Mapping[str, float]) -> None:
         """Check that no bound is negative."""
         for name, value in values.items():
-            if value < 0:
-                owner = f"options[{name!r}]"
-                raise InvalidOptionError.expected(owner, "no negative number", value)
+            check_number(f"options[{name!r}]", value, 0.0, MAX_START)
 
     @rule
     def begin(env: Any, rng: Any) -> None:

@@ -291,6 +291,7 @@ def test_a_class_of_a_user_declares_the_same():
     ("more", "message"),
     [
         ({"state_limits": {"hight": (0, 1)}}, "state_limits: .*height, bounces"),
+        ({"state": {"seeds": np.int8}, "state_limits": {}}, "state: .* other names"),
         ({"seeding": "level"}, "reset_options: needs seeding='stream'"),
     ],
 )
