@@ -51,15 +51,15 @@ class SingleEnv(ClosableEnv):
 
     def __init__(self, options: Any) -> None:
         engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
-        # Not by `__setattr__`, for which these are names of the options.
-        vars(self).update(
-            observation_space=engine.single_observation_space,
-            action_space=engine.single_action_space,
-            action_parser=engine.action_parser,
-            first_action=engine.first_action,
-            metadata=engine.metadata,
-            render_mode=engine.render_mode,
-        )
+        self.metadata, self.render_mode = engine.metadata, engine.render_mode
+        for name, value in (
+            ("observation_space", engine.single_observation_space),
+            ("action_space", engine.single_action_space),
+            ("action_parser", engine.action_parser),
+            ("first_action", engine.first_action),
+        ):
+            # By the method of this class they would be names of the options.
+            super().__setattr__(name, value)
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
@@ -96,10 +96,12 @@ class SingleEnv(ClosableEnv):
         """
         if name == "render_mode":
             check_choice(name, value, (None, *self.metadata["render_modes"]))
-        own = vars(self)
-        is_own = name.startswith("_") or name in own or hasattr(type(self), name)
-        is_own |= "_engine" not in own  # not before the constructor of this class
-        values = None if is_own else self._engine.variables_of(name, value)
+        values = None
+        if not (name.startswith("_") or hasattr(type(self), name)):
+            own = vars(self)
+            # Not before the constructor, as in subclasses.
+            if name not in own and "_engine" in own:
+                values = self._engine.variables_of(name, value)
         if values is None:
             super().__setattr__(name, value)
         else:
@@ -221,7 +223,7 @@ class SingleEnv(ClosableEnv):
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit
         # Steps after the end of an episode do not take it back.
-        if terminated or truncated:
+        if (terminated or truncated) and not self._has_ended:
             self._has_ended = True
         if self._lent is not None:
             self._give_generator()

@@ -36,9 +36,7 @@ def check_limits(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
         raise InvalidStateError.of_array(name, accepted, array[place].item())
 
 
-def check_each(
-    name: str, array: NDArray[Any], is_right: NDArray[np.bool_], accepted: str
-) -> None:
+def check_each(name: str, array: NDArray[Any], is_right: Any, accepted: str) -> None:
     """Refuse an array of which a row is not right.
 
     Parameters

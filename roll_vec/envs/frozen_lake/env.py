@@ -173,7 +173,8 @@ class FrozenLake(LakeEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         if action >= self.first_action:
-            vars(self)["lastaction"] = action  # `__setattr__` takes a fifth of a step
+            # By the method of the class it takes a fifth of a step.
+            object.__setattr__(self, "lastaction", action)
         return super()._take_action(action)
 
     def set_state(self, state: Mapping[str, Any]) -> None:
