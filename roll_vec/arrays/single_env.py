@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.options import METADATA
@@ -78,11 +79,8 @@ class SingleEnv(ClosableEnv):
         if name.startswith("_") or "_engine" not in self.__dict__:
             raise AttributeError(name)
         value = self._engine.get_attribute(name)[self._row]
-        if isinstance(value, np.ndarray):
-            # It is a copy: what is written to it would be lost.
-            value = value.view()
-            value.flags.writeable = False
-        return value
+        # An array is a copy: what is written to it would be lost.
+        return read_only(value) if isinstance(value, np.ndarray) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a variable of the game, or an attribute that the game does not have.
@@ -513,6 +511,13 @@ class LevelEnv(SingleEnv, SeededEnv):
 
     # New in each episode.
     _np_random = SeededEnv._np_random
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of an array that cannot be written."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _first(value: Any) -> Any:

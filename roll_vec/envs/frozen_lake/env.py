@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.engine import SharedProperty
-from roll_vec.arrays.single_env import LevelEnv, SingleEnv
+from roll_vec.arrays.single_env import LevelEnv, SingleEnv, read_only
 from roll_vec.envs.frozen_lake.maps import start_distribution
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.solver import LakeSolution
@@ -25,10 +25,10 @@ class LakeEnv(SingleEnv):
 
     @property
     def tiles(self) -> NDArray[np.uint8]:
-        """(H, W) uint8: 1 ice, 2 hole, 3 goal; not to be written."""
+        """(H, W) uint8: 1 ice, 2 hole, 3 goal; it cannot be written."""
         maps = self._engine.variables[0]
         tiles: NDArray[np.uint8] = maps[self._row % len(maps)]
-        return tiles.reshape(self.nrow, self.ncol)
+        return read_only(tiles.reshape(self.nrow, self.ncol))
 
     @SharedProperty
     def nrow(self) -> int:
