@@ -502,7 +502,7 @@ class EpisodeEngine(Engine):
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
         most = max_steps or self.max_steps or MAX_INT
-        limits = {"elapsed_steps": (0, most), **self.options.state_limits}
+        limits = {"elapsed_steps": (0, most), **self.options.known_limits}
         if not self.is_stream:
             shared = state.shared.get("level_options")
             self.option_sets.check(arrays["level_options"], shared)

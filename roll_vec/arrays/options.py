@@ -377,6 +377,11 @@ class ArrayOptions(TextOptions):
         """Return the infos of resets of some environments, with those of the family."""
         return infos
 
+    @property
+    def known_limits(self) -> dict[str, Any]:
+        """The declared ``state_limits``, with those that follow from something else."""
+        return dict(self.state_limits)
+
     def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check what `state_limits` does not say of a state.
 

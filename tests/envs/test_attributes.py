@@ -18,8 +18,10 @@ from roll_vec.errors import (
 )
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import assert_same
+from tests.contract.rules import Walk
 from tests.envs.test_classic_control import KEYWORDS
 from tests.envs.test_toy_text import CLIFF, DRY
+from tests.gymnasium_versions import Lake
 
 ORIGINALS = {
     **{name: name for name in KEYWORDS},
@@ -32,7 +34,14 @@ ORIGINALS = {
 PICTURES = (
     *("_img", "imgs", "screen", "clock", "window", "surf", "cell_size", "isopen"),
     *("orientation", "arrow", "domain", "last_u", "top_card", "get_surf_loc"),
+    *("median", "images"),
 )
+
+
+def make_original(name):
+    if name == "FrozenLake-v1":
+        return Lake()
+    return gymnasium.make(ORIGINALS[name], disable_env_checker=True).unwrapped
 
 
 def value_of(env, name):
@@ -47,7 +56,7 @@ def is_equal(one, other):
 @pytest.mark.parametrize("name", ORIGINALS)
 def test_gymnasiums_attributes_are_there_or_listed(name):
     id = f"roll_vec/{name}"
-    theirs = gymnasium.make(ORIGINALS[name], disable_env_checker=True).unwrapped
+    theirs = make_original(name)
     env, envs = gymnasium.make(id).unwrapped, roll_vec.make_vec(id, 2)
     for each in (theirs, env, envs):
         each.reset(seed=1)
@@ -79,15 +88,16 @@ def test_state_is_gymnasiums_and_can_be_set(name):
         mine, other = env.step(action), theirs.step(action)
         np.testing.assert_allclose(mine[0], other[0], rtol=1e-6)
         np.testing.assert_allclose(env.state, np.asarray(theirs.state), rtol=1e-6)
+    before = env.state.tolist()
     for wrong in (state[:-1], "x", None, state * np.nan, [1e400] * len(state)):
         with pytest.raises(InvalidStateError, match="state"):
             env.state = wrong
-    assert env.state.tolist() == np.asarray(theirs.state, float).tolist()
+    assert env.state.tolist() == before
 
 
 @pytest.mark.parametrize("name", ["Taxi-v4", "CliffWalking-v1", "FrozenLake-v1"])
 def test_s_is_gymnasiums_and_can_be_set(name):
-    theirs = gymnasium.make(ORIGINALS[name], disable_env_checker=True).unwrapped
+    theirs = make_original(name)
     env = gymnasium.make(f"roll_vec/{name}").unwrapped
     theirs.reset(seed=3), env.reset(seed=3)
     for state in range(theirs.observation_space.n):
@@ -285,6 +295,17 @@ def test_a_class_of_a_user_declares_the_same():
     game.bounces = -5
     env.step(0)
     assert (game.bounces, game.height) == (-4, np.float32(0.1))
+
+
+def test_the_codes_of_a_board_are_those_that_have_looks():
+    roll_vec.register("mine/Walk-v0", Walk)
+    env = gymnasium.make("mine/Walk-v0").unwrapped
+    env.reset(seed=0)
+    for code in (len(Walk.cells), 255):
+        with pytest.raises(InvalidStateError, match="board: expected values from 0"):
+            env.board = np.full_like(env.board, code)
+    env.board = np.zeros_like(env.board)
+    assert not env.board.any()
 
 
 @pytest.mark.parametrize(
