@@ -146,7 +146,7 @@ def refuse_unused(
     warn_caller(message, RollVecWarning)
 
 
-def check_reset_options(known: Iterable[str], options: Any) -> None:
+def check_reset_keys(known: Iterable[str], options: Any) -> None:
     """Check the ``options`` of a reset: warn of keys that the environment ignores.
 
     It is a warning and no error, because wrappers pass on keys of their own.

@@ -158,8 +158,14 @@ def _copy_without_generator(space: UnicodeText) -> UnicodeText:
 
 @batch_space.register(UnicodeText)
 def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
-    """Return a Tuple of n copies without generators."""
-    return Tuple([_copy_without_generator(space) for _ in range(n)])
+    """Return a Tuple of n copies; they have generators if the space has one."""
+    batch: Tuple[Any] = Tuple([_copy_without_generator(space) for _ in range(n)])
+    if space._np_random is not None:
+        # As Gymnasium's batches of `Text`: from the generator, which stays as it is.
+        batch._np_random = copy.deepcopy(space.np_random)
+        seeds = copy.deepcopy(space.np_random).integers(0, int(1e8), n)
+        batch.seed(seeds.tolist())
+    return batch
 
 
 # Gymnasium dispatches on the type of the first space, and types it as a sequence.
@@ -167,8 +173,10 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
 def _batch_differing_texts(  # type: ignore[misc]
     spaces: Sequence[UnicodeText],
 ) -> Tuple[Any]:
-    """Return a Tuple of copies without generators; lengths may differ."""
-    return Tuple([_copy_without_generator(space) for space in spaces])
+    """Return a Tuple of copies, which have the generators of their spaces."""
+    batch: Tuple[Any] = Tuple([copy.deepcopy(space) for space in spaces])
+    batch._np_random = copy.deepcopy(spaces[0]._np_random)
+    return batch
 
 
 @is_space_dtype_shape_equiv.register(UnicodeText)

@@ -9,6 +9,7 @@ import gymnasium
 import pytest
 from gymnasium import spaces
 from gymnasium.vector.utils import (
+    batch_differing_spaces,
     batch_space,
     create_shared_memory,
     read_from_shared_memory,
@@ -75,6 +76,17 @@ def test_a_batch_is_a_tuple_of_equals_that_sample_independently(space):
     assert all(len(set(texts)) == 4 and texts in batch for texts in draws[0])
     # The space itself is left alone.
     assert space.sample() == twin.sample()
+
+
+def test_a_batch_has_the_seeds_of_gymnasiums_batch_of_texts():
+    draws = []
+    for make in (spaces.Text, UnicodeText):
+        first, second = make(12), make(9)
+        first.seed(5), second.seed(6)
+        batches = batch_space(first, 3), batch_differing_spaces([first, second])
+        draws.append([one.np_random.random() for each in batches for one in each])
+        draws[-1] += [each.np_random.random() for each in (*batches, first)]
+    assert draws[0] == draws[1]
 
 
 def test_a_view_of_shared_memory_shows_the_present_texts_uncut():

@@ -14,13 +14,14 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.text_actions import make_action_parser, text_action_space
-from roll_vec.errors import InvalidActionError
+from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
@@ -572,6 +573,8 @@ class ArrayEngine(ObservedEngine):
         own = [
             name for name, each in properties if not isinstance(each, SharedProperty)
         ]
+        attributes = self.options.attributes.items()
+        own += [name for name, each in attributes if isinstance(each, StateAttribute)]
         return ("num_env_steps", *own, *self.named_variables())
 
     @property
@@ -586,6 +589,11 @@ class ArrayEngine(ObservedEngine):
         options, n, variables = self.options, self.num_envs, self.named_variables()
         if name == "np_random":
             return self.generators()
+        if name in options.attributes:
+            value = options.attributes[name]
+            if isinstance(value, StateAttribute):
+                return tuple(value.read(self.row(row)) for row in range(n))
+            return (value,) * n
         if name == "num_env_steps":
             return tuple(self.elapsed_steps.tolist())
         if name in self.SHARED_ATTRIBUTES:
@@ -605,12 +613,49 @@ class ArrayEngine(ObservedEngine):
         if name.startswith("_") or callable(value) or not hasattr(options, name):
             fields = {field.name for field in dataclasses.fields(options)}
             names = {*fields, *self.PER_ENV_ATTRIBUTES, *self.SHARED_ATTRIBUTES}
+            names |= options.attributes.keys()
             message = (
                 f"{options.name} has no attribute {name!r} to read; those that "
                 f"exist: {', '.join(sorted({*names, 'np_random'}))}"
             )
             raise AttributeError(message)
         return (value,) * n
+
+    def variables_of(self, name: str, value: Any) -> dict[str, Any] | None:
+        """Return the variables that a new value of an attribute means.
+
+        Returns
+        -------
+        dict of str to object, or None
+            None: there is no attribute of this name.
+
+        Raises
+        ------
+        FrozenAttributeError
+            If it can only be read.
+        """
+        attribute = self.options.attributes.get(name)
+        if name in self.named_variables():
+            values = {name: value}
+        elif isinstance(attribute, StateAttribute):
+            values = dict(attribute.write(value))
+        else:
+            try:
+                self.get_attribute(name)
+            except AttributeError:
+                return None
+            fields = {field.name for field in dataclasses.fields(self.options)}
+            advice = "it can only be read"
+            if name in fields:
+                advice = f"make a new environment, gymnasium.make(id, {name}=...)"
+            message = f"{name} cannot be set: {advice}"
+            raise FrozenAttributeError(message)
+        for name, each in values.items():
+            dtype, _ = self.options.variables[name]
+            # A float is rounded to the dtype, as by a rule.
+            if dtype.kind == "f" and np.asarray(each).dtype.kind in "iuf":
+                values[name] = np.asarray(each, dtype)
+        return values
 
     @property
     def positions(self) -> Ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -20,9 +21,10 @@ from roll_vec.arrays.level_providers import (
 from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.options import Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
+from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
-from roll_vec.options import MAX_INT, check_reset_options
+from roll_vec.options import MAX_INT, check_reset_keys
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
@@ -121,6 +123,8 @@ class EpisodeEngine(Engine):
     # Of the last call of `_begins_inside`, and what it has returned.
     _known_table: Any = None
     _is_complete: bool = False
+    # What kernels have bound, by the limit of steps.
+    _bound: dict[int, Any]
 
     def __init__(
         self,
@@ -190,14 +194,36 @@ class EpisodeEngine(Engine):
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`.
+
+        Raises
+        ------
+        InvalidOptionError
+            If ``reset_options`` of the family have values that cannot be used.
+        """
         if options:
-            check_reset_options(self.options.reset_options, options)
+            check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
+            values = self.options.parse_reset_options(options)
             self._seed_streams(env_ids, seeds)
-            self.advance(env_ids)
+            with self._replaced_constants(values):
+                self.advance(env_ids)
         else:
             self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
+
+    @contextmanager
+    def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Have kernels read other constants for a while."""
+        if not values:
+            yield
+            return
+        state, bound = self._state, self._bound
+        constants = tuple({**self.options.constants, **values}.values())
+        self._state, self._bound = (state[0], constants, *state[2:]), {}
+        try:
+            yield
+        finally:
+            self._state, self._bound = state, bound
 
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
@@ -467,8 +493,11 @@ class EpisodeEngine(Engine):
         env_ids = np.arange(self.num_envs)
         self.set_state(point, env_ids, env_ids)
 
-    def check_state(self, state: EngineState) -> None:
-        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+    def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
+        """Check names, dtypes, shapes and values; see `Engine.check_state`.
+
+        ``max_steps``: the most steps of an episode; None: the limit of the batch.
+        """
         own, arrays = self._state_arrays(), state.arrays
         if arrays.keys() != own.keys():
             raise InvalidStateError.expected(
@@ -480,19 +509,17 @@ class EpisodeEngine(Engine):
             if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
-        limits = {"elapsed_steps": (0, self.max_steps or MAX_INT)}
-        limits |= self.options.state_limits
+        most = max_steps or self.max_steps or MAX_INT
+        limits = {"elapsed_steps": (0, most), **self.options.known_limits}
         if not self.is_stream:
             shared = state.shared.get("level_options")
             self.option_sets.check(arrays["level_options"], shared)
             last = self.level_provider.last_number
             limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
+        if self.options.DRAWS:
+            check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:
-            (lowest, highest), array = limits[name], arrays[name]
-            if array.size and not lowest <= array.min() <= array.max() <= highest:
-                value = array.min() if array.min() < lowest else array.max()
-                accepted = f"values from {lowest} to {highest}"
-                raise InvalidStateError.of_array(name, accepted, value)
+            check_limits(name, arrays[name], *limits[name])
         self.options.check_rows(arrays)
 
     def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:

@@ -95,6 +95,14 @@ class GridEnv(ArrayEnv, GridOptions):
         return np.empty((num_envs, *self.grid_shape), np.uint8)
 
     @property
+    def known_limits(self) -> dict[str, Any]:
+        """The declared ``state_limits``, and the codes of a board that is observed."""
+        codes = {}
+        if self.rules()[2] is None:
+            codes[str(self.observation)] = 0, self.FAMILY.num_codes - 1
+        return {**codes, **self.state_limits}
+
+    @property
     def writes_own_text(self) -> bool:
         """Whether the method ``text`` is a subclass's own."""
         return type(self).text is not GridEnv.text

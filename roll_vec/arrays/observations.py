@@ -34,8 +34,6 @@ class ObservedEngine(EpisodeEngine):
     """
 
     observer: Any
-    # By the limit of steps.
-    _bound: dict[int, BoundStep]
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
     # From the first call of `observe_in_place` on: what it returns, and its arrays.
@@ -48,7 +46,7 @@ class ObservedEngine(EpisodeEngine):
 
         ``begins``: they are to begin episodes.
         """
-        bound = self._bound.get(max_steps)
+        bound: BoundStep | None = self._bound.get(max_steps)
         if bound is None or (begins and bound.source is not self._level_table()):
             make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
             episodes, source = self._next_episodes(), self._level_table()

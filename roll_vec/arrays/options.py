@@ -102,8 +102,6 @@ class ArrayOptions(TextOptions):
         The observation modes that ``obs_mode`` accepts, with what an observation has.
     LEVEL_OPTIONS : tuple of str, of the class
         The keywords that `set_level_options` takes, where levels can change.
-    reset_options : tuple of str, of the class
-        The keys of ``reset(options=)`` that the environment reads.
     action_start : int or None
         The first action; None: 1, with a warning of the first action 0.
     state : dict of str to dtype, or to (dtype, shape), of the class
@@ -130,8 +128,16 @@ class ArrayOptions(TextOptions):
         The dtype and shape of the infos of kernels after `FLAG_INFOS`, by name.
     hidden_infos : tuple of str
         The infos of kernels that users do not get.
-    state_limits : dict of str to (int, int)
-        The lowest and the highest value of variables of a state, by name.
+    state_limits : dict of str to (low, high)
+        The lowest and the highest value of variables of a state, by name.  Each is a
+        number, or an array of the variable's shape.  NaN is outside of all limits.
+    attributes : dict of str to object
+        What users read as an attribute of an environment, by name, beside variables,
+        options and properties of the class: constants, functions, and
+        `roll_vec.arrays.attributes.StateAttribute`, which they can set as well.
+    reset_options : dict of str to float
+        The numbers that ``reset(options=)`` may set for the episodes that it begins,
+        with their values in all others.  The rule ``begin`` reads them as options.
     has_level_infos : bool
         Whether the infos of resets say something of the level that is played.
     has_measured_infos : bool
@@ -159,7 +165,6 @@ class ArrayOptions(TextOptions):
     metadata: ClassVar[dict[str, Any]] = METADATA
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
-    reset_options: ClassVar[tuple[str, ...]] = ()
     # Not annotated: an annotation here would decide where the keyword stands.
     action_start = 0
 
@@ -176,6 +181,8 @@ class ArrayOptions(TextOptions):
     info_arrays: ClassVar[Any] = MappingProxyType({})
     hidden_infos: ClassVar[Any] = ()
     state_limits: ClassVar[Any] = MappingProxyType({})
+    attributes: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     has_level_infos: ClassVar[Any] = False
     has_measured_infos: ClassVar[Any] = False
     needs_level_numbers: ClassVar[Any] = False
@@ -379,6 +386,36 @@ class ArrayOptions(TextOptions):
         """
         return begins
 
+    def parse_reset_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the ``reset_options`` that the argument of a reset sets, checked.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        names = self.reset_options.keys() & (options or {}).keys()
+        values = {}
+        for name in sorted(names):
+            value = options[name]  # type: ignore[index]
+            try:
+                # As Gymnasium reads them, from arrays of one number as well.
+                number = float(value)
+            except (TypeError, ValueError, OverflowError):
+                number = math.nan
+            if not math.isfinite(number):
+                owner = f"options[{name!r}]"
+                raise InvalidOptionError.expected(owner, "a finite number", value)
+            values[name] = number
+        if values:
+            self.check_reset_options({**self.reset_options, **values})
+        return values
+
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Raise an error if episodes cannot begin with these ``reset_options``.
+
+        They are finite numbers, those that the argument of a reset names and others.
+        """
+
     @property
     def has_success(self) -> bool:
         """Whether episodes are a success or none."""
@@ -392,6 +429,11 @@ class ArrayOptions(TextOptions):
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with those of the family."""
         return infos
+
+    @property
+    def known_limits(self) -> dict[str, Any]:
+        """The declared ``state_limits``, with those that follow from something else."""
+        return dict(self.state_limits)
 
     def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check what `state_limits` does not say of a state.

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from roll_vec.arrays.rules import rule
 
 RANDOM_WORDS = 625
 """Length of a generator: a Mersenne Twister's 624 words, and the index of the next."""
 _LAST, _MASK = 623, 0xFFFFFFFF
+RANDOM_LIMITS = 0, np.array([*[_MASK] * 624, _LAST], np.uint32)
+"""What ``state_limits`` says of it."""
 
 
 @rule

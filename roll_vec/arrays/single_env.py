@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.options import METADATA
@@ -19,7 +20,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
-from roll_vec.options import check_reset_options
+from roll_vec.options import MAX_INT, check_choice, check_reset_keys
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.engine import EngineState
@@ -53,11 +54,15 @@ class SingleEnv(ClosableEnv):
 
     def __init__(self, options: Any) -> None:
         engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
-        self.observation_space = engine.single_observation_space
-        self.action_space = engine.single_action_space
-        self.action_parser = engine.action_parser
-        self.first_action = engine.first_action
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
+        for name, value in (
+            ("observation_space", engine.single_observation_space),
+            ("action_space", engine.single_action_space),
+            ("action_parser", engine.action_parser),
+            ("first_action", engine.first_action),
+        ):
+            # By the method of this class they would be names of the options.
+            super().__setattr__(name, value)
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
@@ -77,7 +82,33 @@ class SingleEnv(ClosableEnv):
         # Variables and options; not before the constructor, as in copies.
         if name.startswith("_") or "_engine" not in self.__dict__:
             raise AttributeError(name)
-        return self._engine.get_attribute(name)[self._row]
+        value = self._engine.get_attribute(name)[self._row]
+        # An array is a copy: what is written to it would be lost.
+        return read_only(value) if isinstance(value, np.ndarray) else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a variable of the game, or an attribute that the game does not have.
+
+        Raises
+        ------
+        FrozenAttributeError
+            For an option, or another attribute that can only be read.
+        InvalidStateError
+            If the game does not take the value; nothing has changed then.
+        """
+        if name == "render_mode":
+            check_choice(name, value, (None, *self.metadata["render_modes"]))
+        values = None
+        if not (name.startswith("_") or hasattr(type(self), name)):
+            own = vars(self)
+            # Not before the constructor, as in subclasses.
+            if name not in own and "_engine" in own:
+                values = self._engine.variables_of(name, value)
+        if values is None:
+            super().__setattr__(name, value)
+        else:
+            # Not by the method of a subclass, which may forget what is no variable.
+            SingleEnv.set_state(self, {**SingleEnv.get_state(self), **values})
 
     @property
     def options(self) -> Any:
@@ -130,20 +161,16 @@ class SingleEnv(ClosableEnv):
 
         Raises
         ------
-        InvalidSeedError, InvalidOptionTypeError, ClosedError
+        InvalidSeedError, InvalidOptionError, InvalidOptionTypeError, ClosedError
         """
         self._check_open()
-        check_reset_options(self._engine.options.reset_options, options)
         if seed is not None:
             seed = check_seed(seed)
         elif not self._has_started and self._lent is None:
             seed = draw_entropy()
         self._take_generator()
         with self._demands_reset():
-            if seed is None and self._has_started:
-                self._engine.advance(_ONE)
-            else:
-                self._engine.reset(_ONE, [seed])
+            self._engine.reset(_ONE, [seed], options)
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
         self._give_generator()
@@ -219,7 +246,8 @@ class SingleEnv(ClosableEnv):
         # As the kernel `reaches_limit`, without the time of a call.
         truncated = limit > 0 and engine.elapsed_steps.item() >= limit
         # Steps after the end of an episode do not take it back.
-        self._has_ended = self._has_ended or terminated or truncated
+        if (terminated or truncated) and not self._has_ended:
+            self._has_ended = True
         if self._lent is not None:
             self._give_generator()
         if self.render_mode == "human":
@@ -437,7 +465,8 @@ class SingleEnv(ClosableEnv):
                 shared[name], value = [value], array[0] * 0
             arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
         whole = EngineState(arrays, shared)
-        engine.check_state(whole)
+        # It may have been stepped past its limit.
+        engine.check_state(whole, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
         engine.set_state(whole, _ONE, _ONE)
@@ -488,7 +517,7 @@ class LevelEnv(SingleEnv, SeededEnv):
             If no level was found; nothing has changed then.
         """
         episode = self._plan_episode(seed)
-        check_reset_options(self._engine.options.reset_options, options)
+        check_reset_keys(self._engine.options.reset_options, options)
         first_seeds = np.array([episode.stream], np.uint64)
         numbers = np.array([episode.number], np.uint64)
         with self._demands_reset():
@@ -515,6 +544,13 @@ class LevelEnv(SingleEnv, SeededEnv):
 
     # New in each episode.
     _np_random = SeededEnv._np_random
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of an array that cannot be written."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _first(value: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.classic_control import STARTS, ClassicControl, stack
 from roll_vec.envs.game_description import (
     GameDescription,
     Reward,
@@ -28,6 +28,8 @@ MAX_SPEED_2 = 9 * math.pi
 # The method of Runge and Kutta: the time of each stage, and its weight.
 TIMES = (0.0, SECONDS / 2.0, SECONDS / 2.0, SECONDS)
 WEIGHTS = (1.0, 2.0, 2.0, 1.0)
+# Larger angles than an episode has: Gymnasium's way from them takes too long.
+MANY_TURNS = 1e4
 _HIGH = np.array([1.0, 1.0, 1.0, 1.0, MAX_SPEED_1, MAX_SPEED_2], np.float32)
 
 
@@ -58,6 +60,8 @@ def accelerate(
 @rule
 def wrap(angle: float) -> float:
     """Return an angle as one from -pi to pi."""
+    if abs(angle) > MANY_TURNS:
+        angle %= 2 * math.pi
     while angle > math.pi:
         angle -= 2 * math.pi
     while angle < -math.pi:
@@ -65,7 +69,7 @@ def wrap(angle: float) -> float:
     return angle
 
 
-class Acrobot(ArrayEnv):
+class Acrobot(ClassicControl):
     """Swing the lower of two links up, so that its end is above the line.
 
     The first link hangs at a fixed joint, the second one at its end.  Both have the
@@ -81,14 +85,17 @@ class Acrobot(ArrayEnv):
     theta_1_dot, theta_2_dot : float64
         The angular velocities.  The observation is the cosine and the sine of each
         angle, and the angular velocities, as (6,) float32.
+    state : (4,) float64
+        The four numbers; may be set.
     success : bool
         Whether the step has ended the episode.
 
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, Acrobot-v1 with the equations of the book.
-    Its random numbers are one stream.  The cosines and sines of a first observation,
-    which are of float32 there, may differ in the last bit.
+    Its random numbers are one stream.  All four numbers begin between -0.1 and 0.1, or
+    the bounds of ``reset(options={"low": ..., "high": ...})``.  The cosines and sines
+    of a first observation, which are of float32 there, may differ in the last bit.
 
     Raises
     ------
@@ -102,19 +109,36 @@ class Acrobot(ArrayEnv):
         "theta_2_dot": np.float64,
         "success": np.bool_,
     }
+    state_limits = dict.fromkeys(
+        ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
+    )
+    attributes = {
+        "state": stack("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"),
+        "dt": SECONDS,
+        **dict.fromkeys(("LINK_LENGTH_1", "LINK_LENGTH_2"), 1.0),
+        **dict.fromkeys(("LINK_MASS_1", "LINK_MASS_2"), 1.0),
+        **dict.fromkeys(("LINK_COM_POS_1", "LINK_COM_POS_2"), CENTRE),
+        "LINK_MOI": 1.0,
+        "MAX_VEL_1": MAX_SPEED_1,
+        "MAX_VEL_2": MAX_SPEED_2,
+        "AVAIL_TORQUE": [-1.0, 0.0, 1.0],
+        "torque_noise_max": 0.0,
+        "book_or_nips": "book",
+        "actions_num": 3,
+    }
+    reset_options = {"low": -0.1, "high": 0.1}
     actions = ("negative", "none", "positive")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
     invalid_reward = STEP_REWARD
-    seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.theta_1 = to_float32(rng.uniform(-0.1, 0.1))
-        env.theta_2 = to_float32(rng.uniform(-0.1, 0.1))
-        env.theta_1_dot = to_float32(rng.uniform(-0.1, 0.1))
-        env.theta_2_dot = to_float32(rng.uniform(-0.1, 0.1))
+        env.theta_1 = to_float32(rng.uniform(env.low, env.high))
+        env.theta_2 = to_float32(rng.uniform(env.low, env.high))
+        env.theta_1_dot = to_float32(rng.uniform(env.low, env.high))
+        env.theta_2_dot = to_float32(rng.uniform(env.low, env.high))
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -173,6 +197,7 @@ def describe(options: Any) -> GameDescription:
         ),
         terminated=("The end of the second link is more than 1 above the joint.",),
         differences=(
+            f"Angles beyond {MANY_TURNS:g} are wrapped at once, not turn by turn.",
             "The cosines and sines of a first observation may differ in the last bit.",
         ),
     )

@@ -14,6 +14,7 @@ from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
@@ -21,6 +22,8 @@ from roll_vec.options import refuse_unused
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
+# Of a hand of which cards are taken on and on after the end.
+LARGEST = 30_000
 
 
 @rule
@@ -86,6 +89,13 @@ class Blackjack(ArrayEnv):
         "dealer_num_cards": np.int16,
         "dealer_has_ace": np.bool_,
     }
+    state_limits: ClassVar = {
+        "total": (2, LARGEST),
+        "num_cards": (2, LARGEST),
+        "dealer_card": (1, 10),
+        "dealer_total": (2, DEALER_STICKS - 1 + 10),
+        "dealer_num_cards": (2, DEALER_STICKS),
+    }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
 
@@ -117,8 +127,8 @@ class Blackjack(ArrayEnv):
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
         if action == HIT:
             card = draw_card(rng)
-            env.total += card
-            env.num_cards += 1
+            env.total = min(env.total + card, LARGEST)
+            env.num_cards = min(env.num_cards + 1, LARGEST)
             env.has_ace = env.has_ace or card == 1
             is_bust = env.total > HIGHEST
             return -1.0 if is_bust else 0.0, is_bust
@@ -184,6 +194,12 @@ Gymnasium, Blackjack-v1 | 1.4.0
    | https://gymnasium.farama.org/environments/toy_text/blackjack/
    | cards from the same seeds, steps, rewards
 """),
-        differences=("There are no pictures.",),
+        differences=(
+            "There are no pictures.",
+            missing_attributes("player", "dealer"),
+            "Of the cards there are ``total``, ``num_cards``, ``has_ace``, and of the "
+            "dealer's ``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "
+            "``dealer_has_ace``.",
+        ),
         page="docs/games/blackjack.md",
     )

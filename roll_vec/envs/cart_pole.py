@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.classic_control import FINITE, ClassicControl, stack
 from roll_vec.envs.game_description import (
     GameDescription,
     Reward,
@@ -18,8 +18,9 @@ from roll_vec.envs.game_description import (
 from roll_vec.kernels.rows import Row
 
 GRAVITY = 9.8
+CART_MASS = 1.0
 POLE_MASS = 0.1
-TOTAL_MASS = POLE_MASS + 1.0
+TOTAL_MASS = POLE_MASS + CART_MASS
 HALF_LENGTH = 0.5
 POLE_MOMENT = POLE_MASS * HALF_LENGTH
 FORCE = 10.0
@@ -29,7 +30,7 @@ MAX_ANGLE = 12 * 2 * math.pi / 360
 _HIGH = np.array([2 * MAX_POSITION, np.inf, 2 * MAX_ANGLE, np.inf], np.float32)
 
 
-class CartPole(ArrayEnv):
+class CartPole(ClassicControl):
     """Keep the pole on the cart upright: push the cart to the left or to the right.
 
     The episode ends when the cart is more than 2.4 away from the centre, or when the
@@ -46,11 +47,16 @@ class CartPole(ArrayEnv):
     x, x_dot, theta, theta_dot : float64
         Position and velocity of the cart; angle (radians) and angular velocity of the
         pole.  They are the observation, as (4,) float32.
+    state : (4,) float64
+        The four numbers; may be set.
+    has_fallen : bool
+        Whether a step has ended the episode by the rules.
 
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, CartPole-v1 with its Euler integrator, whose
-    random numbers are one stream.
+    random numbers are one stream.  All four numbers of a first observation are between
+    -0.05 and 0.05, or the bounds of ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -64,17 +70,33 @@ class CartPole(ArrayEnv):
         "x_dot": np.float64,
         "theta": np.float64,
         "theta_dot": np.float64,
+        "has_fallen": np.bool_,
     }
+    state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
+    attributes = {
+        "state": stack("x", "x_dot", "theta", "theta_dot"),
+        "gravity": GRAVITY,
+        "masscart": CART_MASS,
+        "masspole": POLE_MASS,
+        "total_mass": TOTAL_MASS,
+        "length": HALF_LENGTH,
+        "polemass_length": POLE_MOMENT,
+        "force_mag": FORCE,
+        "tau": SECONDS,
+        "kinematics_integrator": "euler",
+        "theta_threshold_radians": MAX_ANGLE,
+        "x_threshold": MAX_POSITION,
+    }
+    reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")
-    seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.x = rng.uniform(-0.05, 0.05)
-        env.x_dot = rng.uniform(-0.05, 0.05)
-        env.theta = rng.uniform(-0.05, 0.05)
-        env.theta_dot = rng.uniform(-0.05, 0.05)
+        env.x = rng.uniform(env.low, env.high)
+        env.x_dot = rng.uniform(env.low, env.high)
+        env.theta = rng.uniform(env.low, env.high)
+        env.theta_dot = rng.uniform(env.low, env.high)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -91,9 +113,12 @@ class CartPole(ArrayEnv):
         env.theta += SECONDS * env.theta_dot
         env.theta_dot += SECONDS * theta_acc
         is_over = abs(env.x) > MAX_POSITION or abs(env.theta) > MAX_ANGLE
-        if env.sutton_barto_reward:
-            return -1.0 if is_over else 0.0, is_over
-        return 1.0, is_over
+        if not is_over:
+            return 0.0 if env.sutton_barto_reward else 1.0, False
+        # Steps after the end earn nothing.
+        reward = -1.0 if env.sutton_barto_reward else float(not env.has_fallen)
+        env.has_fallen = True
+        return reward, True
 
     @rule
     def observe(env: Any, out: Any) -> None:
@@ -114,13 +139,14 @@ class CartPole(ArrayEnv):
 
 def describe(options: Any) -> GameDescription:
     """Return the description of CartPole-v1."""
-    rewards = (Reward(1.0, "Each step."),)
+    rewards = (Reward(1.0, "Each step up to the end of the episode."),)
     if options.sutton_barto_reward:
         rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
     return describe_classic_control(
         options,
         "CartPole-v1",
         "cart_pole",
+        missing=("steps_beyond_terminated",),
         rewards=rewards,
         terminated=(
             f"The cart is more than {MAX_POSITION} away from the centre.",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_infos,
     parse_sources,
 )
@@ -24,6 +26,8 @@ from roll_vec.kernels.rows import Row
 ROWS, COLUMNS = 4, 12
 START, GOAL = (ROWS - 1) * COLUMNS, ROWS * COLUMNS - 1
 STEP_REWARD, FALL_REWARD = -1.0, -100.0
+
+Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 class CliffWalking(ArrayEnv):
@@ -46,6 +50,8 @@ class CliffWalking(ArrayEnv):
         The probability of what the last action has led to.
     success : bool
         Whether the player is on the goal.
+    s : int
+        The cell, by Gymnasium's name; may be set.
 
     Raises
     ------
@@ -60,6 +66,14 @@ class CliffWalking(ArrayEnv):
     is_slippery: bool = False
 
     state: ClassVar = {"cell": np.int8, "prob": np.float64, "success": np.bool_}
+    state_limits: ClassVar = {"cell": (0, GOAL), "prob": (0.0, 1.0)}
+    attributes: ClassVar = {
+        "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value}),
+        "shape": (ROWS, COLUMNS),
+        "start_state_index": START,
+        "nS": ROWS * COLUMNS,
+        "nA": 4,
+    }
     actions: ClassVar = ("up", "right", "down", "left")
     infos: ClassVar = ("prob", "success")
     hidden_infos: ClassVar = ("success",)  # Gymnasium has none
@@ -83,6 +97,29 @@ class CliffWalking(ArrayEnv):
         directions = (np.arange(4)[:, np.newaxis] + self.turns) % 4
         cells: NDArray[np.int64] = (rows * COLUMNS + columns)[:, directions]
         return cells
+
+    @property
+    def initial_state_distrib(self) -> NDArray[np.float64]:
+        """(48,) float64: the probability that an episode begins in each cell."""
+        distribution = np.zeros(ROWS * COLUMNS)
+        distribution[START] = 1.0
+        return distribution
+
+    @cached_property
+    def P(self) -> Transitions:
+        """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
+        chance = 1 / len(self.turns)
+
+        def follow(cell: int) -> tuple[float, int, float, bool]:
+            is_fall = START < cell < GOAL
+            reward = FALL_REWARD if is_fall else STEP_REWARD
+            return chance, START if is_fall else cell, reward, cell == GOAL
+
+        table = self.cells.tolist()
+        return {
+            s: {a: list(map(follow, row[a])) for a in range(4)}
+            for s, row in enumerate(table)
+        }
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -186,6 +223,7 @@ Gymnasium, {name} | 1.4.0
         differences=(
             "``prob`` of a reset is a float, as that of a step.",
             "There are no pictures.",
+            missing_attributes("lastaction"),
         ),
         page="docs/games/cliff_walking.md",
     )

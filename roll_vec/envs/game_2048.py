@@ -9,6 +9,7 @@ import numpy as np
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.python_random import (
+    RANDOM_LIMITS,
     RANDOM_WORDS,
     random_below,
     random_float,
@@ -161,6 +162,13 @@ class Game2048(GridEnv):
         "first_best": np.int8,
         "random_words": (np.uint32, RANDOM_WORDS),
         "success": np.bool_,
+    }
+    state_limits: ClassVar = {
+        "board": (0, MAX_EXPONENT),
+        "score": (0, 1 << 40),
+        "best": (0, MAX_EXPONENT),
+        "first_best": (0, MAX_EXPONENT),
+        "random_words": RANDOM_LIMITS,
     }
     actions = ("up", "down", "left", "right")
     infos = ("score", "success")

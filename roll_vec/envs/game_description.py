@@ -176,6 +176,15 @@ def describe_grid_game(
     return GameDescription(actions=actions, cells=cells, truncated=truncated, **others)
 
 
+def missing_attributes(*names: str) -> str:
+    """Return the difference that attributes of Gymnasium's class are not there."""
+    listed = "".join(f"``{name}``, " for name in names)
+    return (
+        f"Attributes of the original that are not there: {listed}and those of its "
+        "pictures, such as ``screen`` and ``clock``."
+    )
+
+
 FLOAT32_ACTIONS = (
     "Actions are rounded to float32, which their space has; the original calculates "
     "with actions of float64 in float64."
@@ -183,7 +192,12 @@ FLOAT32_ACTIONS = (
 
 
 def describe_classic_control(
-    options: Any, id: str, page: str, differences: tuple[str, ...] = (), **others: Any
+    options: Any,
+    id: str,
+    page: str,
+    missing: tuple[str, ...] = (),
+    differences: tuple[str, ...] = (),
+    **others: Any,
 ) -> GameDescription:
     """Return the description of a game of Gymnasium's classic control.
 
@@ -194,6 +208,8 @@ def describe_classic_control(
         Gymnasium's.
     page : str
         The name of the page of the game, in ``docs/games``.
+    missing : tuple of str
+        Attributes that the original has, beside those of its pictures.
     differences : tuple of str
         Beside those that all of these games have.
     **others
@@ -216,8 +232,8 @@ def describe_classic_control(
         infos=RULE_TEXT_INFOS if actions else (),
         sources=(source,),
         differences=(
-            "``reset`` ignores ``options``, by which others begin elsewhere.",
             "There are no pictures.",
+            missing_attributes(*missing),
             *differences,
         ),
         page=f"docs/games/{page}.md",

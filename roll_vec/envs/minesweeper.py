@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
+from roll_vec.arrays.python_random import (
+    RANDOM_LIMITS,
+    RANDOM_WORDS,
+    random_below,
+    seed_random,
+)
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.game_description import (
     PUZZLE_INFOS,
     GameDescription,
@@ -171,6 +178,26 @@ class Minesweeper(GridEnv):
             value = f"{self.rows} by {self.cols}"
             raise InvalidOptionError.expected("rows, cols", accepted, value)
         check_int("num_mines", self.num_mines, 1, most)
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        cells = 0, self.area - 1
+        limits = {"board": (0, MINE), "order": cells, "queue": cells}
+        limits["num_hidden"] = 0, self.area - self.num_mines
+        return {**limits, "random_words": RANDOM_LIMITS}
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that the order has each cell once, and the number of hidden cells."""
+        order, hidden = arrays["order"], arrays["num_hidden"]
+        ordered = np.sort(order)
+        is_new = (ordered[:, 1:] > ordered[:, :-1]).all(1)
+        check_each("order", order, is_new, "each cell at most once")
+        mines, has_mines = arrays["mines"], arrays["has_mines"]
+        is_hidden = (arrays["board"] >= HIDDEN) & ~mines
+        counts = np.where(has_mines, is_hidden.sum((1, 2)), self.area - self.num_mines)
+        accepted = "the number of hidden cells without a mine"
+        check_each("num_hidden", hidden, hidden == counts, accepted)
 
     @property
     def area(self) -> int:

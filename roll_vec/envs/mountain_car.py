@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.classic_control import STARTS, ClassicControl, stack
 from roll_vec.envs.game_description import (
     FLOAT32_ACTIONS,
     GameDescription,
@@ -30,9 +32,24 @@ POWER = 0.0015
 GOAL_REWARD = 100.0
 PUSH_COST = 0.1
 _BOUNDS = np.array([[MIN_POSITION, -MAX_SPEED], [MAX_POSITION, MAX_SPEED]], np.float32)
+# A position may begin elsewhere.  That of the continuous car is rounded to float32.
+_SPEEDS = tuple(map(float, _BOUNDS[:, 1]))
+_STATE = stack("position", "velocity")
+_ATTRIBUTES = {
+    "state": _STATE,
+    "min_position": MIN_POSITION,
+    "max_position": MAX_POSITION,
+    "max_speed": MAX_SPEED,
+}
 
 
-class MountainCar(ArrayEnv):
+def write_float64_state(value: Any) -> Mapping[str, Any]:
+    """Return the variables of a new state; float64 decides the next step's numbers."""
+    is_single = getattr(value, "dtype", None) == np.float32
+    return {**_STATE.write(value), "has_moved": is_single}
+
+
+class MountainCar(ClassicControl):
     """Drive a car out of a valley: to the flag on the hill to the right.
 
     The engine is too weak to drive up at once.  Swing back and forth: push into the
@@ -48,13 +65,16 @@ class MountainCar(ArrayEnv):
     ----------
     position, velocity : float64
         Of the car.  They are the observation, as (2,) float32.
+    state : (2,) float64
+        Both; may be set.
     success : bool
         Whether the step has ended the episode.
 
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, MountainCar-v0, whose random numbers are one
-    stream.
+    stream.  The car begins between -0.6 and -0.4, or the bounds of
+    ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -64,16 +84,25 @@ class MountainCar(ArrayEnv):
     goal_velocity: float = 0.0
 
     state = {"position": np.float64, "velocity": np.float64, "success": np.bool_}
+    state_limits = {"position": STARTS, "velocity": _SPEEDS}
+    attributes: ClassVar[Mapping[str, Any]] = {
+        **_ATTRIBUTES,
+        "goal_position": GOAL,
+        "force": FORCE,
+        "gravity": GRAVITY,
+        "low": _BOUNDS[0],
+        "high": _BOUNDS[1],
+    }
+    reset_options = {"low": -0.6, "high": -0.4}
     actions: ClassVar[Any] = ("left", "none", "right")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
     invalid_reward = STEP_REWARD
-    seeding = "stream"
     observation_space = Box(*_BOUNDS, dtype=np.float32)
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.position = rng.uniform(-0.6, -0.4)
+        env.position = rng.uniform(env.low, env.high)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -114,6 +143,8 @@ class MountainCarContinuous(MountainCar):
     position : float64
     velocity : float32
         Of the car.  They are the observation, as (2,) float32.
+    state : (2,) float64
+        Both; may be set.
     has_moved : bool
         Whether the episode had a step.
     success : bool
@@ -135,6 +166,16 @@ class MountainCarContinuous(MountainCar):
         "velocity": np.float32,
         "has_moved": np.bool_,
         "success": np.bool_,
+    }
+    attributes = {
+        **_ATTRIBUTES,
+        "state": StateAttribute(_STATE.read, write_float64_state),
+        "min_action": -1.0,
+        "max_action": 1.0,
+        "goal_position": CONTINUOUS_GOAL,
+        "power": POWER,
+        "low_state": _BOUNDS[0],
+        "high_state": _BOUNDS[1],
     }
     actions = Box(-1.0, 1.0, (1,), np.float32)
 
@@ -168,18 +209,24 @@ def describe(options: Any) -> GameDescription:
     """Return the description of MountainCar-v0 or MountainCarContinuous-v0."""
     is_continuous = isinstance(options, MountainCarContinuous)
     rewards: tuple[Reward, ...] = (Reward(STEP_REWARD, "Each step."),)
+    missing: tuple[str, ...] = ("get_keys_to_action",)
     differences: tuple[str, ...] = ()
     if is_continuous:
         rewards = (
             Reward(GOAL_REWARD, "The step that ends the episode by the rules."),
             Reward(f"-{PUSH_COST} * push ** 2", "Each step."),
         )
-        differences = (FLOAT32_ACTIONS,)
+        missing = ()
+        differences = (
+            FLOAT32_ACTIONS,
+            "The velocity of a ``state`` that is set is rounded to float32.",
+        )
     goal = CONTINUOUS_GOAL if is_continuous else GOAL
     return describe_classic_control(
         options,
         "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
         "mountain_car",
+        missing=missing,
         rewards=rewards,
         terminated=(
             f"The car is at the flag ({goal}) or past it, with a velocity of at least "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
 from roll_vec.envs.game_description import (
     FLOAT32_ACTIONS,
     GameDescription,
@@ -18,6 +20,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_number
 
 MAX_SPEED = 8.0
 MAX_TORQUE = 2.0
@@ -45,12 +48,16 @@ class Pendulum(ArrayEnv):
     theta, theta_dot : float64
         The angle (radians, of any size) and the angular velocity.  The observation is
         the angle's cosine and sine and the angular velocity, as (3,) float32.
+    state : (2,) float64
+        Both; may be set.
 
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, Pendulum-v1, with numpy 2 and actions of
     float32.  Its random numbers are one stream.  Larger torques are clipped, in their
-    cost as well.
+    cost as well.  The angle begins between -pi and pi, the angular velocity between -1
+    and 1, or both between the numbers of ``reset(options={"x_init": ..., "y_init":
+    ...})`` and their negatives.
 
     Raises
     ------
@@ -60,14 +67,29 @@ class Pendulum(ArrayEnv):
     g: float = 10.0
 
     state = {"theta": np.float64, "theta_dot": np.float64}
+    state_limits = {"theta": FINITE, "theta_dot": STARTS}
+    attributes = {
+        "state": stack("theta", "theta_dot"),
+        "max_speed": MAX_SPEED,
+        "max_torque": MAX_TORQUE,
+        "dt": SECONDS,
+        "m": 1.0,
+        "l": 1.0,
+    }
+    reset_options = {"x_init": math.pi, "y_init": 1.0}
     actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
 
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Check that no bound is negative."""
+        for name, value in values.items():
+            check_number(f"options[{name!r}]", value, 0.0, MAX_START)
+
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.theta = rng.uniform(-math.pi, math.pi)
-        env.theta_dot = rng.uniform(-1.0, 1.0)
+        env.theta = rng.uniform(-env.x_init, env.x_init)
+        env.theta_dot = rng.uniform(-env.y_init, env.y_init)
 
     @rule
     def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:
@@ -102,6 +124,7 @@ def describe(options: Any) -> GameDescription:
         options,
         "Pendulum-v1",
         "pendulum",
+        missing=("last_u",),
         rewards=(
             Reward("-angle ** 2", "Each step; the angle is 0 where it points up."),
             Reward(f"-{SPEED_COST} * velocity ** 2", "Each step."),

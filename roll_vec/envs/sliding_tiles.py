@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,14 @@ from numpy.typing import NDArray
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.level_sets import Grids, LevelSet, refuse_beside_levels
-from roll_vec.arrays.python_random import RANDOM_WORDS, random_below, seed_random
+from roll_vec.arrays.python_random import (
+    RANDOM_LIMITS,
+    RANDOM_WORDS,
+    random_below,
+    seed_random,
+)
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     PUZZLE_INFOS,
@@ -24,7 +31,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.kernels.rows import Row
-from roll_vec.options import check_int
+from roll_vec.options import MAX_INT, check_int
 from roll_vec.render.numbers import paint_numbers, parse_colours
 
 MAX_SIZE = 5
@@ -203,6 +210,25 @@ class SlidingTiles(GridEnv):
             return np.zeros((0, self.size, self.size), np.uint8)
         grids: NDArray[np.uint8] = self.levels.grids
         return grids
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        return {
+            "board": (0, self.size**2 - 1),
+            **dict.fromkeys(("row", "column"), (0, self.size - 1)),
+            "num_moves": (0, MAX_INT),
+            "random_words": RANDOM_LIMITS,
+        }
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that boards have each number once, and where the empty cell is."""
+        board, row, column = arrays["board"], arrays["row"], arrays["column"]
+        numbers = np.sort(board.reshape(len(board), -1))
+        is_right = (numbers == np.arange(self.size**2)).all(1)
+        check_each("board", board, is_right, "each number once")
+        is_right = board[np.arange(len(board)), row, column] == 0
+        check_each("row, column", board, is_right, "the empty cell of the board")
 
     def check_options(self) -> None:
         """Check the numbers."""

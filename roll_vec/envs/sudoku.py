@@ -13,9 +13,15 @@ from roll_vec.arrays.array_env import begin_episodes
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
-from roll_vec.arrays.python_random import RANDOM_WORDS, random_shuffle, seed_random
+from roll_vec.arrays.python_random import (
+    RANDOM_LIMITS,
+    RANDOM_WORDS,
+    random_shuffle,
+    seed_random,
+)
 from roll_vec.arrays.row_threads import SliceSizer, count_cores
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.game_description import (
     PUZZLE_INFOS,
     GameDescription,
@@ -279,6 +285,28 @@ class Sudoku(GridEnv):
             return np.zeros((0, 2 * self.scale, self.scale), np.uint8)
         grids: NDArray[np.uint8] = self.levels.grids
         return grids
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        digits = "row_digits", "column_digits", "box_digits"
+        return {
+            "board": (0, self.scale),
+            "solution": (1, self.scale),
+            **dict.fromkeys(digits, (0, self.all_digits)),
+            **dict.fromkeys(("num_missing", "num_empty"), (0, self.area)),
+            **dict.fromkeys(("digits", "num_tried"), (0, self.scale)),
+            **dict.fromkeys(("order", "empty"), (0, self.area - 1)),
+            "random_words": RANDOM_LIMITS,
+        }
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that boards have digits of their solutions."""
+        board, missing = arrays["board"], arrays["num_missing"]
+        is_right = ((board == 0) | (board == arrays["solution"])).all((1, 2))
+        check_each("board", board, is_right, "digits of the solution")
+        is_right = missing == (board == 0).sum((1, 2))
+        check_each("num_missing", missing, is_right, "the number of empty cells")
 
     @property
     def side(self) -> int:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     RULE_TEXT_INFOS,
     GameDescription,
     Reward,
+    missing_attributes,
     parse_infos,
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
-from roll_vec.options import check_number, refuse_unused
+from roll_vec.options import check_int, check_number, refuse_unused
+
+Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 # `:` can be passed, `|` is a wall.
 MAP = (
@@ -34,9 +39,46 @@ MAP = (
 )
 SIZE = 5
 DEPOTS = {"R": 0, "G": 4, "Y": 20, "B": 23}
+DEPOT_NUMBERS = {cell: number for number, cell in enumerate(DEPOTS.values())}
 SOUTH, NORTH, EAST, WEST, PICKUP, DROPOFF = range(6)
 IN_TAXI = 4
 STEP_REWARD, WRONG_REWARD, ARRIVAL_REWARD = -1.0, -10.0, 20.0
+NUM_STATES = SIZE * SIZE * (len(DEPOTS) + 1) * len(DEPOTS)
+
+
+def encode(taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
+    """Return the number of a state: the observation."""
+    return ((taxi_row * SIZE + taxi_col) * 5 + pass_loc) * 4 + dest_idx
+
+
+def decode(i: int) -> tuple[int, int, int, int]:
+    """Return the row and column of the taxi, the passenger and the destination."""
+    cell, places = divmod(i, 20)
+    return (*divmod(cell, SIZE), *divmod(places, 4))
+
+
+def mask_actions(state: int) -> NDArray[np.int8]:
+    """Return 1 for the actions that can change a state, (6,) int8."""
+    row, column, passenger, _ = decode(state)
+    cell = row * SIZE + column
+    moves = [next_cell(cell, action) != cell for action in range(PICKUP)]
+    depot = DEPOT_NUMBERS.get(cell, -1)
+    can_drop_off = depot >= 0 and passenger == IN_TAXI
+    return np.array([*moves, depot == passenger, can_drop_off], np.int8)
+
+
+def read_number(env: Row) -> int:
+    """Return the number of the state of an environment."""
+    return encode(0, env.taxi, env.passenger, env.destination)
+
+
+def write_number(value: Any) -> Mapping[str, Any]:
+    """Return the variables of a number of a state."""
+    row, column, passenger, destination = decode(
+        check_int("s", value, 0, NUM_STATES - 1)
+    )
+    taxi = row * SIZE + column
+    return {"taxi": taxi, "passenger": passenger, "destination": destination}
 
 
 def next_cell(cell: int, action: int) -> int:
@@ -87,6 +129,8 @@ class Taxi(ArrayEnv):
         The probability of what the last action has led to.
     success : bool
         Whether the passenger has arrived.
+    s : int
+        The number of the state, which is the observation; may be set.
 
     Raises
     ------
@@ -112,13 +156,32 @@ class Taxi(ArrayEnv):
         "prob": np.float64,
         "success": np.bool_,
     }
+    state_limits: ClassVar = {
+        "taxi": (0, SIZE * SIZE - 1),
+        "passenger": (0, IN_TAXI),
+        "destination": (0, len(DEPOTS) - 1),
+        "prob": (0.0, 1.0),
+    }
+    attributes: ClassVar = {
+        "s": StateAttribute(read_number, write_number),
+        "fickle_step": StateAttribute(
+            lambda env: env.is_fickle, lambda value: {"is_fickle": value}
+        ),
+        "action_mask": mask_actions,
+        "encode": encode,
+        "decode": decode,
+        "locs": [divmod(cell, SIZE) for cell in DEPOTS.values()],
+        "locs_colors": [(255, 0, 0), (0, 255, 0), (255, 255, 0), (0, 0, 255)],
+        "max_row": SIZE - 1,
+        "max_col": SIZE - 1,
+    }
     actions: ClassVar = ("south", "north", "east", "west", "pickup", "dropoff")
     infos: ClassVar = ("prob", "success")
     hidden_infos: ClassVar = ("success",)  # Gymnasium has none
     reset_infos: ClassVar = ("prob",)
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
-    observation_space = Discrete(SIZE * SIZE * (len(DEPOTS) + 1) * len(DEPOTS))
+    observation_space = Discrete(NUM_STATES)
     depots: ClassVar = tuple(DEPOTS.values())
     fickle_probability = 0.3
 
@@ -147,6 +210,46 @@ class Taxi(ArrayEnv):
             cell if next_cell(south, EAST) == south else south,
             cell if next_cell(north, WEST) == north else north,
         )
+
+    @property
+    def desc(self) -> NDArray[np.bytes_]:
+        """(7, 11) array of bytes: the map."""
+        return np.asarray(MAP, dtype="c")
+
+    @property
+    def initial_state_distrib(self) -> NDArray[np.float64]:
+        """(500,) float64: the probability that an episode begins in each state."""
+        states = [decode(number) for number in range(NUM_STATES)]
+        starts = np.array([state[2] not in (IN_TAXI, state[3]) for state in states])
+        distribution: NDArray[np.float64] = starts / starts.sum()
+        return distribution
+
+    @cached_property
+    def P(self) -> Transitions:
+        """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
+        numbers, actions = range(NUM_STATES), range(len(self.actions))
+        return {s: {a: self.transitions(s, a) for a in actions} for s in numbers}
+
+    def transitions(self, s: int, a: int) -> list[tuple[float, int, float, bool]]:
+        """Return the outcomes of an action in a state; see `P`."""
+        row, column, passenger, destination = decode(s)
+        cell, reward, is_end = row * SIZE + column, STEP_REWARD, False
+        if a < PICKUP:
+            places = passenger, destination
+            ways = zip(self.chances, self.outcomes(cell, a), strict=True)
+            return [
+                (chance, encode(0, after, *places), reward, False)
+                for chance, after in list(ways)[: 3 if self.is_rainy else 1]
+            ]
+        depot = DEPOT_NUMBERS.get(cell, -1)
+        if a == PICKUP and depot == passenger:
+            passenger = IN_TAXI
+        elif a == DROPOFF and depot >= 0 and passenger == IN_TAXI:
+            passenger, is_end = depot, depot == destination
+            reward = ARRIVAL_REWARD if is_end else reward
+        else:
+            reward = WRONG_REWARD
+        return [(1.0, encode(row, column, passenger, destination), reward, is_end)]
 
     @cached_property
     def start_chances(self) -> NDArray[np.float64]:
@@ -358,6 +461,9 @@ def describe(options: Any) -> GameDescription:
 Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_text/taxi/
    | starts, slips and changes from the same seeds, steps, rewards, infos
 """),
-        differences=("There are no pictures.",),
+        differences=(
+            "There are no pictures.",
+            missing_attributes("lastaction"),
+        ),
         page="docs/games/taxi.md",
     )

@@ -183,9 +183,10 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
-            to reset, in any autoreset mode.  Other keys are for the environments; of
-            one that a game of this package ignores there is a warning.  The dict is
-            not changed.
+            to reset, in any autoreset mode.  Array environments take the
+            ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
+            pooled ones get the other keys.  Of a key that a game of this package
+            ignores there is a warning.  The dict is not changed.
 
         Returns
         -------

@@ -145,6 +145,25 @@ def test_batches_equal_gymnasiums(name, mode):
     assert num_ends >= 3 * num_envs
 
 
+@pytest.mark.skipif(not IS_SAME_SINE, reason="numpy's sine is not the C library's here")
+@each_game
+@pytest.mark.parametrize("is_plain", [True, False])
+@pytest.mark.filterwarnings("ignore:.*You are calling 'step")
+def test_steps_past_the_end_equal_gymnasiums(name, is_plain):
+    options = {} if is_plain else KEYWORDS[name]
+    ours = gymnasium.make(f"roll_vec/{name}", **options).unwrapped
+    theirs = gymnasium.make(name, **options).unwrapped
+    assert_equal_starts(name, ours.reset(seed=2)[0], theirs.reset(seed=2)[0])
+    actions = draw_actions(theirs.action_space, 120)
+    for number, action in enumerate(actions):
+        if number == 60:
+            # It has ended before.
+            theirs.state = ours.state = np.zeros(len(ours.state))
+        mine, other = ours.step(action), theirs.step(action)
+        for one, another in zip(mine[:3], other[:3], strict=True):
+            assert_equal(one, another)
+
+
 def test_a_success_is_no_info_but_counts():
     env = gymnasium.make("roll_vec/MountainCar-v0")
     observation, _ = env.reset(seed=0)

@@ -173,7 +173,8 @@ def test_levels_of_an_array_are_ours_and_travel(id):
     single = gymnasium.make(id, levels=levels)
     single.reset(seed=0)[0][:] = 0
     grid = single.unwrapped.grid if id == SOKOBAN else single.unwrapped.tiles
-    grid[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        grid[:] = 0
     np.testing.assert_array_equal(levels.grids, GIVEN[id])
     if id == SOKOBAN:
         assert isinstance(levels, LevelSet)

@@ -91,6 +91,7 @@ def show(value):
     return f"numpy's {value.tolist()}" if hasattr(value, "tolist") else shorten(value)
 
 
+@pytest.mark.filterwarnings("ignore:desc. no way leads")
 def test_every_value_of_every_keyword_is_kept_or_refused_as_in_the_golden_file():
     lines = []
     for id in (SOKOBAN, LAKE, RANDOM_LAKE, COUNTDOWN, WEBSHOP):

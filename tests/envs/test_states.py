@@ -63,7 +63,6 @@ WRONG_ENTRIES = {
         {"level_options": {"num_boxes": 0}},
         {"level_options": 1},
         {"elapsed_steps": np.int32(-1)},
-        {"elapsed_steps": np.int32(10)},
         {"players": np.int32(-1)},
         {"cells": np.full(25, 9, np.uint8)},
         {"level_numbers": np.int64(-1)},
@@ -73,7 +72,31 @@ WRONG_ENTRIES = {
         {"maps": np.zeros(16, np.uint8)},
         {"positions": np.int64(16)},
         {"starts": np.int64(-1)},
-        {"elapsed_steps": np.int32(10)},
+    ),
+    "roll_vec/Taxi-v4": (
+        {"taxi": np.int8(25)},
+        {"passenger": np.int8(-7)},
+        {"prob": np.nan},
+        {"generator_states": np.zeros(6, np.uint64)},
+    ),
+    "roll_vec/Acrobot-v1": ({"theta_1": 1e300}, {"theta_2_dot": -np.inf}),
+    "roll_vec/CartPole-v1": ({"x": np.inf}, {"theta": np.nan}),
+    "roll_vec/Blackjack-v1": ({"dealer_card": np.int16(11)},),
+    "roll_vec/Game2048-v0": (
+        {"random_words": np.full(625, 624, np.uint32)},
+        {"board": np.full((4, 4), 18, np.uint8)},
+    ),
+    "roll_vec/SlidingTiles-v0": (
+        {"board": np.zeros((3, 3), np.uint8)},
+        {"row": np.int8(0), "column": np.int8(0)},
+    ),
+    "roll_vec/Minesweeper-v0": (
+        {"order": np.zeros(19, np.uint16)},
+        {"num_hidden": np.int32(1)},
+    ),
+    "roll_vec/Sudoku-v0": (
+        {"board": np.ones((9, 9), np.uint8)},
+        {"num_missing": np.uint8(0)},
     ),
     LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }
@@ -303,6 +326,18 @@ def test_states_have_the_level_options(id):
     assert other.options is new.options
     assert other.get_state() == new.get_state()
     assert_same(other.reset(seed=3), new.reset(seed=3))
+
+
+@pytest.mark.parametrize("id", GAME_IDS)
+def test_a_state_past_the_end_is_a_state(id):
+    env = make(id)
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(120):
+        env.step(env.action_space.sample())
+    state = env.get_state()
+    through_state(env, state, id)
+    assert env.num_env_steps == 120
 
 
 def test_a_state_after_resume_has_the_next_episode():

@@ -34,7 +34,7 @@ from roll_vec.kernels.countdown.expressions import CORRECT, EMPTY
 from roll_vec.options import (
     check_bool,
     check_int,
-    check_reset_options,
+    check_reset_keys,
     check_str,
     parse_options,
     takes_keywords_of,
@@ -171,7 +171,7 @@ class Countdown(TextLevelEnv):
             If the options hardly have a task; no state changes then.
         """
         episode = self._plan_episode(seed)
-        check_reset_options((), options)
+        check_reset_keys((), options)
         settings = self.options
         level = level_for_seed(
             episode.level_seed, settings.num_levels, settings.start_level

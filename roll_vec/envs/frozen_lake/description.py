@@ -13,6 +13,7 @@ from roll_vec.envs.game_description import (
     GameDescription,
     Reward,
     describe_grid_game,
+    missing_attributes,
     parse_infos,
     parse_sources,
 )
@@ -63,6 +64,8 @@ def describe_gymnasium_lake(options: FrozenLakeOptions) -> GameDescription:
         differences=(
             "``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has "
             "random maps.",
+            "``get_attr`` of a batch has no ``lastaction``.",
+            missing_attributes(),
         ),
         page=_PAGE,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.engine import SharedProperty
-from roll_vec.arrays.single_env import LevelEnv, SingleEnv
+from roll_vec.arrays.single_env import LevelEnv, SingleEnv, read_only
 from roll_vec.envs.frozen_lake.maps import start_distribution
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.solver import LakeSolution
@@ -25,10 +25,10 @@ class LakeEnv(SingleEnv):
 
     @property
     def tiles(self) -> NDArray[np.uint8]:
-        """(H, W) uint8: 1 ice, 2 hole, 3 goal; not to be written."""
+        """(H, W) uint8: 1 ice, 2 hole, 3 goal; it cannot be written."""
         maps = self._engine.variables[0]
         tiles: NDArray[np.uint8] = maps[self._row % len(maps)]
-        return tiles.reshape(self.nrow, self.ncol)
+        return read_only(tiles.reshape(self.nrow, self.ncol))
 
     @SharedProperty
     def nrow(self) -> int:
@@ -47,7 +47,7 @@ class LakeEnv(SingleEnv):
 
     @s.setter
     def s(self, cell: int) -> None:
-        self._engine.positions[self._row] = cell
+        self.positions = cell
 
     def solve(
         self, objective: str = "moves"
@@ -173,7 +173,8 @@ class FrozenLake(LakeEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         if action >= self.first_action:
-            self.lastaction = action
+            # By the method of the class it takes a fifth of a step.
+            object.__setattr__(self, "lastaction", action)
         return super()._take_action(action)
 
     def set_state(self, state: Mapping[str, Any]) -> None:

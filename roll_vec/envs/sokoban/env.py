@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.single_env import LevelEnv
+from roll_vec.arrays.single_env import LevelEnv, read_only
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.kernels.sokoban import rules
 from roll_vec.options import parse_options, takes_keywords_of
@@ -51,9 +51,9 @@ class Sokoban(LevelEnv):
 
     @property
     def grid(self) -> NDArray[np.uint8]:
-        """(H, W) uint8: the codes; not to be written."""
+        """(H, W) uint8: the codes; it cannot be written."""
         cells: NDArray[np.uint8] = self._engine.variables[0][self._row]
-        return cells.reshape(self.options.dim_room)
+        return read_only(cells.reshape(self.options.dim_room))
 
     @property
     def player(self) -> int:

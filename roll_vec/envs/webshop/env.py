@@ -37,7 +37,7 @@ from roll_vec.errors import ResetNeededError
 from roll_vec.options import (
     check_int,
     check_optional_text,
-    check_reset_options,
+    check_reset_keys,
     parse_options,
     takes_keywords_of,
 )
@@ -161,7 +161,7 @@ class WebShop(TextLevelEnv):
             If one of the options cannot be used; nothing has changed then.
         """
         episode = self._plan_episode(seed)
-        check_reset_options(("session", "instruction_text"), options)
+        check_reset_keys(("session", "instruction_text"), options)
         options = options or {}
         instruction = options.get("instruction_text")
         check_optional_text("instruction_text", instruction)

@@ -1,13 +1,20 @@
 """FrozenLake: Gymnasium's textbook attributes and play; ROLL's maps from seeds."""
 
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.toy_text.frozen_lake import generate_random_map
 
-import roll_vec  # noqa: F401  registers the ids
+import roll_vec
 from roll_vec.envs.frozen_lake import maps
-from roll_vec.errors import LevelGenerationError, ResetNeededError
+from roll_vec.errors import (
+    InvalidOptionError,
+    LevelGenerationError,
+    ResetNeededError,
+    RollVecWarning,
+)
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 from tests.gymnasium_versions import Lake
@@ -61,6 +68,19 @@ def test_attributes_are_gymnasiums(options):
         assert getattr(ours, name) == getattr(theirs, name)
     distribution = theirs.initial_state_distrib
     np.testing.assert_array_equal(ours.initial_state_distrib, distribution)
+
+
+@pytest.mark.parametrize("desc", [["SFH", "FHF", "HFG"], ["SF", "FF"]])
+def test_a_lake_without_a_way_is_played_with_a_warning(desc):
+    for make in (gymnasium.make, roll_vec.make_vec):
+        with pytest.warns(RollVecWarning, match="no way leads from S to G"):
+            make(ID, desc=desc).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RollVecWarning)
+        test_play_is_gymnasiums({"desc": desc})
+        assert gymnasium.make(ID, desc=desc, is_slippery=False).reset()[0] == 0
+    with pytest.raises(InvalidOptionError, match="at least one start S"):
+        gymnasium.make(ID, desc=["FG"])
 
 
 @each_option
