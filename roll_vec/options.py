@@ -20,7 +20,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidOptionTypeError,
+    UnknownOptionError,
+)
 
 Options = TypeVar("Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -436,6 +440,21 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
         hint = did_you_mean(value, choices)
         raise InvalidOptionError.expected(name, accepted, value, hint)
     return value
+
+
+def check_render_mode(name: str, value: Any, modes: Iterable[str]) -> Any:
+    """Return a render mode, None or one of an environment's.
+
+    Raises
+    ------
+    InvalidOptionTypeError
+        A TypeError, as of a class without this keyword: trainers ask for pictures
+        first, and make the environment without them after a TypeError alone.
+    """
+    try:
+        return check_choice(name, value, (None, *modes))
+    except InvalidOptionError as error:
+        raise InvalidOptionTypeError(*error.args) from None
 
 
 def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int, str]:

@@ -56,7 +56,8 @@ class ArrayEnv(ArrayOptions):
         ``array``: what the rule ``observe`` writes; ``text``: what the method ``text``
         returns.
     render_mode : str or None
-        ``ansi``: what the method ``text`` returns.
+        ``ansi`` and ``text``: what the method ``text`` returns.  ``rgb_array`` and
+        ``human``: pictures and a window, of games of Gymnasium (extra ``render``).
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level, seed_info, level_info

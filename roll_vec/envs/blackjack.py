@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
@@ -17,6 +18,7 @@ from roll_vec.envs.game_description import (
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import BLACKJACK
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
@@ -62,6 +64,9 @@ class Blackjack(ArrayEnv):
         The dealer's card that is shown, from 1 (ace) to 10.
     dealer_total, dealer_num_cards, dealer_has_ace
         The same of the dealer's hand, with its hidden card.
+    dealer_suit, dealer_face : int
+        Of the card that pictures show: clubs, diamonds, hearts or spades, from 0; jack,
+        queen or king, from 0, if it counts 10.
 
     Raises
     ------
@@ -84,11 +89,16 @@ class Blackjack(ArrayEnv):
         "dealer_total": np.int16,
         "dealer_num_cards": np.int16,
         "dealer_has_ace": np.bool_,
+        "dealer_suit": np.int8,
+        "dealer_face": np.int8,
     }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
     # The player's sum, the dealer's card, whether an ace of the player counts 11.
     observation_space = TupleSpace((Discrete(32), Discrete(11), Discrete(2)))
+
+    gymnasium_renderer: ClassVar = BLACKJACK
+    metadata: ClassVar = METADATA
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -100,10 +110,9 @@ class Blackjack(ArrayEnv):
         env.total = first + second
         env.has_ace = first == 1 or second == 1
         env.num_cards = env.dealer_num_cards = 2
-        # Gymnasium draws the suit, and one of jack, queen and king, for its pictures.
-        rng.integers(4)
+        env.dealer_suit = rng.integers(4)
         if env.dealer_card == 10:
-            rng.integers(3)
+            env.dealer_face = rng.integers(3)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -176,6 +185,5 @@ Gymnasium, Blackjack-v1 | 1.4.0
    | https://gymnasium.farama.org/environments/toy_text/blackjack/
    | cards from the same seeds, steps, rewards
 """),
-        differences=("There are no pictures.",),
         page="docs/games/blackjack.md",
     )

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     GameDescription,
@@ -16,6 +17,7 @@ from roll_vec.envs.game_description import (
     describe_classic_control,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import CART_POLE
 
 GRAVITY = 9.8
 POLE_MASS = 0.1
@@ -68,6 +70,8 @@ class CartPole(ArrayEnv):
     actions = ("left", "right")
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+    gymnasium_renderer = CART_POLE
+    metadata = {**METADATA, "render_fps": 50}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     FLOAT32_ACTIONS,
@@ -18,6 +19,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.rounding import to_float32
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS
 
 MIN_POSITION, MAX_POSITION = -1.2, 0.6
 MAX_SPEED = 0.07
@@ -70,6 +72,8 @@ class MountainCar(ArrayEnv):
     invalid_reward = STEP_REWARD
     seeding = "stream"
     observation_space = Box(*_BOUNDS, dtype=np.float32)
+    gymnasium_renderer = MOUNTAIN_CAR
+    metadata = {**METADATA, "render_fps": 30}
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -137,6 +141,7 @@ class MountainCarContinuous(MountainCar):
         "success": np.bool_,
     }
     actions = Box(-1.0, 1.0, (1,), np.float32)
+    gymnasium_renderer = MOUNTAIN_CAR_CONTINUOUS
 
     @rule
     def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:

@@ -10,10 +10,12 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     RULE_TEXT_INFOS,
+    TEXT_FRAMES,
     GameDescription,
     Reward,
     parse_infos,
@@ -21,6 +23,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
+from roll_vec.render.gymnasium_renderers import TAXI
 
 # `:` can be passed, `|` is a wall.
 MAP = (
@@ -87,6 +90,8 @@ class Taxi(ArrayEnv):
         The probability of what the last action has led to.
     success : bool
         Whether the passenger has arrived.
+    heading : int
+        The last move, 0 (south) at first: pictures show it.
 
     Raises
     ------
@@ -111,6 +116,7 @@ class Taxi(ArrayEnv):
         "is_fickle": np.bool_,
         "prob": np.float64,
         "success": np.bool_,
+        "heading": np.int8,
     }
     actions: ClassVar = ("south", "north", "east", "west", "pickup", "dropoff")
     infos: ClassVar = ("prob", "success")
@@ -119,6 +125,8 @@ class Taxi(ArrayEnv):
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
     observation_space = Discrete(SIZE * SIZE * (len(DEPOTS) + 1) * len(DEPOTS))
+    gymnasium_renderer: ClassVar = TAXI
+    metadata: ClassVar = METADATA
     depots: ClassVar = tuple(DEPOTS.values())
     fickle_probability = 0.3
 
@@ -180,6 +188,7 @@ class Taxi(ArrayEnv):
             return STEP_REWARD, False
         draw = rng.random()
         if action < PICKUP:
+            env.heading = action
             outcome, total = 0, 0.0
             for k in range(3):
                 total += env.chances[k]
@@ -351,6 +360,6 @@ def describe(options: Any) -> GameDescription:
 Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_text/taxi/
    | starts, slips and changes from the same seeds, steps, rewards, infos
 """),
-        differences=("There are no pictures.",),
+        differences=(TEXT_FRAMES,),
         page="docs/games/taxi.md",
     )
