@@ -81,17 +81,9 @@ def _mountain_car(env: Any) -> Attributes:
     return {"state": np.array([env.position, env.velocity])}
 
 
-def _continuous_mountain_car(env: Any) -> Attributes:
-    # Gymnasium's state, and so its drawing, is float64 before the first step.
-    dtype = np.float32 if env.has_moved else np.float64
-    return {"state": np.array([env.position, env.velocity], dtype)}
-
-
 def _acrobot(env: Any) -> Attributes:
-    state = np.array([env.theta_1, env.theta_2, env.theta_1_dot, env.theta_2_dot])
-    # Gymnasium's state, and so its drawing, is float32 before the first step.
-    rounded = state.astype(np.float32)
-    return {"state": rounded if (rounded == state).all() else state}
+    state = env.theta_1, env.theta_2, env.theta_1_dot, env.theta_2_dot
+    return {"state": np.array(state)}
 
 
 def _pendulum(env: Any) -> Attributes:
@@ -129,8 +121,7 @@ MOUNTAIN_CAR = GymnasiumRenderer(
     "classic_control.mountain_car:MountainCarEnv", _mountain_car
 )
 MOUNTAIN_CAR_CONTINUOUS = GymnasiumRenderer(
-    "classic_control.continuous_mountain_car:Continuous_MountainCarEnv",
-    _continuous_mountain_car,
+    "classic_control.continuous_mountain_car:Continuous_MountainCarEnv", _mountain_car
 )
 ACROBOT = GymnasiumRenderer("classic_control.acrobot:AcrobotEnv", _acrobot)
 PENDULUM = GymnasiumRenderer("classic_control.pendulum:PendulumEnv", _pendulum)

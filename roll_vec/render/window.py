@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from typing import Any
@@ -27,7 +28,8 @@ class Window:
     ----------
     title : str, default "roll_vec"
     size : int, default 640
-        The largest side, in pixels, that a small frame is enlarged to.
+        The largest side, in pixels, that a small frame is enlarged to.  Of a frame with
+        more than 1.5 times as many it shows every second pixel, or fewer.
 
     Notes
     -----
@@ -73,6 +75,9 @@ class Window:
             message = f"a frame has shape (H, W, 3), not {frame.shape}"
             raise InvalidOptionError(message)
         pygame = import_pygame('render_mode="human"')
+        # A screen has no room for the pictures of 16 cart poles.
+        step = max(1, math.ceil(max(frame.shape) / (1.5 * self.size)))
+        frame = frame[::step, ::step]
         height, width = frame.shape[:2]
         factor = max(1, self.size // max(height, width, 1))
         surface = self._display(pygame, (factor * width, factor * height))
