@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.envs.cart_pole import CartPole
 from roll_vec.errors import MissingExtraError
 from roll_vec.registration import ENVIRONMENTS
 from tests.envs.test_toy_text import CLIFF, DRY
@@ -99,6 +101,14 @@ def test_who_asks_for_pictures_first_gets_them_or_a_type_error(id, monkeypatch):
                 env.render()
         else:
             assert env.render() is not None
+
+
+def test_a_users_game_without_pictures_refuses_them_by_a_type_error():
+    class Plain(CartPole):
+        metadata = ArrayEnv.metadata
+
+    with pytest.raises(TypeError, match="render_mode: expected one of None, 'ansi'"):
+        Plain(**PICTURES)
 
 
 def test_pictures_are_collected_in_a_list_as_gymnasiums():
