@@ -153,7 +153,7 @@ class InvalidOptionError(_InvalidValueError, ValueError):
 
 
 class InvalidOptionTypeError(InvalidOptionError, TypeError):
-    """Raised when ``options`` or a mask has a wrong type; a TypeError, too."""
+    """Raised where programs catch a TypeError: wrong types, an unknown render mode."""
 
 
 class UnknownOptionError(RollVecError, TypeError):

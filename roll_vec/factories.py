@@ -22,8 +22,8 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
     check_bool,
-    check_choice,
     check_int,
+    check_render_mode,
     check_unknown,
     parse_options,
     take_options,
@@ -116,7 +116,11 @@ if not TYPE_CHECKING:
         """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
         kind, _, id = name.partition("/")
         if id in ENVIRONMENTS and kind == "single":
-            return partial(make_single, id)
+            make, registered = partial(make_single, id), resolve(id)
+            if registered.is_rule:
+                # `gymnasium.make` reads it, and collects frames in lists.
+                make.metadata = registered.load().metadata
+            return make
         if id in ENVIRONMENTS and kind == "vector":
             pooled = resolve(id).pooled
             return partial(make_pool_vector if pooled else make_vector, id)
@@ -278,8 +282,8 @@ def make_pool_vector(
         {**_hints(make_vector, _POOL_HINT), "prefetch": _PREFETCH_HINT},
     )
     # `gymnasium.make` warns of an unknown mode; `gymnasium.make_vec` does not check it.
-    modes = (None, *cls.metadata.get("render_modes", ()))
-    check_choice("render_mode", keywords.get("render_mode"), modes)
+    mode, modes = keywords.get("render_mode"), cls.metadata.get("render_modes", ())
+    check_render_mode("render_mode", mode, modes)
     # Warns of slow patterns in this process: warnings of workers are lost.
     parse_text_options(cls, keywords)
     # The spec that `gymnasium.make(id, **keywords)` gives an environment.

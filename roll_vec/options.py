@@ -512,6 +512,21 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     return value
 
 
+def check_render_mode(name: str, value: Any, modes: Iterable[str]) -> Any:
+    """Return a render mode, None or one of an environment's.
+
+    Raises
+    ------
+    InvalidOptionTypeError
+        A TypeError, as of a class without this keyword: trainers ask for pictures
+        first, and make the environment without them after a TypeError alone.
+    """
+    try:
+        return check_choice(name, value, (None, *modes))
+    except InvalidOptionError as error:
+        raise InvalidOptionTypeError(*error.args) from None
+
+
 def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int, str]:
     """Return a table from codes or actions to strings; None means the default.
 

@@ -42,6 +42,8 @@ class RegisteredEnv:
         The environment in one line; empty: the first line of its class's docstring.
     description : str
         ``module:name`` of a function from the options to a `GameDescription`, or empty.
+    reward_threshold : float or None
+        The return at which Gymnasium calls its game of this id solved.
     """
 
     id: str
@@ -52,6 +54,7 @@ class RegisteredEnv:
     rules: bool = False
     summary: str = ""
     description: str = ""
+    reward_threshold: float | None = None
 
     def load(self, suffix: str = "") -> Any:
         """Return the class ``<name><suffix>``; without a suffix, the environment's.
@@ -93,6 +96,7 @@ def _of_rules(
     entry: str,
     max_episode_steps: int | None,
     summary: str = "",
+    reward_threshold: float | None = None,
     **keywords: Any,
 ) -> RegisteredEnv:
     """Return the entry of an `ArrayEnv`, ``module:class`` of ``roll_vec.envs``.
@@ -107,6 +111,7 @@ def _of_rules(
         rules=True,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         description=f"roll_vec.envs.{entry.partition(':')[0]}:describe",
+        reward_threshold=reward_threshold,
     )
 
 
@@ -129,6 +134,7 @@ ENVIRONMENTS = {
             100,
             summary="Gymnasium's FrozenLake-v1, equal step for step",
             description=f"{_LAKES}:describe_gymnasium_lake",
+            reward_threshold=0.7,
         ),
         RegisteredEnv(
             "roll_vec/FrozenLake8x8-v1",
@@ -137,6 +143,7 @@ ENVIRONMENTS = {
             {"map_name": "8x8"},
             summary="Gymnasium's FrozenLake8x8-v1, equal step for step",
             description=f"{_LAKES}:describe_gymnasium_lake",
+            reward_threshold=0.85,
         ),
         RegisteredEnv(
             "roll_vec/RandomFrozenLake-v0",
@@ -146,15 +153,20 @@ ENVIRONMENTS = {
             description=f"{_LAKES}:describe_random_lake",
         ),
         _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
-        _of_rules("Taxi-v3", "taxi:Taxi", 200),
-        _of_rules("Taxi-v4", "taxi:TaxiV4", 200),
+        _of_rules("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
+        _of_rules("Taxi-v4", "taxi:TaxiV4", 200, reward_threshold=8),
         _of_rules("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
-        _of_rules("CartPole-v1", "cart_pole:CartPole", 500),
-        _of_rules("MountainCar-v0", "mountain_car:MountainCar", 200),
+        _of_rules("CartPole-v1", "cart_pole:CartPole", 500, reward_threshold=475),
         _of_rules(
-            "MountainCarContinuous-v0", "mountain_car:MountainCarContinuous", 999
+            "MountainCar-v0", "mountain_car:MountainCar", 200, reward_threshold=-110
         ),
-        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500),
+        _of_rules(
+            "MountainCarContinuous-v0",
+            "mountain_car:MountainCarContinuous",
+            999,
+            reward_threshold=90,
+        ),
+        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500, reward_threshold=-100),
         _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
         _of_rules(
             "Game2048-v0",
@@ -361,6 +373,7 @@ def _register(registered: RegisteredEnv) -> None:
         id,
         entry_point=entry_point,
         vector_entry_point=f"{_FACTORIES}:vector/{id}",
+        reward_threshold=registered.reward_threshold,
         max_episode_steps=registered.max_episode_steps,
         kwargs=dict(registered.keywords),
     )

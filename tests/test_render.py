@@ -111,6 +111,9 @@ def test_window_opens_enlarges_frames_follows_their_size_and_closes(display):
     # One that is larger than the window is shown as it is.
     window.show(np.full((120, 120, 3), 7, dtype=np.uint8), fps=1000)
     assert pixels_of(display).shape == (120, 120, 3)
+    # One that is larger than a screen loses pixels.
+    window.show(np.full((400, 200, 3), 7, dtype=np.uint8))
+    assert pixels_of(display).shape == (134, 67, 3)
     twin = pickle.loads(pickle.dumps(window))
     assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
     assert window.is_open

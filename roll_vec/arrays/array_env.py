@@ -71,7 +71,8 @@ class ArrayEnv(ArrayOptions):
         ``array``: what the rule ``observe`` writes; ``text``: what the method ``text``
         returns.
     render_mode : str or None
-        ``ansi``: what the method ``text`` returns.
+        ``ansi`` and ``text``: what the method ``text`` returns.  ``rgb_array`` and
+        ``human``: pictures and a window, of games of Gymnasium (extra ``render``).
     levels : array, or what `read_levels` reads, if the class has this option
         Levels of yours to play: the seed that the rule ``begin`` gets is the number of
         one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.rows import Row
+from roll_vec.render.mosaic import upscale
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.vector.space_batches import item_at, map_leaves
 
@@ -298,16 +300,27 @@ class ObservedEngine(EpisodeEngine):
 
     def draws_frames(self, mode: str) -> bool:
         """Return whether boards of cell codes decide the frames of a mode."""
-        is_own_text = mode != "rgb_array" and self.options.writes_own_text
-        return self.observer is not None and not is_own_text
+        options = self.options
+        is_other: bool = options.writes_own_text
+        if mode == "rgb_array":
+            is_other = options.gymnasium_renderer is not None
+        return self.observer is not None and not is_other
 
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
-        if not self.draws_frames(mode):
-            return self._texts(env_ids)
         scale = self.options.render_scale
-        frames: tuple[Any, ...] = self.observer.frames(self.grids(env_ids), mode, scale)
-        return frames
+        if self.draws_frames(mode):
+            frames: tuple[Any, ...]
+            frames = self.observer.frames(self.grids(env_ids), mode, scale)
+            return frames
+        if mode != "rgb_array":
+            return self._texts(env_ids)
+        draw, variables = self.options.gymnasium_renderer.draw, self.named_variables()
+        rows = [
+            SimpleNamespace(**{name: array[i] for name, array in variables.items()})
+            for i in env_ids.tolist()
+        ]
+        return tuple(upscale(draw(row), scale) for row in rows)
 
     def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
         """Return the cell codes of the boards of some environments, (m, H, W)."""

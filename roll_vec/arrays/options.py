@@ -44,6 +44,7 @@ from roll_vec.options import (
     check_lookup,
     check_optional,
     check_optional_text,
+    check_render_mode,
     option,
     refuse_unused,
 )
@@ -90,7 +91,7 @@ class ArrayOptions(TextOptions):
         Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
         coloured text, ``human`` a window (extra ``render``).
     render_scale : int
-        Scale of frames, from 1 to 64: a cell has 16 n times 16 n pixels.
+        Scale of pictures, from 1 to 64: a tile has 16 n times 16 n pixels.
     action_mask : bool
         True: infos have ``action_mask``, 1 for actions that can change something.
         Those of resets and steps have it, (A,) int8; column j stands for the action
@@ -116,6 +117,8 @@ class ArrayOptions(TextOptions):
         The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none.
     HAS_RESET_INFOS : bool, of the class
         Whether kernels write the infos of resets beside those of steps.
+    gymnasium_renderer : GymnasiumRenderer or None
+        Draws the pictures of a game of Gymnasium; None: tiles, where there is a board.
     start_marks : callable or None
         A function, where texts of coordinates name the cells where players start.
         ``start_marks(variables, env_ids)`` returns (m, H, W): `START_MARK` there, else
@@ -175,6 +178,7 @@ class ArrayOptions(TextOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
     HAS_RESET_INFOS: ClassVar[bool] = False
     reset_infos: ClassVar[tuple[str, ...]] = ()
+    gymnasium_renderer: ClassVar[Any] = None
     start_marks: ClassVar[Any] = None
     HAS_NEW_GENERATORS: ClassVar[bool] = False
     constants: ClassVar[Any] = MappingProxyType({})
@@ -210,8 +214,9 @@ class ArrayOptions(TextOptions):
         check_optional_text("env_instruction", self.env_instruction)
         fields = dataclasses.fields(self)
         check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
-        modes = None, *self.metadata["render_modes"]
-        check_choice("render_mode", self.render_mode, modes)
+        check_render_mode(
+            "render_mode", self.render_mode, self.metadata["render_modes"]
+        )
         scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
         flags = [field.name for field in fields if isinstance(field.default, bool)]
         checked = {name: check_bool(name, getattr(self, name)) for name in flags}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, stack
 from roll_vec.envs.game_description import (
@@ -17,6 +18,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.rounding import square, to_float32
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import ACROBOT
 
 # Both links: length 1, mass 1, centre of mass 0.5, moment of inertia 1.
 CENTRE = 0.5
@@ -132,6 +134,8 @@ class Acrobot(ClassicControl):
     hidden_infos = ("success",)  # Gymnasium has none
     invalid_reward = STEP_REWARD
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+    gymnasium_renderer = ACROBOT
+    metadata = {**METADATA, "render_fps": 15}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

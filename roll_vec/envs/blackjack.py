@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     RULE_TEXT_INFOS,
@@ -19,6 +20,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.kernels.rows import Row
 from roll_vec.options import refuse_unused
+from roll_vec.render.gymnasium_renderers import BLACKJACK
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
@@ -66,6 +68,9 @@ class Blackjack(ArrayEnv):
         The dealer's card that is shown, from 1 (ace) to 10.
     dealer_total, dealer_num_cards, dealer_has_ace
         The same of the dealer's hand, with its hidden card.
+    dealer_suit, dealer_face : int
+        Of the card that pictures show: clubs, diamonds, hearts or spades, from 0; jack,
+        queen or king, from 0, if it counts 10.
 
     Raises
     ------
@@ -88,6 +93,8 @@ class Blackjack(ArrayEnv):
         "dealer_total": np.int16,
         "dealer_num_cards": np.int16,
         "dealer_has_ace": np.bool_,
+        "dealer_suit": np.int8,
+        "dealer_face": np.int8,
     }
     state_limits: ClassVar = {
         "total": (2, LARGEST),
@@ -95,6 +102,8 @@ class Blackjack(ArrayEnv):
         "dealer_card": (1, 10),
         "dealer_total": (2, DEALER_STICKS - 1 + 10),
         "dealer_num_cards": (2, DEALER_STICKS),
+        "dealer_suit": (0, 3),
+        "dealer_face": (0, 2),
     }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
@@ -108,6 +117,9 @@ class Blackjack(ArrayEnv):
     # The player's sum, the dealer's card, whether an ace of the player counts 11.
     observation_space = TupleSpace((Discrete(32), Discrete(11), Discrete(2)))
 
+    gymnasium_renderer: ClassVar = BLACKJACK
+    metadata: ClassVar = METADATA
+
     @rule
     def begin(env: Any, rng: Any) -> None:
         env.dealer_card = draw_card(rng)
@@ -118,10 +130,9 @@ class Blackjack(ArrayEnv):
         env.total = first + second
         env.has_ace = first == 1 or second == 1
         env.num_cards = env.dealer_num_cards = 2
-        # Gymnasium draws the suit, and one of jack, queen and king, for its pictures.
-        rng.integers(4)
+        env.dealer_suit = rng.integers(4)
         if env.dealer_card == 10:
-            rng.integers(3)
+            env.dealer_face = rng.integers(3)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -195,7 +206,6 @@ Gymnasium, Blackjack-v1 | 1.4.0
    | cards from the same seeds, steps, rewards
 """),
         differences=(
-            "There are no pictures.",
             missing_attributes("player", "dealer"),
             "Of the cards there are ``total``, ``num_cards``, ``has_ace``, and of the "
             "dealer's ``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, ClassicControl, stack
 from roll_vec.envs.game_description import (
@@ -16,6 +17,7 @@ from roll_vec.envs.game_description import (
     describe_classic_control,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import CART_POLE
 
 GRAVITY = 9.8
 CART_MASS = 1.0
@@ -90,6 +92,8 @@ class CartPole(ClassicControl):
     reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+    gymnasium_renderer = CART_POLE
+    metadata = {**METADATA, "render_fps": 50}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

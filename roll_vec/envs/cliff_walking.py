@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     RULE_TEXT_INFOS,
+    TEXT_FRAMES,
     GameDescription,
     Reward,
     missing_attributes,
@@ -22,8 +24,10 @@ from roll_vec.envs.game_description import (
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.render.gymnasium_renderers import CLIFF_WALKING
 
 ROWS, COLUMNS = 4, 12
+DOWN = 2
 START, GOAL = (ROWS - 1) * COLUMNS, ROWS * COLUMNS - 1
 STEP_REWARD, FALL_REWARD = -1.0, -100.0
 
@@ -50,6 +54,8 @@ class CliffWalking(ArrayEnv):
         The probability of what the last action has led to.
     success : bool
         Whether the player is on the goal.
+    heading : int
+        The last action, 2 (down) at first.  Gymnasium's pictures had it until 1.3.
     s : int
         The cell, by Gymnasium's name; may be set.
 
@@ -65,8 +71,13 @@ class CliffWalking(ArrayEnv):
 
     is_slippery: bool = False
 
-    state: ClassVar = {"cell": np.int8, "prob": np.float64, "success": np.bool_}
-    state_limits: ClassVar = {"cell": (0, GOAL), "prob": (0.0, 1.0)}
+    state: ClassVar = {
+        "cell": np.int8,
+        "prob": np.float64,
+        "success": np.bool_,
+        "heading": np.int8,
+    }
+    state_limits: ClassVar = {"cell": (0, GOAL), "prob": (0.0, 1.0), "heading": (0, 3)}
     attributes: ClassVar = {
         "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value}),
         "shape": (ROWS, COLUMNS),
@@ -81,6 +92,8 @@ class CliffWalking(ArrayEnv):
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
     observation_space = Discrete(ROWS * COLUMNS)
+    gymnasium_renderer: ClassVar = CLIFF_WALKING
+    metadata: ClassVar = METADATA
 
     @property
     def turns(self) -> tuple[int, ...]:
@@ -124,7 +137,7 @@ class CliffWalking(ArrayEnv):
     @rule
     def begin(env: Any, rng: Any) -> None:
         rng.random()
-        env.cell, env.prob = START, 1.0
+        env.cell, env.prob, env.heading = START, 1.0, DOWN
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -133,6 +146,7 @@ class CliffWalking(ArrayEnv):
             return STEP_REWARD, False
         draw, count = rng.random(), len(env.turns)
         env.prob = 1.0 / count
+        env.heading = action
         number, total = 0, env.prob
         while total <= draw:
             number += 1
@@ -222,7 +236,7 @@ Gymnasium, {name} | 1.4.0
 """),
         differences=(
             "``prob`` of a reset is a float, as that of a step.",
-            "There are no pictures.",
+            TEXT_FRAMES,
             missing_attributes("lastaction"),
         ),
         page="docs/games/cliff_walking.md",

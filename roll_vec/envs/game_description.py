@@ -151,6 +151,10 @@ TEXT_GAME_INFOS = (*parse_infos(_TEXT_INFOS), *LEVEL_INFOS)
 """The infos of each game of text with levels."""
 
 
+TEXT_FRAMES = "The text of ``render_mode='ansi'`` is not Gymnasium's."
+OTHER_INSTRUCTION = "The instruction has other words."
+
+
 def describe_grid_game(
     options: Any, effect: str = "nothing moves", **others: Any
 ) -> GameDescription:
@@ -232,7 +236,6 @@ def describe_classic_control(
         infos=RULE_TEXT_INFOS if actions else (),
         sources=(source,),
         differences=(
-            "There are no pictures.",
             missing_attributes(*missing),
             *differences,
         ),

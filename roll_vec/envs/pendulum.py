@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
 from roll_vec.envs.game_description import (
@@ -21,6 +22,7 @@ from roll_vec.envs.game_description import (
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
+from roll_vec.render.gymnasium_renderers import PENDULUM
 
 MAX_SPEED = 8.0
 MAX_TORQUE = 2.0
@@ -48,6 +50,8 @@ class Pendulum(ArrayEnv):
     theta, theta_dot : float64
         The angle (radians, of any size) and the angular velocity.  The observation is
         the angle's cosine and sine and the angular velocity, as (3,) float32.
+    torque : float32
+        That of the last step, clipped; 0 before.  Pictures have an arrow for it.
     state : (2,) float64
         Both; may be set.
 
@@ -66,8 +70,12 @@ class Pendulum(ArrayEnv):
 
     g: float = 10.0
 
-    state = {"theta": np.float64, "theta_dot": np.float64}
-    state_limits = {"theta": FINITE, "theta_dot": STARTS}
+    state = {"theta": np.float64, "theta_dot": np.float64, "torque": np.float32}
+    state_limits = {
+        "theta": FINITE,
+        "theta_dot": STARTS,
+        "torque": (-MAX_TORQUE, MAX_TORQUE),
+    }
     attributes = {
         "state": stack("theta", "theta_dot"),
         "max_speed": MAX_SPEED,
@@ -80,6 +88,8 @@ class Pendulum(ArrayEnv):
     actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
+    gymnasium_renderer = PENDULUM
+    metadata = {**METADATA, "render_fps": 30}
 
     def check_reset_options(self, values: Mapping[str, float]) -> None:
         """Check that no bound is negative."""
@@ -104,6 +114,7 @@ class Pendulum(ArrayEnv):
         theta_dot = env.theta_dot + pull * SECONDS
         env.theta_dot = min(max(theta_dot, -MAX_SPEED), MAX_SPEED)
         env.theta += env.theta_dot * SECONDS
+        env.torque = torque
         return -cost, False
 
     @rule

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
+from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.game_description import (
     ACTION_MASK_INFO,
     RULE_TEXT_INFOS,
+    TEXT_FRAMES,
     GameDescription,
     Reward,
     missing_attributes,
@@ -24,6 +26,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
+from roll_vec.render.gymnasium_renderers import TAXI
 
 Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
@@ -129,6 +132,8 @@ class Taxi(ArrayEnv):
         The probability of what the last action has led to.
     success : bool
         Whether the passenger has arrived.
+    heading : int
+        The last move, 0 (south) at first: pictures show it.
     s : int
         The number of the state, which is the observation; may be set.
 
@@ -155,12 +160,14 @@ class Taxi(ArrayEnv):
         "is_fickle": np.bool_,
         "prob": np.float64,
         "success": np.bool_,
+        "heading": np.int8,
     }
     state_limits: ClassVar = {
         "taxi": (0, SIZE * SIZE - 1),
         "passenger": (0, IN_TAXI),
         "destination": (0, len(DEPOTS) - 1),
         "prob": (0.0, 1.0),
+        "heading": (0, 3),
     }
     attributes: ClassVar = {
         "s": StateAttribute(read_number, write_number),
@@ -182,6 +189,8 @@ class Taxi(ArrayEnv):
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
     observation_space = Discrete(NUM_STATES)
+    gymnasium_renderer: ClassVar = TAXI
+    metadata: ClassVar = METADATA
     depots: ClassVar = tuple(DEPOTS.values())
     fickle_probability = 0.3
 
@@ -283,6 +292,7 @@ class Taxi(ArrayEnv):
             return STEP_REWARD, False
         draw = rng.random()
         if action < PICKUP:
+            env.heading = action
             outcome, total = 0, 0.0
             for k in range(3):
                 total += env.chances[k]
@@ -461,9 +471,6 @@ def describe(options: Any) -> GameDescription:
 Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_text/taxi/
    | starts, slips and changes from the same seeds, steps, rewards, infos
 """),
-        differences=(
-            "There are no pictures.",
-            missing_attributes("lastaction"),
-        ),
+        differences=(TEXT_FRAMES, missing_attributes("lastaction")),
         page="docs/games/taxi.md",
     )

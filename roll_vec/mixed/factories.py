@@ -14,8 +14,8 @@ from roll_vec.mixed.allocation import allocate
 from roll_vec.mixed.engine import Family
 from roll_vec.mixed.vector_env import MixedVectorEnv
 from roll_vec.options import (
-    check_choice,
     check_int,
+    check_render_mode,
     check_unknown,
     keywords_of,
     take_options,
@@ -110,8 +110,7 @@ def make_mixed(
             )
             start += number
         env = MixedVectorEnv(members, batches, options)
-        modes = [None, *env.metadata["render_modes"]]
-        check_choice("render_mode", render_mode, modes)
+        check_render_mode("render_mode", render_mode, env.metadata["render_modes"])
     except BaseException:
         for batch in batches:
             batch.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
 from typing import Any
 
@@ -26,7 +28,8 @@ class Window:
     ----------
     title : str, default "roll_vec"
     size : int, default 640
-        The largest side, in pixels, that a small frame is enlarged to.
+        The largest side, in pixels, that a small frame is enlarged to.  Of a frame with
+        more than 1.5 times as many it shows every second pixel, or fewer.
 
     Notes
     -----
@@ -71,7 +74,10 @@ class Window:
         if frame.ndim != 3 or frame.shape[2] != 3:
             message = f"a frame has shape (H, W, 3), not {frame.shape}"
             raise InvalidOptionError(message)
-        pygame = _pygame()
+        pygame = import_pygame('render_mode="human"')
+        # A screen has no room for the pictures of 16 cart poles.
+        step = max(1, math.ceil(max(frame.shape) / (1.5 * self.size)))
+        frame = frame[::step, ::step]
         height, width = frame.shape[:2]
         factor = max(1, self.size // max(height, width, 1))
         surface = self._display(pygame, (factor * width, factor * height))
@@ -96,7 +102,7 @@ class Window:
         global _on_screen
         if self.is_open:
             _on_screen = None
-            _pygame().display.quit()
+            import_pygame('render_mode="human"').display.quit()
 
     def _display(self, pygame: Any, size: tuple[int, int]) -> Any:
         """Return the display's surface; open, take over or resize it if necessary."""
@@ -117,10 +123,16 @@ class Window:
         self.__init__(state["title"], size=state["size"])  # type: ignore[misc]
 
 
-def _pygame() -> Any:
+def import_pygame(feature: str) -> Any:
+    """Return the module ``pygame``; the error names the feature that needs it.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    # Its greeting on stdout would stand among the results of a program.
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     with warnings.catch_warnings():
         # pygame's own imports warn about packages that it can do without.
         warnings.simplefilter("ignore")
-        return MissingExtraError.import_module(
-            "pygame", 'render_mode="human"', extra="render"
-        )
+        return MissingExtraError.import_module("pygame", feature, extra="render")

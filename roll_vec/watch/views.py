@@ -11,6 +11,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from roll_vec.errors import MissingExtraError
 from roll_vec.render.ansi import strip_colours
 from roll_vec.vector.space_batches import item_at
 
@@ -111,13 +112,16 @@ class Views:
         nothing = [None] * len(env_ids)
         if not self._can_render:
             return nothing
-        # A renderer of a user's may raise anything.
-        with suppress(Exception):
+        try:
             if hasattr(self._env, "render_envs"):
                 return list(self._env.render_envs(env_ids.tolist()))
             frames = self._env.render()
             return [frames[env_id] for env_id in env_ids.tolist()]
-        return nothing
+        except MissingExtraError:
+            raise
+        except Exception:
+            # A renderer of a user's may raise anything.
+            return nothing
 
 
 def show_value(value: Any) -> str:

@@ -89,6 +89,8 @@ def check_views(id, mode, lookup=None, frames="text", **more):
 @pytest.mark.parametrize("id", IDS)
 @pytest.mark.parametrize(("mode", "frames"), FRAMES.items())
 def test_modes_and_frames_equal_naive_renderings_of_the_grid(id, mode, frames):
+    if frames == "rgb_array" and "/FrozenLake" in id:
+        frames = "text"  # Gymnasium draws their pictures
     check_views(id, mode, frames=frames)
 
 

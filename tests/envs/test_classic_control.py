@@ -75,6 +75,7 @@ def draw_actions(space, num_steps):
 def test_steps_equal_gymnasiums_from_the_same_state(name):
     state = CLASSES[name].state
     variables = [each for each, dtype in state.items() if dtype is not np.bool_]
+    variables = [each for each in variables if each != "torque"]  # of pictures alone
     rng, num_ends = np.random.default_rng(1), 0
     for options in ({}, KEYWORDS[name]):
         ours = gymnasium.make(f"roll_vec/{name}", **options).unwrapped

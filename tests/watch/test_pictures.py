@@ -99,9 +99,8 @@ def places(picture, part):
 
 def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes):
     scale = 2
-    envs = gymnasium.make_vec(LAKE, 1, render_mode="rgb_array")
-    envs.reset(seed=3)
-    drawn = envs.render()[0].repeat(scale, 0).repeat(scale, 1)
+    envs = gymnasium.make_vec(LAKE, 1, obs_mode="rgb")
+    drawn = envs.reset(seed=3)[0][0].repeat(scale, 0).repeat(scale, 1)
     envs.close()
     for number, picture in enumerate(draw(lakes, scale=scale)):
         corners = []

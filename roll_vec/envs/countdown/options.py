@@ -22,6 +22,7 @@ from roll_vec.options import (
     check_levels,
     check_number,
     check_optional_text,
+    check_render_mode,
     option,
     refuse_unused,
 )
@@ -223,7 +224,7 @@ class CountdownOptions:
     difficulty_info: bool = option(False, check_bool)
     oracle_return_info: bool = option(False, check_bool)
     env_instruction: str | None = option(None, check_optional_text)
-    render_mode: str | None = option(None, check_choice, (None, *RENDER_MODES))
+    render_mode: str | None = option(None, check_render_mode, RENDER_MODES)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -9,6 +9,8 @@ from roll_vec.envs.game_description import (
     ACTION_INFOS,
     ACTION_MASK_INFO,
     LEVEL_INFOS,
+    OTHER_INSTRUCTION,
+    TEXT_FRAMES,
     TEXT_INFOS,
     GameDescription,
     Reward,
@@ -33,7 +35,7 @@ Gymnasium, FrozenLake-v1 | 1.4.0
 """)
 _ROLL = parse_sources("""
 ROLL, FrozenLakeEnv | commit 35bea6a2 | https://github.com/alibaba/ROLL
-   | maps, starts and slips from the same seeds, steps, rewards, texts
+   | maps, starts and slips from the same seeds, steps, rewards, boards as text
 """)
 
 
@@ -64,6 +66,7 @@ def describe_gymnasium_lake(options: FrozenLakeOptions) -> GameDescription:
         differences=(
             "``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has "
             "random maps.",
+            TEXT_FRAMES,
             "``get_attr`` of a batch has no ``lastaction``.",
             missing_attributes(),
         ),
@@ -86,5 +89,6 @@ def describe_random_lake(options: RandomFrozenLakeOptions) -> GameDescription:
             *TEXT_INFOS,
         ),
         sources=_ROLL,
+        differences=(OTHER_INSTRUCTION,),
         page=_PAGE,
     )

@@ -46,6 +46,8 @@ from roll_vec.options import (
     option,
     refuse_unused,
 )
+from roll_vec.render.gymnasium_renderers import FROZEN_LAKE as LAKE_RENDERER
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 
 def describe_lake(is_slippery: bool) -> str:
@@ -187,6 +189,12 @@ class FrozenLakeOptions(LakeFamily):
         """Height and width of a grid."""
         height, width = self.map.shape
         return height, width
+
+    @cached_property
+    def gymnasium_renderer(self) -> GymnasiumRenderer:
+        """Gymnasium's renderer of the map."""
+        rows = tuple(b"".join(row).decode() for row in self.map.tolist())
+        return dataclasses.replace(LAKE_RENDERER, keywords=(("desc", rows),))
 
     @cached_property
     def observation_space(self) -> Space[Any]:

@@ -6,6 +6,7 @@ from roll_vec.envs.game_description import (
     ACTION_INFOS,
     ACTION_MASK_INFO,
     LEVEL_INFOS,
+    OTHER_INSTRUCTION,
     TEXT_INFOS,
     GameDescription,
     Reward,
@@ -26,7 +27,7 @@ deadlock | bool | reset, step | The room surely cannot be solved any more.
 """)
 _SOURCES = parse_sources("""
 ROLL, SokobanEnv | commit 35bea6a2 | https://github.com/alibaba/ROLL
-   | rooms from the same seeds, steps, rewards, texts
+   | rooms from the same seeds, steps, rewards, boards as text
 gym-sokoban | 0.0.6 | https://github.com/mpSchrader/gym-sokoban
    | push actions, rewards, the colours of ``tiny_rgb``
 """)
@@ -56,6 +57,8 @@ def describe(options: SokobanOptions) -> GameDescription:
         ),
         sources=_SOURCES,
         differences=(
+            OTHER_INSTRUCTION,
+            "The step limit truncates an episode; ROLL has one flag for both ends.",
             "After an attempt that gave no room, ROLL takes the seed "
             "``hash(str(seed))``, which differs between processes; the next seed here "
             "is ``roll_vec.seeding.retry_seed(seed, t)``.",

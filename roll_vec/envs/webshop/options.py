@@ -20,6 +20,7 @@ from roll_vec.options import (
     check_levels,
     check_optional,
     check_optional_text,
+    check_render_mode,
     option,
 )
 from roll_vec.storage.data_files import (
@@ -245,7 +246,7 @@ human_goals, catalog_seed, search_backend, memory_map
     level_info: bool = option(False, check_bool)
     oracle_return_info: bool = option(False, check_bool)
     env_instruction: str | None = option(None, check_optional_text)
-    render_mode: str | None = option(None, check_choice, (None, *RENDER_MODES))
+    render_mode: str | None = option(None, check_render_mode, RENDER_MODES)
 
     def __post_init__(self) -> None:
         super().__post_init__()
