@@ -159,7 +159,13 @@ def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 def _is_users(value: Any) -> bool:
     """Return whether a value is a function that is not of a library."""
     is_function = isinstance(value, types.FunctionType)
-    return is_function and value.__module__.partition(".")[0] not in _LIBRARIES
+    return is_function and package_of(value) not in _LIBRARIES
+
+
+def package_of(function: types.FunctionType) -> str:
+    """Return the name of the package of a function."""
+    # Code that `exec` runs may have no module.
+    return str(function.__module__).partition(".")[0]
 
 
 def _globals_of(function: Any) -> dict[str, Any]:
