@@ -20,6 +20,7 @@ from numba.np.random._constants import (
 )
 
 from .._jit import kernel
+from . import generator
 from .generator import (
     NOT_SHUFFLED,
     TOLERANCE_32,
@@ -176,15 +177,8 @@ make_attribute_wrapper(GeneratorType, "number", "_number")
 # ------------------------------------------------------------------ the methods
 
 _OPTIONS = {"_nrt": False, "nopython": True}
-for _check in (
-    check_count,
-    check_deviation,
-    check_float_range,
-    check_probabilities,
-    check_range,
-    check_uniform,
-):
-    register_jitable(_check)
+for _name in [name for name in dir(generator) if name.startswith("check_")]:
+    register_jitable(getattr(generator, _name))
 
 
 def _method(function):

@@ -18,6 +18,7 @@ from roll_vec.arrays.rules import (
     describe_error,
     functions_of,
     line_of,
+    package_of,
     reads_numpys_numbers,
     uses_other_generators,
 )
@@ -176,7 +177,7 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
             is_right |= options.begins_with_seed
         _require(is_right, owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
-        if function.__module__.startswith("roll_vec."):
+        if package_of(function) == "roll_vec":
             continue  # `roll_vec.envs.rounding` rounds as numpy on purpose
         owner = f"{name}.{function.__name__}"
         for key, is_type in reads_numpys_numbers(function):

@@ -342,6 +342,7 @@ class ArrayEnv(ArrayOptions):
         self,
         error: Exception,
         elapsed_steps: NDArray[np.int32],
+        rule: str | None = None,
         has_numbers: bool = True,
     ) -> Exception:
         """Return an error of rules or of their compilation; it names the class.
@@ -352,6 +353,8 @@ class ArrayEnv(ArrayOptions):
             Of a kernel.
         elapsed_steps : (n,) int32, updated
             Of the state of the kernel; see `roll_vec.kernels.calls`.
+        rule : str or None
+            The rule, where the kernel does not mark it there.
         has_numbers : bool
             Whether a row of it is the number of an environment.
         """
@@ -359,17 +362,15 @@ class ArrayEnv(ArrayOptions):
             return explain(error, self.name, self.rules())
         if isinstance(error, RollVecError):
             return error
-        # The kernels of a batch mark all rules but the last.
-        rows, number, place = np.flatnonzero(elapsed_steps < 0), len(RULES) - 1, ""
+        rows, place = np.flatnonzero(elapsed_steps < 0), ""
         if len(rows):
-            number = -1 - elapsed_steps[rows[0]]
+            rule = RULES[-1 - elapsed_steps[rows[0]]]
             place = f" in environment {rows[0]}" if has_numbers else ""
             elapsed_steps[rows] = 0
-        rule = self.rules()[number]
         if rule is None:
             return error
-        line = line_of(error, rule)
-        where = f"{self.name}.{RULES[number]}{f': {line}' if line else ''}"
+        line = line_of(error, getattr(type(self), rule))
+        where = f"{self.name}.{rule}{f': {line}' if line else ''}"
         # Of a tuple that is None.
         is_none = isinstance(error, TypeError) and "None" in str(error)
         hint = " (a path has no return)" if is_none else ""

@@ -169,11 +169,12 @@ class EpisodeEngine(Engine):
         try:
             self.kernel_threads.run(kernel, num_rows, *arguments)
         except Exception as error:
-            self._explain(error)
+            is_legal = kernel is self._kernels.write_masks
+            self._explain(error, "legal" if is_legal else None)
 
-    def _explain(self, error: Exception) -> NoReturn:
+    def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
         """Raise the error of a kernel, as users get it."""
-        explained = self.options.explain(error, self.elapsed_steps)
+        explained = self.options.explain(error, self.elapsed_steps, rule)
         if explained is error:
             raise error
         raise explained from error

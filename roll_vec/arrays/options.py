@@ -373,7 +373,12 @@ class ArrayOptions(TextOptions):
         """Return the rules, as the kernel of a step takes them."""
         return self.first_action, max_steps
 
-    def explain(self, error: Exception, elapsed_steps: NDArray[np.int32]) -> Exception:
+    def explain(
+        self,
+        error: Exception,
+        elapsed_steps: NDArray[np.int32],
+        rule: str | None = None,
+    ) -> Exception:
         """Return the error of a kernel of a state, as users get it."""
         return error
 

@@ -266,7 +266,7 @@ def _is_kernel(value: Any) -> bool:
     """Return whether a value is a kernel of this package: the cache tells it apart."""
     function = getattr(value, "py_func", value)
     is_function = isinstance(function, types.FunctionType)
-    return is_function and function.__module__.startswith(_KERNELS)
+    return is_function and str(function.__module__).startswith(_KERNELS)
 
 
 def _is_exception(value: Any) -> bool:

@@ -139,6 +139,12 @@ def _is_users(value: Any) -> bool:
     return isinstance(value, types.FunctionType) and not is_of_library(value)
 
 
+def package_of(function: types.FunctionType) -> str:
+    """Return the name of the package of a function."""
+    # Code that `exec` runs may have no module.
+    return str(function.__module__).partition(".")[0]
+
+
 # What numba says of mistakes that people make in rules, and what we say instead.
 _ADVICE = (
     (

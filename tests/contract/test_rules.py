@@ -496,6 +496,10 @@ class Failing(Corridor):
     def observe(env, out):
         out[env.position // 4 * 9 if env.kind == 4 else 0] = 1
 
+    @roll_vec.rule
+    def legal(env, mask):
+        mask[env.position // 4 * 9 if env.kind == 5 else 0] = 1
+
 
 FAILURES = [
     (1, OwnError, r"step: line \d+: raise OwnError: .* environment 0: OwnError"),
@@ -506,6 +510,7 @@ FAILURES = [
     ),
     (3, ValueError, "step: .* environment 0: ValueError: rng.integers"),
     (4, IndexError, "observe: .* environment 0: IndexError: .* outside of an array"),
+    (5, IndexError, "legal: .* IndexError: .* outside of an array"),
 ]
 
 
@@ -513,8 +518,9 @@ FAILURES = [
 def test_an_exception_of_a_rule_names_it_and_demands_a_reset(kind, error, message):
     roll_vec.register("tests_rules/Failing-v0", Failing)
     match = rf"Failing\.{message}"
-    single = gymnasium.make("tests_rules/Failing-v0", kind=kind).unwrapped
-    envs = make("tests_rules/Failing-v0", 3, kind=kind)
+    more = {"kind": kind, "action_mask": kind == 5}
+    single = gymnasium.make("tests_rules/Failing-v0", **more).unwrapped
+    envs = make("tests_rules/Failing-v0", 3, **more)
     for env, action in ((single, 0), (envs, [0, 0, 0])):
         env.reset(seed=1)
         env.step(action)
