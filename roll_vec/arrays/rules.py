@@ -257,7 +257,10 @@ _ADVICE = (
     ),
     (r"[gs]etitem\(Items", INDICES),
     (NOT_SHUFFLED, NOT_SHUFFLED),
-    (r"unsupported operand .*Items", "rules compute with numbers: write a loop"),
+    (
+        r"Function\(<built-in function \w+>\) found for signature:\s+>>> .*Items\(",
+        "rules compute with numbers: write a loop",
+    ),
 )
 
 

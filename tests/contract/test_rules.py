@@ -444,6 +444,7 @@ COMPILED = [
     ("begin", "env.b[:2] = env.f", "an array of uint8 cannot take a float64"),
     ("begin", "env.b[:] = env.f, 1, 2", "an array of uint8 cannot take"),
     ("begin", "env.b[0] = env.b", "an item of an array takes a number"),
+    ("begin", "env.p = env.b + 1", "compute with numbers: write a loop"),
     ("begin", "rng.shuffle(env.table)", "that can be written"),
 ]
 
