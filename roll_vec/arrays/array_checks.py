@@ -16,8 +16,8 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rule_code import copy_rules
 from roll_vec.arrays.rules import (
     describe_error,
+    frame_of,
     functions_of,
-    line_of,
     package_of,
     reads_numpys_numbers,
     uses_other_generators,
@@ -262,5 +262,7 @@ def _run(name: str, rule_name: str, rule: Callable[..., Any], *arguments: Any) -
     try:
         return rule(*arguments)
     except Exception as error:
-        where = f"{name}.{rule_name}: {line_of(error, rule) or 'its call'}"
-        raise InvalidOptionError(f"{where}: {describe_error(error)}") from error
+        frame = frame_of(error, rule)
+        line = f"line {frame.lineno}: {frame.line}" if frame else "its call"
+        message = f"{name}.{rule_name}: {line}: {describe_error(error)}"
+        raise InvalidOptionError(message) from error

@@ -23,7 +23,7 @@ from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import (
     describe_error,
     explain,
-    line_of,
+    frame_of,
     names_of,
     with_message,
 )
@@ -369,12 +369,16 @@ class ArrayEnv(ArrayOptions):
             elapsed_steps[rows] = 0
         if rule is None:
             return error
-        line = line_of(error, getattr(type(self), rule))
-        where = f"{self.name}.{rule}{f': {line}' if line else ''}"
+        frame, where = frame_of(error, getattr(type(self), rule)), f"{self.name}.{rule}"
+        if frame is not None and not IS_COMPILED:
+            where = f"{where}: line {frame.lineno}: {frame.line}"
+        elif frame is not None and frame.name != rule:
+            where = f"{where}, in {frame.name}"
         # Of a tuple that is None.
         is_none = isinstance(error, TypeError) and "None" in str(error)
         hint = " (a path has no return)" if is_none else ""
-        more = "" if line else "; with NUMBA_DISABLE_JIT=1 the message has its line"
+        more = "; with NUMBA_DISABLE_JIT=1 the message has its line"
+        more = more if IS_COMPILED else ""
         message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
         return with_message(error, message)
 

@@ -158,20 +158,24 @@ _ADVICE = (
     ),
     (r"[gs]etitem\(Items", INDICES),
     (NOT_SHUFFLED, NOT_SHUFFLED),
-    (r"unsupported operand .*Items", "rules compute with numbers: write a loop"),
+    (
+        r"Function\(<built-in function \w+>\) found for signature:\s+>>> .*Items\(",
+        "rules compute with numbers: write a loop",
+    ),
 )
 
 
-def line_of(error: BaseException, rule: Any) -> str:
-    """Return the line of a rule, or of what it calls, that raised an error, or "".
+def frame_of(error: BaseException, rule: Any) -> traceback.FrameSummary | None:
+    """Return the place in a rule, or in what it calls, that raised an error.
 
-    A method, such as ``text``, is a rule, too.
+    A method, such as ``text``, is a rule, too.  Machine code from the cache has the
+    right name of a function, but the number of a line may be that of an earlier edit.
     """
     function = inspect.unwrap(rule)
     files = {each.__code__.co_filename for each in functions_of([Rule(function)])}
     trace = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in trace if frame.filename in files]
-    return f"line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
+    return frames[-1] if frames else None
 
 
 def describe_error(error: BaseException) -> str:

@@ -422,6 +422,7 @@ COMPILED = [
     ("begin", "env.b[:2] = env.f", "an array of uint8 cannot take a float64"),
     ("begin", "env.b[:] = env.f, 1, 2", "an array of uint8 cannot take"),
     ("begin", "env.b[0] = env.b", "an item of an array takes a number"),
+    ("begin", "env.p = env.b + 1", "compute with numbers: write a loop"),
     ("begin", "rng.shuffle(env.table)", "that can be written"),
 ]
 
@@ -501,14 +502,12 @@ class Failing(Corridor):
         mask[env.position // 4 * 9 if env.kind == 5 else 0] = 1
 
 
+# Machine code that is cached knows no lines.
+PLACE = r"step: line \d+: raise .*" if JIT_OFF else "step, in fail: .*"
 FAILURES = [
-    (1, OwnError, r"step: line \d+: raise OwnError: .* environment 0: OwnError"),
-    (
-        2,
-        ValueError,
-        r"step: line \d+: raise .* environment 0: ValueError: no such door",
-    ),
-    (3, ValueError, "step: .* environment 0: ValueError: rng.integers"),
+    (1, OwnError, f"{PLACE} environment 0: OwnError: 3"),
+    (2, ValueError, f"{PLACE} environment 0: ValueError: no such door"),
+    (3, ValueError, "step.* environment 0: ValueError: rng.integers"),
     (4, IndexError, "observe: .* environment 0: IndexError: .* outside of an array"),
     (5, IndexError, "legal: .* IndexError: .* outside of an array"),
 ]
