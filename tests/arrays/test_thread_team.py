@@ -177,7 +177,9 @@ def test_error_of_a_kernel_is_raised_after_all_rows(team, runners, bad_row):
     counts = np.zeros(1 + 100, np.int64)
     for in_use in (0, 1):
         team.control[kernels.IN_USE] = in_use
-        with pytest.raises(RuntimeError, match="count.*: the kernel has raised an error"):
+        with pytest.raises(
+            RuntimeError, match=r"count.*: the kernel has raised an error"
+        ):
             team.run(runners[count], 100, 10, 2, (1, bad_row, counts))
         assert (counts[1:] >= 1).all()
     team.control[kernels.IN_USE] = 0
