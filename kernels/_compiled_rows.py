@@ -129,8 +129,9 @@ class RowType(types.Type):
         self.is_output = not hasattr(options, "fields")
         self.lengths = getattr(variables.instance_class, "lengths", {})
         # All that code depends on: numba takes types of one name for the same type.
+        kind = "Output" if self.is_output else "Row"
         parts = self.variables, self.options, self.lengths, is_writable
-        super().__init__(f"Row{parts}")
+        super().__init__(f"{kind}{parts}")
 
     def type_of(self, name):
         """Return the type of an attribute."""
