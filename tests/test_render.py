@@ -87,6 +87,8 @@ def display(monkeypatch):
     """Return pygame's display on SDL's driver without a screen."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pygame = pytest.importorskip("pygame")
+    # A renderer of Gymnasium may have opened it.
+    pygame.display.quit()
     yield pygame.display
     pygame.display.quit()
 

@@ -16,6 +16,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rule_code import copy_rules
 from roll_vec.arrays.rules import (
     describe_error,
+    describe_frame,
     frame_of,
     functions_of,
     package_of,
@@ -263,6 +264,6 @@ def _run(name: str, rule_name: str, rule: Callable[..., Any], *arguments: Any) -
         return rule(*arguments)
     except Exception as error:
         frame = frame_of(error, rule)
-        line = f"line {frame.lineno}: {frame.line}" if frame else "its call"
+        line = describe_frame(frame, rule) if frame else "its call"
         message = f"{name}.{rule_name}: {line}: {describe_error(error)}"
         raise InvalidOptionError(message) from error

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Space
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
@@ -22,6 +22,7 @@ from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import (
     describe_error,
+    describe_frame,
     explain,
     frame_of,
     names_of,
@@ -252,6 +253,10 @@ class ArrayEnv(ArrayOptions):
                 continue
             if value is not None:
                 result[name] = value
+            elif name in mentions:
+                accepted = "a number, or an array of numbers, as a rule reads it"
+                value = getattr(self, name)
+                raise InvalidOptionError.expected(full_name, accepted, value)
         return {**result, **self.reset_options}
 
     @property
@@ -358,7 +363,7 @@ class ArrayEnv(ArrayOptions):
         has_numbers : bool
             Whether a row of it is the number of an environment.
         """
-        if isinstance(error, NumbaError):
+        if isinstance(error, (NumbaError, UnsupportedBytecodeError)):
             return explain(error, self.name, self.rules())
         if isinstance(error, RollVecError):
             return error
@@ -369,9 +374,10 @@ class ArrayEnv(ArrayOptions):
             elapsed_steps[rows] = 0
         if rule is None:
             return error
-        frame, where = frame_of(error, getattr(type(self), rule)), f"{self.name}.{rule}"
+        function, where = getattr(type(self), rule), f"{self.name}.{rule}"
+        frame = frame_of(error, function)
         if frame is not None and not IS_COMPILED:
-            where = f"{where}: line {frame.lineno}: {frame.line}"
+            where = f"{where}: {describe_frame(frame, function)}"
         elif frame is not None and frame.name != rule:
             where = f"{where}, in {frame.name}"
         # Of a tuple that is None.

@@ -154,14 +154,20 @@ class _Copier:
         elif isinstance(value, enum.Enum):
             self.copy(name, cls, names)
             self._add(value.name)
+            value = int(value) if _are_ints(cls, names) else value
         elif cls in (list, tuple) or _is_named_tuple(cls):
             self._add(kind, len(value), getattr(cls, "_fields", ()))
             items = [self.copy(name, item, names) for item in value]
-            value = cls(items) if cls in (list, tuple) else cls(*items)
+            value = tuple(items) if cls in (list, tuple) else cls(*items)
         elif isinstance(value, type) and issubclass(value, enum.Enum):
             self._add(kind, value.__name__, [each.__name__ for each in value.__mro__])
             for key, member in value.__members__.items():
                 self.copy(name, (key, member.name, member.value), ())
+            if _are_ints(value, names):
+                # numba takes no member of an enum as an index.
+                members = {key: int(each) for key, each in value.__members__.items()}
+                value = types.ModuleType(value.__name__)
+                vars(value).update(members)
         elif isinstance(value, type) and _is_named_tuple(value):
             self._add(kind, value.__name__, getattr(value, "_fields", ()))
         elif isinstance(value, types.ModuleType):
@@ -256,6 +262,11 @@ def _describe(code: types.CodeType) -> tuple[Any, ...]:
     arguments = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
     table = getattr(code, "co_exceptiontable", b"")  # Python 3.10 has none
     return code.co_code.hex(), constants, names, arguments, code.co_flags, table
+
+
+def _are_ints(cls: Any, names: tuple[str, ...]) -> bool:
+    """Return whether rules that mention some attributes read members as ints."""
+    return issubclass(cls, int) and not {"name", "value"}.intersection(names)
 
 
 def _is_named_tuple(cls: type) -> bool:

@@ -178,6 +178,13 @@ def frame_of(error: BaseException, rule: Any) -> traceback.FrameSummary | None:
     return frames[-1] if frames else None
 
 
+def describe_frame(frame: traceback.FrameSummary, rule: Any) -> str:
+    """Return the line of a frame, with its file if it is not that of the rule."""
+    is_same = frame.filename == inspect.unwrap(rule).__code__.co_filename
+    file = "" if is_same else f"{Path(frame.filename).name}, "
+    return f"{file}line {frame.lineno}: {frame.line}"
+
+
 def describe_error(error: BaseException) -> str:
     """Return the class of an error and its message, if it has one."""
     name, text = type(error).__name__, " ".join(str(error).split())

@@ -58,9 +58,10 @@ n. Beside an id, -o takes all its keywords; beside a file, which has its levels
 already, max_episode_steps, max_steps, render_scale, and is_slippery of lakes.
 
 files (docs/levels.md), all of them played with -o levels=FILE:
-  .txt .xsb .sok   Sokoban: rows of # @ + $ * . and space; a level ends at a
-                   blank line or at one that begins with ";"
-  .txt             lakes: rows of S F H G, likewise
+  .txt .xsb .sok   Sokoban: rows of # @ + $ * . and space; any other line, as a
+                   title or a blank one, ends a level
+  .txt             lakes: rows of S F H G; a blank line, or one that begins
+                   with ";", ends a level
   .npz             an array "levels"
 """
 

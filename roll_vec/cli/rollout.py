@@ -221,13 +221,18 @@ def _rows(
 ) -> Sequence[tuple[str, str]]:
     """Return the rows of the table."""
     episodes, rate = summary.episodes, summary.steps_per_second
-    known = episodes.success[episodes.success != UNKNOWN]
+    num_known = np.count_nonzero(episodes.success != UNKNOWN)
+    success_rate = _NO_VALUE
+    if num_known:
+        # An episode that a fault has ended is no success, and says nothing of it.
+        num_successes = np.count_nonzero(episodes.success == 1)
+        success_rate = f"{num_successes / (num_known + summary.faults):.2%}"
     return [
         ("environment steps", f"{summary.env_steps:,}"),
         ("steps/s", _NO_VALUE if rate is None else f"{rate:,.0f}"),
         ("episodes", f"{len(episodes):,}"),
         ("return", _spread(episodes.returns)),
-        ("success rate", f"{known.mean():.2%}" if known.size else _NO_VALUE),
+        ("success rate", success_rate),
         ("length", _spread(episodes.lengths)),
         ("elapsed", f"{summary.timed_seconds:.2f} s"),
         ("first reset and step", f"{summary.startup_seconds:.2f} s"),

@@ -3,11 +3,13 @@
 import enum
 from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
+from roll_vec.arrays.array_env import RESERVED
 from roll_vec.errors import InvalidOptionError
 
 
@@ -101,3 +103,14 @@ def test_numbers_that_no_kernel_holds_are_errors_with_their_names():
         Reader(pair="12")
     with pytest.raises(InvalidOptionError, match=r"^level: .*Level\.HARD.*, got 5"):
         Reader(level=5)
+
+
+@pytest.mark.parametrize("id", ["roll_vec/Game2048-v0", "roll_vec/CliffWalking-v1"])
+def test_no_variable_has_the_name_of_another_array_of_a_state(id):
+    env, envs = (
+        gymnasium.make(id).unwrapped,
+        roll_vec.make_vec(id, 2, episode_info=True),
+    )
+    env.reset(), envs.reset()
+    names = env.get_state().keys() | envs.get_state().arrays.keys()
+    assert names - env.options.state.keys() <= RESERVED

@@ -1,5 +1,6 @@
 """Code of rules: what its digest covers, and that no class runs the code of another."""
 
+import enum
 import importlib.util
 import itertools
 import os
@@ -8,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
@@ -185,10 +187,10 @@ def test_what_no_digest_covers_is_refused(load, value, text):
 
 def play(cls, num_steps=1):
     """Return the observations after some steps of one environment."""
-    roll_vec.register("tests_rule_code/Mine-v0", cls)
+    roll_vec.register("tests_rule_code/Mine-v0", cls, force=True)
     envs = roll_vec.make_vec("tests_rule_code/Mine-v0", 1)
     envs.reset(seed=0)
-    return [envs.step([0])[0].item() for _ in range(num_steps)]
+    return [envs.step([0])[0][0].tolist() for _ in range(num_steps)]
 
 
 def test_rules_read_what_was_there_when_the_batch_was_made(load):
@@ -244,3 +246,35 @@ def test_no_game_runs_the_code_of_another(tmp_path):
 def test_many_games_in_one_process_do_not_disturb_each_other(tmp_path):
     groups = np.arange(3, 43).reshape(4, 10).tolist()
     check_games(groups, tmp_path)
+
+
+class Move(enum.IntEnum):
+    LEFT, RIGHT = range(2)
+
+
+STEPS = (-1, 1)
+WIDTHS = [5, 7]
+
+
+class Steps(roll_vec.ArrayEnv):
+    """A game whose rules count with members of an enum and read a list."""
+
+    state = {"seen": (np.int64, 3)}  # noqa: RUF012
+    actions = 2
+    observation = "seen"
+    observation_space = Box(-99, 99, (3,), np.int64)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        env.seen[Move.RIGHT] = Move.RIGHT
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.seen[0] += STEPS[Move.RIGHT] + WIDTHS[1]
+        env.seen[2] = max(Move.RIGHT | 2, 0) + int(Move.RIGHT)
+        return Move.RIGHT, action == Move.LEFT
+
+
+def test_members_of_an_enum_are_integers():
+    (seen,) = play(Steps)
+    assert seen == [8, 1, 4]

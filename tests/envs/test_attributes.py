@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.arrays.array_env import RESERVED
 from roll_vec.descriptions import describe_env
 from roll_vec.errors import (
     FrozenAttributeError,
@@ -296,17 +295,6 @@ def test_a_class_of_a_user_declares_the_same():
     game.bounces = -5
     env.step(0)
     assert (game.bounces, game.height) == (-4, np.float32(0.1))
-
-
-@pytest.mark.parametrize("id", ["roll_vec/Game2048-v0", "roll_vec/CliffWalking-v1"])
-def test_no_variable_has_the_name_of_another_array_of_a_state(id):
-    env, envs = (
-        gymnasium.make(id).unwrapped,
-        roll_vec.make_vec(id, 2, episode_info=True),
-    )
-    env.reset(), envs.reset()
-    names = env.get_state().keys() | envs.get_state().arrays.keys()
-    assert names - env.options.state.keys() <= RESERVED
 
 
 def test_the_codes_of_a_board_are_those_that_have_looks():

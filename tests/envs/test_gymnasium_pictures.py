@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.envs.cart_pole import CartPole
 from roll_vec.errors import MissingExtraError
 from roll_vec.registration import ENVIRONMENTS
@@ -105,7 +104,7 @@ def test_who_asks_for_pictures_first_gets_them_or_a_type_error(id, monkeypatch):
 
 def test_a_users_game_without_pictures_refuses_them_by_a_type_error():
     class Plain(CartPole):
-        metadata = ArrayEnv.metadata
+        metadata = roll_vec.ArrayEnv.metadata
 
     with pytest.raises(TypeError, match="render_mode: expected one of None, 'ansi'"):
         Plain(**PICTURES)
