@@ -11,7 +11,13 @@ from numba.core import cgutils, ir, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
-from numba.core.extending import intrinsic, models, overload, register_model
+from numba.core.extending import (
+    intrinsic,
+    lower_cast,
+    models,
+    overload,
+    register_model,
+)
 from numba.core.imputils import (
     RefType,
     iternext_impl,
@@ -20,6 +26,7 @@ from numba.core.imputils import (
     lower_setattr_generic,
 )
 from numba.core.ir_utils import build_definitions
+from numba.core.typeconv import Conversion
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing import signature
 from numba.core.typing.templates import (
@@ -80,6 +87,19 @@ class ItemsType(types.IterableType):
         self.dtype, self.ndim, self.is_writable = dtype, ndim, is_writable
         self.lengths = lengths
         super().__init__(f"Items({dtype}, {ndim}, {is_writable}, {lengths})")
+
+    def unify(self, _context, other):
+        """Return the type of a name that has arrays of either type."""
+        if not isinstance(other, ItemsType):
+            return None
+        if (self.dtype, self.ndim) != (other.dtype, other.ndim):
+            return None
+        is_writable = self.is_writable and other.is_writable
+        return ItemsType(self.dtype, self.ndim, is_writable)
+
+    def can_convert_to(self, context, other):
+        """Return whether an array is one of another type."""
+        return Conversion.safe if self.unify(context, other) == other else None
 
     def part(self, ndim):
         """Return the type of a part with so many axes; 0: of an item."""
@@ -169,6 +189,11 @@ class _IteratorModel(models.StructModel):
         index = types.EphemeralPointer(types.intp)
         members = [("items", iterator.items), ("index", index)]
         super().__init__(manager, iterator, members)
+
+
+@lower_cast(ItemsType, ItemsType)
+def _cast_items(_context, _builder, _from_type, _to_type, items):
+    return items
 
 
 @register_model(RowType)

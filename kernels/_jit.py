@@ -142,9 +142,9 @@ class Rule:
         self.py_func, self.overloads = py_func, {}
         self.targetoptions = {**_OPTIONS, "inline": "never"}
 
-    def __call__(self, *args):
+    def __call__(self, *args, **keywords):
         """Run the function as Python."""
-        return self.py_func(*args)
+        return self.py_func(*args, **keywords)
 
     @functools.cached_property
     def callee(self):

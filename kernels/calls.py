@@ -9,6 +9,13 @@ from numba.core import cgutils, config, types
 from numba.core.extending import intrinsic
 from numba.core.imputils import fix_returning_optional
 
+# They stand for exceptions of users: machine code on disk names these classes.
+RAISED = tuple(
+    type(f"Raised{number}", (Exception,), {"__module__": __name__})
+    for number in range(16)
+)
+globals().update({cls.__name__: cls for cls in RAISED})
+
 BEGIN, STEP, OBSERVE = range(3)
 
 

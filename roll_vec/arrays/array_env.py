@@ -365,6 +365,7 @@ class ArrayEnv(ArrayOptions):
         """
         if isinstance(error, (NumbaError, UnsupportedBytecodeError)):
             return explain(error, self.name, self.rules())
+        error = self.code.with_own_class(error)
         if isinstance(error, RollVecError):
             return error
         rows, place = np.flatnonzero(elapsed_steps < 0), ""
@@ -497,6 +498,8 @@ def _read_constant(name: str, value: Any) -> Any:
     if array.dtype == np.float16:
         return array.astype(np.float64)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidOptionError.expected(name, accepted, value)
+    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
         raise InvalidOptionError.expected(name, accepted, value)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

@@ -25,6 +25,7 @@ from numba.core.dispatcher import Dispatcher
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.calls import RAISED
 
 _LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
 _KERNELS = "roll_vec.kernels."
@@ -45,10 +46,27 @@ class RuleCode:
     ----------
     digest : str
     rules : tuple of Rule or None
+    exceptions : tuple of exception classes
+        Those that rules raise; in the copies `roll_vec.kernels.calls.RAISED` are in
+        their place, as machine code on disk would have the class of another process.
     """
 
     digest: str
-    rules: tuple[Rule | None, ...] = dataclasses.field(compare=False)
+    # Rules that run as Python may call methods of classes that have no digest.
+    rules: tuple[Rule | None, ...] = dataclasses.field(compare=config.DISABLE_JIT)  # type: ignore[attr-defined, unused-ignore]
+    exceptions: tuple[type[Exception], ...] = dataclasses.field(compare=False)
+
+    def with_own_class(self, error: Exception) -> Exception:
+        """Return an error of copies with the class that the rule names."""
+        if type(error) not in RAISED:
+            return error
+        cls = self.exceptions[RAISED.index(type(error))]
+        return cls(*error.args).with_traceback(error.__traceback__)
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raise an error if a rule cannot read a value; see `copy_rules`."""
+    _Copier().copy(name, value, ())
 
 
 def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> RuleCode:
@@ -73,8 +91,8 @@ def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> R
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     for function, _ in copier.functions.values():
         # Symbols of machine code must differ where the code does.
-        function.__qualname__ += f".{digest}"
-    return RuleCode(digest, copies)
+        function.__qualname__ = f"{digest}.{function.__qualname__}"
+    return RuleCode(digest, copies, tuple(copier.exceptions))
 
 
 def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -139,6 +157,9 @@ class _Copier:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.functions: dict[Any, tuple[types.FunctionType, Any]] = {}
+        self.exceptions: list[type[Exception]] = []
+        # Of functions that are copied at present, each called by the one before.
+        self._callers: list[Any] = []
 
     def copy(self, name: str, value: Any, names: tuple[str, ...]) -> Any:
         """Return a copy of a value that a rule reads under a name, and describe it.
@@ -172,14 +193,26 @@ class _Copier:
             self._add(kind, value.__name__, getattr(value, "_fields", ()))
         elif isinstance(value, types.ModuleType):
             value = self._copy_module(value, names)
-        elif is_of_library(value) or _is_kernel(value) or _is_exception(value):
+        elif is_of_library(value) or _is_kernel(value):
             self._add(value.__module__, value.__qualname__)
+        elif isinstance(value, type) and issubclass(value, Exception):
+            value = self._copy_exception(name, value)
         else:
             value = self._copy_function(name, value)
         return value
 
     def _add(self, *parts: Any) -> None:
         self.lines.append(repr(parts))
+
+    def _copy_exception(self, name: str, cls: type[Exception]) -> type[Exception]:
+        if cls not in self.exceptions:
+            self.exceptions.append(cls)
+        number = self.exceptions.index(cls)
+        if number >= len(RAISED):
+            message = f"{name}: rules raise at most {len(RAISED)} classes of their own"
+            raise InvalidOptionError(message)
+        self._add("exception", number)
+        return RAISED[number]
 
     def _copy_module(
         self, module: types.ModuleType, names: tuple[str, ...]
@@ -192,13 +225,14 @@ class _Copier:
         for name in names:
             if hasattr(module, name):
                 num_lines, functions = len(self.lines), dict(self.functions)
+                num_callers = len(self._callers)
                 self._add(name)
                 try:
                     setattr(result, name, self.copy(name, getattr(module, name), names))
                 except InvalidOptionError:
                     # Another object may have the attribute that is meant.
                     self.functions = functions
-                    del self.lines[num_lines:]
+                    del self.lines[num_lines:], self._callers[num_callers:]
         return result
 
     def _copy_function(self, name: str, value: Any) -> Any:
@@ -213,6 +247,13 @@ class _Copier:
             message = f"{name} is {value!r:.100}: {_HINT}"
             raise InvalidOptionError(message)
         if value in self.functions:
+            may_recur = self._callers[-1:] == [value] and not is_compiled
+            if value in self._callers and not may_recur:
+                message = (
+                    f"{name} is called in a circle: a function with the decorator "
+                    "roll_vec.rule may call itself, but no other one that calls it"
+                )
+                raise InvalidOptionError(message)
             self._add("function", list(self.functions).index(value))
             return self.functions[value][1]
         code, name = function.__code__, f"{name.partition(':')[0]}: {function.__name__}"
@@ -226,10 +267,11 @@ class _Copier:
         elif is_compiled:
             options = value.targetoptions
             pipeline = value._compiler.pipeline_class
-            self._add(pipeline.__qualname__, sorted(options.items()), value.locals)
+            self._add(pipeline.__qualname__, _describe_options(options), value.locals)
             result = type(value)(copy, value.locals, options, pipeline)
         # Before what it reads, where it may stand again.
         self.functions[value] = copy, result
+        self._callers.append(value)
         self._add(type(value).__name__, function.__qualname__)
         for part in codes_of(code):
             self._add(*_describe(part))
@@ -247,6 +289,7 @@ class _Copier:
             if key in values:
                 cell.cell_contents = values.pop(key)
         scope.update(values)
+        self._callers.pop()
         return result
 
 
@@ -264,6 +307,14 @@ def _describe(code: types.CodeType) -> tuple[Any, ...]:
     return code.co_code.hex(), constants, names, arguments, code.co_flags, table
 
 
+def _describe_options(options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return numba's options of a function in one order."""
+    return [
+        (key, sorted(value) if isinstance(value, (set, frozenset)) else value)
+        for key, value in sorted(options.items())
+    ]
+
+
 def _are_ints(cls: Any, names: tuple[str, ...]) -> bool:
     """Return whether rules that mention some attributes read members as ints."""
     return issubclass(cls, int) and not {"name", "value"}.intersection(names)
@@ -278,7 +329,3 @@ def _is_kernel(value: Any) -> bool:
     function = getattr(value, "py_func", value)
     is_function = isinstance(function, types.FunctionType)
     return is_function and str(function.__module__).startswith(_KERNELS)
-
-
-def _is_exception(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, Exception)

@@ -57,11 +57,21 @@ def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
     """Return the functions of rules, and those of their modules that they call."""
     functions = [each.py_func for each in rules if each is not None]
     for function in functions:
-        for value in globals_of(function).values():
-            callee = getattr(value, "py_func", value)
-            if _is_users(callee) and callee not in functions:
-                functions.append(callee)
+        for _, value in reads_of(function):
+            for each in _items_of(value):
+                callee = getattr(each, "py_func", each)
+                if _is_users(callee) and callee not in functions:
+                    functions.append(callee)
     return functions
+
+
+def _items_of(value: Any) -> Iterator[Any]:
+    """Yield the items of nested tuples and lists; of another value itself."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _items_of(item)
+    else:
+        yield value
 
 
 def names_of(rules: list[Rule | None]) -> frozenset[str]:
@@ -81,7 +91,7 @@ def reads_numpys_numbers(function: types.FunctionType) -> Iterator[tuple[str, bo
     is_type : bool
         Whether it makes numbers: ``np.int8``.
     """
-    for name, value in _reads_of(function):
+    for name, value in reads_of(function):
         if _makes_numpys(value):
             yield name, True
         elif _is_numpys(value):
@@ -94,14 +104,13 @@ def _makes_numpys(value: Any) -> bool:
 
 
 def _is_numpys(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any(map(_is_numpys, value))
-    return isinstance(getattr(value, "_value_", value), (np.ndarray, np.generic))
+    items = (getattr(each, "_value_", each) for each in _items_of(value))
+    return any(isinstance(each, (np.ndarray, np.generic)) for each in items)
 
 
 def uses_other_generators(function: types.FunctionType) -> bool:
     """Return whether a function reads ``random`` of Python or of numpy."""
-    for _, value in _reads_of(function):
+    for _, value in reads_of(function):
         if getattr(value, "__name__", "") in ("random", "numpy.random"):
             return True
         owner = getattr(value, "__self__", None)
@@ -110,7 +119,7 @@ def uses_other_generators(function: types.FunctionType) -> bool:
     return False
 
 
-def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the names and values that a function reads beside its arguments.
 
     They are its globals and outer variables, its defaults, and what it reads of modules
@@ -119,7 +128,9 @@ def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     values = globals_of(function)
     yield from values.items()
     defaults = inspect.signature(function).parameters.items()
-    yield from ((name, each.default) for name, each in defaults)
+    for name, parameter in defaults:
+        if parameter.default is not parameter.empty:
+            yield name, parameter.default
     for code in codes_of(function.__code__):
         name, owner = "", None
         for each in dis.get_instructions(code):

@@ -278,3 +278,51 @@ class Steps(roll_vec.ArrayEnv):
 def test_members_of_an_enum_are_integers():
     (seen,) = play(Steps)
     assert seen == [8, 1, 4]
+
+
+@roll_vec.rule
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@roll_vec.rule
+def ping(n):
+    return 0 if n < 1 else pong(n - 1)
+
+
+@roll_vec.rule
+def pong(n):
+    return ping(n)
+
+
+@pytest.mark.parametrize("name", ["factorial", "ping"])
+def test_a_rule_may_call_itself_and_no_rules_call_each_other(load, name):
+    # Machine code from the cache would jump to an address of another process.
+    source = SOURCE.replace("move(env)", f"env.x = {name}(4)")
+    cls = load(source)
+    cls.step.py_func.__globals__[name] = globals()[name]
+    if name == "factorial":
+        assert play(cls) == [24]
+    else:
+        with pytest.raises(InvalidOptionError, match="ping is called in a circle"):
+            digest_of(cls)
+
+
+def test_an_exception_is_of_the_class_that_the_rule_names(load):
+    body = ["env.y += 1", "if env.y > 20: raise Lost('text')", "return 0.0, False"]
+    source = SOURCE.replace("return 0.0, env.x > 3", "\n        ".join(body))
+    source = source.replace("        move(env)\n", "")
+    classes = []
+    for _ in range(2):
+        cls = load(source)
+        lost = type("Lost", (Exception,), {})
+        cls.step.py_func.__globals__["Lost"] = lost
+        roll_vec.register("tests_rule_code/Lost-v0", cls, force=True)
+        envs = roll_vec.make_vec("tests_rule_code/Lost-v0", 2)
+        envs.reset(seed=0)
+        for _ in range(20):
+            envs.step([0, 0])
+        with pytest.raises(lost, match=r"Mine.step.* in environment 0: Lost: text"):
+            envs.step([0, 0])
+        classes.append(lost)
+    assert classes[0] is not classes[1]
