@@ -175,7 +175,7 @@ class _Copier:
         elif isinstance(value, enum.Enum):
             self.copy(name, cls, names)
             self._add(value.name)
-            value = int(value) if _are_ints(cls, names) else value
+            value = int(value.value) if _are_ints(cls, names) else value
         elif cls in (list, tuple) or _is_named_tuple(cls):
             self._add(kind, len(value), getattr(cls, "_fields", ()))
             items = [self.copy(name, item, names) for item in value]
@@ -186,7 +186,9 @@ class _Copier:
                 self.copy(name, (key, member.name, member.value), ())
             if _are_ints(value, names):
                 # numba takes no member of an enum as an index.
-                members = {key: int(each) for key, each in value.__members__.items()}
+                members = {
+                    key: int(each.value) for key, each in value.__members__.items()
+                }
                 value = types.ModuleType(value.__name__)
                 vars(value).update(members)
         elif isinstance(value, type) and _is_named_tuple(value):
