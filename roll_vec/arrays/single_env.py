@@ -226,42 +226,44 @@ class SingleEnv(ClosableEnv):
         if self._is_closed or not self._is_ready:
             self._check_started()
         engine = self._engine
-        if self._lent is not None:
-            self._take_generator()
-        if self.action_parser is not None:
-            elapsed_steps = engine.elapsed_steps[0] + 1
-            _, reward, terminated, _, info = step_text(
-                self.action_parser, action, self._take_code, MULTIPLIED_INFOS
-            )
-            # A turn of several actions is one step for every limit.
-            engine.elapsed_steps[0] = elapsed_steps
-        elif engine.action_codes is not None:
-            code = engine.action_codes.check_one(action)
-            reward, terminated, info = self._take_action(code)
-        else:
-            array = engine.check_array("action", action)
+        try:
+            if self._lent is not None:
+                self._take_generator()
+            if self.action_parser is not None:
+                elapsed_steps = engine.elapsed_steps[0] + 1
+                _, reward, terminated, _, info = step_text(
+                    self.action_parser, action, self._take_code, MULTIPLIED_INFOS
+                )
+                # A turn of several actions is one step for every limit.
+                engine.elapsed_steps[0] = elapsed_steps
+            elif engine.action_codes is not None:
+                code = engine.action_codes.check_one(action)
+                reward, terminated, info = self._take_action(code)
+            else:
+                array = engine.check_array("action", action)
+                reward, terminated, info = engine.play_one(array[np.newaxis])
+            limit = self._max_steps
+            # As the kernel `reaches_limit`, without the time of a call.
+            truncated = limit > 0 and engine.elapsed_steps.item() >= limit
+            # Steps after the end of an episode do not take it back.
+            if (terminated or truncated) and not self._has_ended:
+                self._has_ended = True
+            if self._lent is not None:
+                self._give_generator()
+            if self.render_mode == "human":
+                self._show()
+            if self._has_mask:
+                info["action_mask"] = engine.action_masks(_ONE)[0]
+            return engine.observe_one(), reward, terminated, truncated, info
+        except RollVecError:  # of an invalid action, before anything has moved
+            raise
+        except BaseException:
             self._is_ready = False
-            reward, terminated, info = engine.play_one(array[np.newaxis])
-        limit = self._max_steps
-        # As the kernel `reaches_limit`, without the time of a call.
-        truncated = limit > 0 and engine.elapsed_steps.item() >= limit
-        # Steps after the end of an episode do not take it back.
-        if (terminated or truncated) and not self._has_ended:
-            self._has_ended = True
-        if self._lent is not None:
-            self._give_generator()
-        if self.render_mode == "human":
-            self._show()
-        if self._has_mask:
-            info["action_mask"] = engine.action_masks(_ONE)[0]
-        observation = engine.observe_one()
-        self._is_ready = True
-        return observation, reward, terminated, truncated, info
+            raise
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
-        # Until the step has ended: whatever raises before has moved the environment.
-        self._action[0], self._is_ready = action, False
+        self._action[0] = action
         result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
         return result
 
