@@ -274,10 +274,9 @@ class _ChatClient:
             )
             # The client's own limit begins anew with each byte of a response.
             response = await asyncio.wait_for(request, self._seconds)
-            if not response.choices:
+            if not response.choices or response.choices[0].message is None:
                 # Some servers send their error with the status 200.
-                error = getattr(response, "error", None)
-                raise LookupError(error or "it has no choices")
+                raise LookupError(response.model_dump_json(exclude_none=True))
             content = response.choices[0].message.content
         except asyncio.TimeoutError as error:
             message = f"no complete response within {self._seconds:g} seconds"

@@ -323,8 +323,9 @@ FAILURES = {
     "broken": (Reply(body=b'{"choices": ['), "no chat completion"),
     "text": (Reply(body=b"<html>", headers={"Content-Type": "text/html"}), "no chat"),
     "list": (Reply(body=b"[1]"), "no chat completion"),
-    "empty": (Reply(body=b'{"choices": []}'), "no chat completion .* no choices"),
+    "empty": (Reply(body=b'{"choices": []}'), r'no chat .*: {"choices":\[\]}'),
     "error": (Reply(body=error_body("quota")), "no chat completion .*quota"),
+    "message": (Reply(body=b'{"choices": [{"error": "cut"}]}'), "no chat .*cut"),
     "role": (
         Reply(status=400, body=error_body(f"{'x' * 999} System role not supported")),
         r'\.\.\. \(no system role\? instruction_role="user", --instr',
