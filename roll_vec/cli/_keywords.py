@@ -28,7 +28,11 @@ _WORDS = {"true": True, "false": False, "none": None, "null": None}
 _SCALARS = {bool, int, float, type(None)}
 _TYPES = {*_SCALARS, str, tuple, list, dict}
 _SETS = (set, frozenset)
-_ABSTRACT = {abc.Sequence: list, abc.Iterable: list, abc.Mapping: dict}
+_ABSTRACT: dict[Any, type[Any]] = {}
+_ABSTRACT |= dict.fromkeys((abc.Sequence, abc.Collection, abc.Iterable), list)
+_ABSTRACT |= dict.fromkeys((abc.Mapping, abc.MutableMapping), dict)
+# A number too large for a float, and a list in a set, are no values either.
+_NO_VALUE = (ValueError, OverflowError, TypeError)
 _UNIONS = (typing.Union, types.UnionType)
 
 
@@ -51,7 +55,7 @@ def read_keywords(arguments: argparse.Namespace) -> None:
         hint = hints.get(name, Any)
         try:
             arguments.options[name] = _convert(_parse(text), hint, text)
-        except ValueError:
+        except _NO_VALUE:
             expected = f"{name}: expected {_describe(hint)}, got {text!r}"
             raise argument_error("-o", expected) from None
 
@@ -80,7 +84,7 @@ def _convert(value: Any, hint: Any, text: str | None = None) -> Any:
     kind, parts = _kind(hint), typing.get_args(hint)
     if kind in _UNIONS:
         for part in sorted(parts, key=lambda part: _rank(_kind(part), value, text)):
-            with suppress(ValueError):
+            with suppress(*_NO_VALUE):
                 return _convert(value, part, text)
         raise ValueError
     if _has_names(kind):
@@ -112,8 +116,7 @@ def _convert(value: Any, hint: Any, text: str | None = None) -> Any:
         return int(value)
     if kind is bool and value in (0, 1):
         return bool(value)
-    is_other = is_bool and kind is int
-    if kind in _TYPES and (is_other or not isinstance(value, kind)):
+    if (kind in _TYPES and not isinstance(value, kind)) or (is_bool and kind is int):
         raise ValueError
     return value
 

@@ -104,6 +104,8 @@ REFUSED = [
     ("items=1", "items: expected list[int], got '1'"),
     ('items=["a"]', "items: expected list[int], got '[\"a\"]'"),
     ("table=5", "table: expected dict[str, float] or None, got '5'"),
+    ("members=[[1]]", "members: expected set[int], got '[[1]]'"),
+    (f"rate={10**400}", "rate: expected float, got '1000"),
     ("members={0.5}", "members: expected set[int], got '{0.5}'"),
     ("kinds=EASY", "kinds: expected tuple["),
 ]
