@@ -338,8 +338,12 @@ class Parser(argparse.ArgumentParser):
         # The parser of a command has ended before that of the program.
         if not hasattr(namespace, "changes"):
             namespace.changes = self._changes(namespace)
-            # The last value of a keyword holds.
-            namespace.options = dict(getattr(namespace, "options", ()))
+            options = getattr(namespace, "options", ())
+            namespace.options = dict(options)
+            names = [name for name, _ in options]
+            for name in namespace.options:
+                if (count := names.count(name)) > 1:
+                    self.error(f"argument -o: expected {name} once, got {count} times")
         return namespace, unknown
 
     def _changes(self, namespace: argparse.Namespace) -> dict[str, str]:

@@ -18,6 +18,7 @@ import asyncio
 import json
 import os
 import queue
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -53,6 +54,9 @@ _MIN_SECONDS, _MAX_SECONDS = 0.001, 1e6
 _MAX_WAIT = 60
 
 _MAX_TEMPERATURE = 100
+# What servers say of a model without a system role: its template refuses the message.
+_SYSTEM_ROLE = re.compile(r"\brole|(system|developer) (message|prompt|instr)", re.I)
+_ADVICE = ' (no system role? instruction_role="user", --instruction-role user)'
 # Fields of a request that ``extra_body`` may not have.
 _FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
 
@@ -194,13 +198,14 @@ def _copy_fields(value: Any) -> dict[str, Any] | None:
     """Return checked fields of a request, which nobody else can change."""
     if value is None:
         return None
-    accepted = f"a JSON object without {', '.join(_FIELDS)}"
+    accepted = f"a JSON object with texts for names, without {', '.join(_FIELDS)}, NaN"
     try:
+        names = {*dict(value)}
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
         fields: dict[str, Any] = json.loads(text.encode())
     except (TypeError, ValueError, RecursionError):
-        fields = dict.fromkeys(_FIELDS)
-    if fields.keys() & {*_FIELDS}:
+        fields, names = {}, {*_FIELDS}
+    if names & {*_FIELDS} or names != fields.keys():
         raise InvalidOptionError.expected("extra_body", accepted, value)
     return fields
 
@@ -269,6 +274,9 @@ class _ChatClient:
             )
             # The client's own limit begins anew with each byte of a response.
             response = await asyncio.wait_for(request, self._seconds)
+            if not response.choices or response.choices[0].message is None:
+                # Some servers send their error with the status 200.
+                raise LookupError(response.model_dump_json(exclude_none=True))
             content = response.choices[0].message.content
         except asyncio.TimeoutError as error:
             message = f"no complete response within {self._seconds:g} seconds"
@@ -299,9 +307,12 @@ class _ChatClient:
         kind = type(error).__name__
         if getattr(error, "status_code", None) is None and "API" not in kind:
             kind = f"the response is no chat completion ({kind})"
+        is_refused = getattr(error, "status_code", None) in (400, 422, 500)
+        is_refused = is_refused and self._endpoint.instruction_role == "system"
+        advice = _ADVICE if is_refused and _SYSTEM_ROLE.search(text) else ""
         if len(text) > _MAX_REASON:
             text = f"{text[:_MAX_REASON]}..."
-        return f"{kind}: {text}" if text else kind
+        return f"{kind}: {text}{advice}" if text else kind
 
 
 def _replace_halves(text: str) -> str:

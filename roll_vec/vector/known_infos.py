@@ -11,7 +11,8 @@ the keys), and of any other environment nobody does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -40,14 +41,17 @@ def fault_of(info: Mapping[str, Any]) -> str | None:
     return str(error) if isinstance(error, FaultMessage) else None
 
 
-def faults_of(infos: Mapping[str, Any]) -> dict[int, str]:
+def faults_of(
+    infos: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+) -> dict[int, str]:
     """Return the faults of a step or reset of a batch, by its infos.
 
     Parameters
     ----------
-    infos : mapping
-        In Gymnasium's layout.  In SAME_STEP mode those of a step are in
-        ``infos["final_info"]``, and ``infos`` has those of the resets after it.
+    infos : mapping or list of mappings
+        In Gymnasium's layout, or that of its wrapper ``DictInfoToList``.  In SAME_STEP
+        mode those of a step are in ``infos["final_info"]``, and ``infos`` has those of
+        the resets after it.
 
     Returns
     -------
@@ -55,6 +59,9 @@ def faults_of(infos: Mapping[str, Any]) -> dict[int, str]:
         The environments that had a fault, ascending, and what happened.  Infos of
         environments are none, whatever their keys are.
     """
+    if not isinstance(infos, Mapping):
+        faults = enumerate(map(fault_of, infos))
+        return {row: fault for row, fault in faults if fault is not None}
     errors = infos.get("error")
     if not isinstance(errors, np.ndarray) or errors.dtype != object:
         return {}
@@ -69,18 +76,20 @@ def success_of(value: Any) -> bool | None:
     """Return the success that the value of an info says; None: it says nothing.
 
     A bool is itself, and a number is a success if it is 1: 0.5 is none.  An array,
-    tensor or list of one element, of any shape, is its element.  None, texts, and
-    arrays of several elements say nothing.
+    tensor or list of one element, of any shape and dtype, is its element.  None, texts,
+    and arrays of several elements say nothing.
     """
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
+    if isinstance(value, (Number, np.bool_)):
+        return bool(value == 1)
     try:
         array = np.asarray(value)
     except Exception:  # of a user's own class
         return None
-    if array.size != 1 or array.dtype.kind not in "biuf":
+    if array.size != 1 or array.dtype.kind not in "biufcO":
         return None
-    return bool(array.item() == 1)
+    element = array.item()
+    # An object that is no array is the element of its own array.
+    return None if element is value else success_of(element)
 
 
 def read_success(info: Mapping[str, Any]) -> bool | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
+from typing import Literal
+
 import gymnasium
 import pytest
 from gymnasium.spaces import Discrete
@@ -9,6 +13,11 @@ from gymnasium.spaces import Discrete
 import roll_vec
 
 KEYWORDS = []
+
+
+class Mode(Enum):
+    EASY = "easy"
+    HARD = 2
 
 
 class Game(gymnasium.Env):
@@ -26,6 +35,16 @@ class Game(gymnasium.Env):
         mode: str | None = "a",
         scale: int | tuple[int, int] = 1,
         anything=None,
+        switch: Literal["false", "true"] = "true",
+        number: Literal[1, 2] | None = 1,
+        kind: Mode = Mode.EASY,
+        kinds: tuple[Mode, ...] = (),
+        table: dict[str, float] | None = None,
+        items: list[int] = [],  # noqa: B006
+        row: Sequence[bool] = (),
+        members: set[int] = frozenset(),
+        pair: tuple[int, str] | str = "",
+        other=Mode.HARD,
     ):
         KEYWORDS.append(locals())
 
@@ -55,12 +74,40 @@ TEXTS = [
     ("anything=-2", -2),
     ("anything=1 + 1", "1 + 1"),
     ("anything={'a': 1}", {"a": 1}),
+    ('anything={"a": [null, true]}', {"a": [None, True]}),
+    ("switch=false", "false"),
+    ("switch='true'", "true"),
+    ("number=2", 2),
+    ("number=none", None),
+    ("kind=HARD", Mode.HARD),
+    ("kind=2", Mode.HARD),
+    ("kind=easy", Mode.EASY),
+    ("kinds=['EASY', 2]", (Mode.EASY, Mode.HARD)),
+    ("other=EASY", Mode.EASY),
+    ('table={"a": 1}', {"a": 1.0}),
+    ("items=1,2", [1, 2]),
+    ("items=[1.0]", [1]),
+    ("row=[true, 0]", [True, False]),
+    ("members={1, 2}", {1, 2}),
+    ("pair=1,'a'", (1, "a")),
+    ("pair=1,2", "1,2"),
 ]
 REFUSED = [
     ("flag=maybe", "flag: expected bool or None, got 'maybe'"),
     ("is_strict=2", "is_strict: expected bool, got '2'"),
     ("level=many", "level: expected int or None, got 'many'"),
     ("rate=fast", "rate: expected float, got 'fast'"),
+    ("switch=no", "switch: expected 'false' or 'true', got 'no'"),
+    ("number=3", "number: expected 1 or 2 or None, got '3'"),
+    ("kind=easier", "kind: expected EASY or HARD, got 'easier'"),
+    ("other=x", "other: expected EASY or HARD or None, got 'x'"),
+    ("items=1", "items: expected list[int], got '1'"),
+    ('items=["a"]', "items: expected list[int], got '[\"a\"]'"),
+    ("table=5", "table: expected dict[str, float] or None, got '5'"),
+    ("members=[[1]]", "members: expected set[int], got '[[1]]'"),
+    (f"rate={10**400}", "rate: expected float, got '1000"),
+    ("members={0.5}", "members: expected set[int], got '{0.5}'"),
+    ("kinds=EASY", "kinds: expected tuple["),
 ]
 
 
@@ -86,3 +133,9 @@ def test_texts_become_values_of_the_types_of_keywords(works, id):
 def test_texts_of_other_types_are_refused(fails, id):
     for text, message in REFUSED:
         assert f"argument -o: {message}" in fails("info", id, "-o", text)
+
+
+def test_a_keyword_stands_once(fails, id):
+    for text in ("count=1", "count=2"):
+        line = fails("info", id, "-o", "count=1", "-o", "rate=1", "--option", text)
+        assert "argument -o: expected count once, got 2 times" in line

@@ -266,6 +266,9 @@ def test_a_request_has_further_fields_and_none_that_is_not_set(words):
     thinking["top_p"] = 0.1
     assert endpoint.extra_body["top_p"] == 0.9
     hash(endpoint)
+    for bad in ({1: 2}, {"top_p": float("nan")}):
+        with pytest.raises(InvalidOptionError, match=r"texts for names, .* NaN, got"):
+            ChatEndpoint("http://h", "m", extra_body=bad)
 
 
 @pytest.mark.parametrize("history", [None, 0])
@@ -320,7 +323,13 @@ FAILURES = {
     "broken": (Reply(body=b'{"choices": ['), "no chat completion"),
     "text": (Reply(body=b"<html>", headers={"Content-Type": "text/html"}), "no chat"),
     "list": (Reply(body=b"[1]"), "no chat completion"),
-    "empty": (Reply(body=b'{"choices": []}'), "no chat completion"),
+    "empty": (Reply(body=b'{"choices": []}'), r'no chat .*: {"choices":\[\]}'),
+    "error": (Reply(body=error_body("quota")), "no chat completion .*quota"),
+    "message": (Reply(body=b'{"choices": [{"error": "cut"}]}'), "no chat .*cut"),
+    "role": (
+        Reply(status=400, body=error_body(f"{'x' * 999} System role not supported")),
+        r'\.\.\. \(no system role\? instruction_role="user", --instr',
+    ),
     "content": (Reply(message={"content": [1]}), "no text, its type is list"),
 }
 

@@ -1,5 +1,8 @@
 """Infos that roll_vec reads: faults are those of the pool, and success has one rule."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import gymnasium
 import numpy as np
 import pytest
@@ -91,6 +94,9 @@ def test_trainers_see_the_faults_alone(forgets_ids):
     assert final["_error"].all()
     assert roll_vec.faults_of(infos) == {}
     assert [*roll_vec.faults_of(final)] == [1]
+    as_list = gymnasium.wrappers.vector.DictInfoToList(envs).step(act(0, breaks=[2]))[4]
+    assert roll_vec.faults_of(as_list) == {}
+    assert [*roll_vec.faults_of(info["final_info"] for info in as_list)] == [2]
     assert [type(error) for error in final["error"]] == [str, FaultMessage, str]
     envs.close()
 
@@ -119,9 +125,12 @@ class Fifth:
 
 
 YES = [True, np.True_, 1.0, np.float32(1), 1, np.uint8(1), np.array(1.0), [True]]
-YES += [np.array([True]), np.array([[1.0]])]
+YES += [np.array([True]), np.array([[1.0]]), Decimal(1), Fraction(1)]
+YES += [np.array([True], object), np.array([[np.True_]], object), [Decimal(1)]]
 NO = [False, np.False_, 0.0, 0, 0.5, np.float32(0.5), 2, -1, np.nan, np.array([0])]
+NO += [np.array([False], object), Decimal("0.5"), Fraction(2)]
 NONE = [None, "yes", "", {}, [], np.ones(2, bool), Fifth(), "1"]
+NONE += [object(), np.array(["yes"], object), np.array([None]), [Fifth]]
 
 
 class Reach(gymnasium.Env):

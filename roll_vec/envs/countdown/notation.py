@@ -49,6 +49,7 @@ _COMMANDS = {
     **dict.fromkeys((r"\displaystyle", r"\boxed"), " "),
 }
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_CLOSINGS = {*_BRACKETS.values()}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9][0-9,]*|\s+|.", re.DOTALL)
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 
@@ -97,6 +98,10 @@ def rewrite(text: str) -> str:
             parts.append(word)
             closing = "))" if word == ")/" else ""
             before = "" if closing else ")"
+        elif word in _CLOSINGS:
+            # It closes nothing, but it could close a parenthesis of another bracket or
+            # of a fraction.  The parser refuses the text as it is.
+            return text
         elif word == _FRACTION:
             parts.append("(")
             closing = ")/"
