@@ -31,7 +31,7 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
-from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet, refuse_faults
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -294,7 +294,8 @@ class Sudoku(GridEnv):
             "board": (0, self.scale),
             "solution": (1, self.scale),
             **dict.fromkeys(digits, (0, self.all_digits)),
-            **dict.fromkeys(("num_missing", "num_empty"), (0, self.area)),
+            "num_missing": (0, self.area),
+            "num_empty": (1, self.area),
             **dict.fromkeys(("digits", "num_tried"), (0, self.scale)),
             **dict.fromkeys(("order", "empty"), (0, self.area - 1)),
             "random_words": RANDOM_LIMITS,
@@ -522,19 +523,22 @@ class SudokuSet(PuzzleSet):
         }
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str], _faults: Faults) -> Grids:
-        """Refuse puzzles without exactly one solution; see `LevelSet.check`."""
-        grids = super().check(grids, name, _faults)
-        solutions, counts = solve_puzzles(grids)
-        faults = {
+    def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
+        """Leave out puzzles without exactly one solution; see `LevelSet.check`."""
+        sound = cls.find_sound(grids, name, faults)
+        if not len(sound):
+            return np.zeros((0, 0, 0), np.uint8)
+        solutions, counts = solve_puzzles(grids[sound])
+        problems = {
             "expected one solution, got none": counts == 0,
             "expected one solution, got several": counts == 2,
             "expected one solution; the search for a second one took too long": (
                 counts > 2
             ),
         }
-        refuse_faults(faults, name)
-        return np.concatenate((grids, solutions), axis=1)
+        one = cls.leave_out(problems, lambda j: name(sound[j]), faults)
+        playable: Grids = np.concatenate((grids[sound], solutions), axis=1)[one]
+        return playable
 
 
 def describe(options: Sudoku) -> GameDescription:
