@@ -308,6 +308,16 @@ class Sudoku(GridEnv):
         check_each("board", board, is_right, "digits of the solution")
         is_right = missing == (board == 0).sum((1, 2))
         check_each("num_missing", missing, is_right, "the number of empty cells")
+        bits = (1 << board.astype(np.uint16)) & self.all_digits
+        boxes = bits.reshape(-1, *[self.side] * 4).swapaxes(2, 3)
+        for name, groups in (
+            ("row_digits", bits),
+            ("column_digits", bits.swapaxes(1, 2)),
+            ("box_digits", boxes.reshape(bits.shape)),
+        ):
+            digits = arrays[name]
+            is_right = (digits == np.bitwise_xor.reduce(groups, axis=2)).all(1)
+            check_each(name, digits, is_right, "the digits of the board, as bits")
 
     @property
     def side(self) -> int:

@@ -92,7 +92,7 @@ def test_state_is_gymnasiums_and_can_be_set(name):
     for wrong in (state[:-1], "x", None, [1e400] * len(state)):
         with pytest.raises(InvalidStateError, match="state"):
             env.state = wrong
-    with pytest.raises(InvalidStateError, match="expected values from .*, got nan"):
+    with pytest.raises(InvalidStateError, match=r"expected values from .*, got nan"):
         env.state = state * np.nan
     assert env.state.tolist() == before
 

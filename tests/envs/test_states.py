@@ -86,6 +86,7 @@ WRONG_ENTRIES = {
     "roll_vec/Game2048-v0": (
         {"random_words": np.full(625, 624, np.uint32)},
         {"board": np.full((4, 4), 18, np.uint8)},
+        {"first_best": np.int8(11)},
     ),
     "roll_vec/SlidingTiles-v0": (
         {"board": np.zeros((3, 3), np.uint8)},
@@ -98,6 +99,8 @@ WRONG_ENTRIES = {
     "roll_vec/Sudoku-v0": (
         {"board": np.ones((9, 9), np.uint8)},
         {"num_missing": np.uint8(0)},
+        {"num_empty": np.uint8(0)},
+        {"box_digits": np.zeros(9, np.uint16)},
     ),
     LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }

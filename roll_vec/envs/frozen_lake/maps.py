@@ -52,10 +52,10 @@ def parse_letters(name: str, rows: Any) -> NDArray[np.bytes_]:
         If they are not a rectangle of these letters.
     """
     try:
-        letters = np.asarray(rows)
-        if letters.dtype.kind in "SU" and letters.ndim == 1:
+        texts = np.asarray(rows)
+        if texts.dtype.kind in "SU" and texts.ndim == 1:
             # numpy would take bytes for numbers.
-            rows = letters.astype(str).tolist()
+            rows = texts.astype(str).tolist()
         tiles = np.asarray(rows, dtype="c")
     except (TypeError, ValueError):
         tiles = np.empty(0, "c")
