@@ -116,13 +116,14 @@ class LevelSet:
         Raises
         ------
         InvalidOptionError
-            The message has the file, the level's number in it from 0, its lines and the
-            problem.
+            The message has the file, the level's lines in it, or its index in an array,
+            and the problem.
 
         Warns
         -----
         RollVecWarning
-            A game may leave out levels that cannot be played, if others can.
+            A game may leave out levels that cannot be played, if others can.  They have
+            no number.
         """
         if isinstance(levels, cls):
             return levels
@@ -134,7 +135,7 @@ class LevelSet:
             return cls._load_path(str(Path(os.fsdecode(levels)).absolute()))
         faults: Faults = []
         if isinstance(levels, (list, tuple)) and any(
-            isinstance(text, str) for text in levels
+            isinstance(text, (str, os.PathLike)) for text in levels
         ):
             texts = {f"[{j}]": text for j, text in enumerate(levels)}
             parts = {n: cls._parse_item(t, n, faults) for n, t in texts.items()}
@@ -207,6 +208,31 @@ class LevelSet:
         """
         raise NotImplementedError
 
+    @staticmethod
+    def leave_out(
+        problems: Mapping[str, NDArray[np.bool_]],
+        name: Callable[[int], str],
+        faults: Faults,
+        **numbers: NDArray[Any],
+    ) -> NDArray[np.int64]:
+        """Return the indices of the levels without a fault; see `check`.
+
+        Parameters
+        ----------
+        problems : mapping from str to (l,) bool
+            The levels that have each fault, the first of which is named.
+        name, faults
+            See `check`.
+        **numbers : (l,) array
+            What stands in the braces of a fault.
+        """
+        faulty = np.any(list(problems.values()), axis=0)
+        for j in np.flatnonzero(faulty).tolist():
+            problem = next(problem for problem, has_it in problems.items() if has_it[j])
+            values = {key: array[j] for key, array in numbers.items()}
+            faults.append((name(j), problem.format(**values)))
+        return np.flatnonzero(~faulty)
+
     @classmethod
     def stack(cls, parts: Mapping[str, Grids]) -> Grids:
         """Return the levels of several texts or files in one array in C order.
@@ -278,6 +304,14 @@ class LevelSet:
 
     @classmethod
     def _parse_item(cls, text: Any, where: str, faults: Faults) -> Grids:
+        is_line = isinstance(text, str) and not cls.is_text(text)
+        if isinstance(text, os.PathLike) or (
+            is_line and Path(text).suffix.lower() in (*cls.SUFFIXES, SUFFIX)
+        ):
+            path = shorten(os.fspath(text))
+            refuse(
+                where, f"expected a text, got {path}: a path stands alone, in no list"
+            )
         if not isinstance(text, str):
             refuse(where, f"expected a text beside texts, got {shorten(text)}")
         return cls.parse(text, where, faults)
@@ -430,6 +464,11 @@ def split_lines(text: str) -> list[str]:
     """Return the lines of a text, also of Windows and of old Macs, without a mark."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return text.replace("\r", "\n").split("\n")
+
+
+def name_lines(first: int, last: int) -> str:
+    """Return the name of lines of a text in messages."""
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -111,6 +111,11 @@ class Acrobot(ClassicControl):
         "theta_2_dot": np.float64,
         "success": np.bool_,
     }
+    OBS_MODES = {
+        **ClassicControl.OBS_MODES,
+        "array": "cosine and sine of the first angle, the same of the second, both "
+        "angular velocities",
+    }
     state_limits = dict.fromkeys(
         ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
     )

@@ -24,8 +24,9 @@ from roll_vec.render.gymnasium_renderers import BLACKJACK
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
-# Of a hand of which cards are taken on and on after the end.
-LARGEST = 30_000
+# The highest sum that ends a game, and the highest that is observed: cards that are
+# taken after the end add nothing to it.
+LARGEST = HIGHEST + 10
 
 
 @rule
@@ -146,7 +147,7 @@ class Blackjack(ArrayEnv):
         while count_ace(env.dealer_total, env.dealer_has_ace) < DEALER_STICKS:
             card = draw_card(rng)
             env.dealer_total += card
-            env.dealer_num_cards += 1
+            env.dealer_num_cards = min(env.dealer_num_cards + 1, DEALER_STICKS)
             env.dealer_has_ace = env.dealer_has_ace or card == 1
         own = count_ace(env.total, env.has_ace)
         dealers = count_ace(env.dealer_total, env.dealer_has_ace)

@@ -36,7 +36,7 @@ class CartPole(ClassicControl):
     """Keep the pole on the cart upright: push the cart to the left or to the right.
 
     The episode ends when the cart is more than 2.4 away from the centre, or when the
-    pole leans more than 12 degrees (0.2095 radians).  Positive is to the right.
+    pole leans more than 12 degrees (0.2094 radians).  Positive is to the right.
 
     Parameters
     ----------
@@ -73,6 +73,11 @@ class CartPole(ClassicControl):
         "theta": np.float64,
         "theta_dot": np.float64,
         "has_fallen": np.bool_,
+    }
+    OBS_MODES = {
+        **ClassicControl.OBS_MODES,
+        "array": "position and velocity of the cart, angle (radians) and angular "
+        "velocity of the pole",
     }
     state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
     attributes = {

@@ -32,6 +32,7 @@ from roll_vec.render.numbers import paint_numbers, parse_colours
 
 # The highest tile is 2**17 = 131072: no board of 4x4 has a higher one.
 MAX_EXPONENT = 17
+MAX_SCORE = 1 << 40
 CHANCE_OF_2 = 0.9
 FORMAT_PENALTY = -0.1
 # From the empty cell on.
@@ -65,7 +66,8 @@ def slide(env: Any, action: int) -> tuple[bool, int, int]:
             tile = env.board[row + k * row_step, column + k * column_step]
             if tile > 0:
                 if tile == previous:
-                    tile, previous = tile + 1, 0
+                    # Two of the highest tile are one of them.
+                    tile, previous = min(tile + 1, MAX_EXPONENT), 0
                     place -= 1
                     points += 1 << tile
                 else:
@@ -163,13 +165,6 @@ class Game2048(GridEnv):
         "random_words": (np.uint32, RANDOM_WORDS),
         "success": np.bool_,
     }
-    state_limits: ClassVar = {
-        "board": (0, MAX_EXPONENT),
-        "score": (0, 1 << 40),
-        "best": (0, MAX_EXPONENT),
-        "first_best": (0, MAX_EXPONENT),
-        "random_words": RANDOM_LIMITS,
-    }
     actions = ("up", "down", "left", "right")
     infos = ("score", "success")
     takes_invalid_actions = True
@@ -195,6 +190,18 @@ class Game2048(GridEnv):
         """The exponent of the target."""
         return self.target.bit_length() - 1
 
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        return {
+            "board": (0, MAX_EXPONENT),
+            "score": (0, MAX_SCORE),
+            "best": (0, MAX_EXPONENT),
+            # Rewards are shares of the way from here to the target.
+            "first_best": (0, self.target_exponent - 1),
+            "random_words": RANDOM_LIMITS,
+        }
+
     @rule
     def begin(env: Any, rng: Any, seed: int) -> None:
         seed_random(env.random_words, seed)
@@ -212,7 +219,7 @@ class Game2048(GridEnv):
         has_moved, points, highest = slide(env, action)
         if not has_moved:
             return 0.0, False
-        env.score += points
+        env.score = min(env.score + points, MAX_SCORE)
         # Before the new tile: a 4 that comes up earns its reward in the next step.
         before = env.best
         env.best = max(highest, before)

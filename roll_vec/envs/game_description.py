@@ -183,9 +183,10 @@ def describe_grid_game(
 def missing_attributes(*names: str) -> str:
     """Return the difference that attributes of Gymnasium's class are not there."""
     listed = "".join(f"``{name}``, " for name in names)
+    listed += "and those" if names else "those"
     return (
-        f"Attributes of the original that are not there: {listed}and those of its "
-        "pictures, such as ``screen`` and ``clock``."
+        f"Attributes of the original that are not there: {listed} of its pictures, "
+        "such as ``screen`` and ``clock``."
     )
 
 

@@ -194,7 +194,11 @@ class Minesweeper(GridEnv):
         is_new = (ordered[:, 1:] > ordered[:, :-1]).all(1)
         check_each("order", order, is_new, "each cell at most once")
         mines, has_mines = arrays["mines"], arrays["has_mines"]
-        is_hidden = (arrays["board"] >= HIDDEN) & ~mines
+        board = arrays["board"]
+        is_new = ((board == HIDDEN) | (board == FLAG)).all((1, 2))
+        accepted = "hidden cells before there are mines"
+        check_each("board", board, is_new | has_mines, accepted)
+        is_hidden = (board >= HIDDEN) & ~mines
         counts = np.where(has_mines, is_hidden.sum((1, 2)), self.area - self.num_mines)
         accepted = "the number of hidden cells without a mine"
         check_each("num_hidden", hidden, hidden == counts, accepted)

@@ -86,6 +86,10 @@ class MountainCar(ClassicControl):
     goal_velocity: float = 0.0
 
     state = {"position": np.float64, "velocity": np.float64, "success": np.bool_}
+    OBS_MODES = {
+        **ClassicControl.OBS_MODES,
+        "array": "position and velocity of the car",
+    }
     state_limits = {"position": STARTS, "velocity": _SPEEDS}
     attributes: ClassVar[Mapping[str, Any]] = {
         **_ATTRIBUTES,

@@ -71,6 +71,10 @@ class Pendulum(ArrayEnv):
     g: float = 10.0
 
     state = {"theta": np.float64, "theta_dot": np.float64, "torque": np.float32}
+    OBS_MODES = {
+        **ArrayEnv.OBS_MODES,
+        "array": "cosine and sine of the angle, angular velocity",
+    }
     state_limits = {
         "theta": FINITE,
         "theta_dot": STARTS,

@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse, split_lines
+from roll_vec.arrays.level_sets import (
+    Faults,
+    Grids,
+    LevelSet,
+    name_lines,
+    refuse,
+    split_lines,
+)
 
 _FRAME = re.compile(r"[-+=|\s]*[-+=][-+=|\s]*")
 _SEPARATORS = re.compile(r"[\s,;|\"'\[\]()]+")
@@ -26,7 +33,7 @@ TEXTS = "a path of a text file or of a folder of them, a text, or a list of text
 class PuzzleSet(LevelSet):
     """Square puzzles of one size; see `LevelSet`.
 
-    One that cannot be played is refused by its name.
+    Those that cannot be played are left out.
 
     Attributes
     ----------
@@ -67,17 +74,21 @@ class PuzzleSet(LevelSet):
         return num_cells in sizes or super().is_text(levels)
 
     @classmethod
-    def parse(cls, text: str, where: str, _faults: Faults) -> Grids:
+    def parse(cls, text: str, where: str, faults: Faults) -> Grids:
         """Return the puzzles of a text; see `LevelSet.parse`."""
-        puzzles = _split_puzzles(text, where, cls.read_cells, cls.SIZES)
+        num_faults = len(faults)
+        puzzles = _split_puzzles(text, where, cls.read_cells, cls.SIZES, faults)
+        if not puzzles:
+            if len(faults) == num_faults:
+                faults.append((where, "there are no puzzles"))
+            return np.zeros((0, 0, 0), np.uint8)
         size = math.isqrt(len(puzzles[0][1]))
-        names = [f"{where}, puzzle {j} (line {n})" for j, (n, _) in enumerate(puzzles)]
-        for name, (_, cells) in zip(names, puzzles, strict=True):
+        for name, cells in puzzles:
             if len(cells) != size * size:
                 accepted = f"{size * size} cells, as in the first puzzle"
                 refuse(name, f"expected {accepted}, got {len(cells)}")
         codes = np.frombuffer(b"".join(cells for _, cells in puzzles), np.uint8)
-        return cls.check(codes.reshape(-1, size, size), lambda j: names[j], _faults)
+        return cls.check(codes.reshape(-1, size, size), lambda j: puzzles[j][0], faults)
 
     @classmethod
     def parse_array(cls, levels: Any, where: str, faults: Faults) -> Grids:
@@ -94,23 +105,21 @@ class PuzzleSet(LevelSet):
         return super().parse_array(levels, where, faults)
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str], _faults: Faults) -> Grids:
-        """Refuse puzzles with faults; see `LevelSet.check`."""
+    def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
+        """Leave out puzzles with faults; see `LevelSet.check`."""
+        playable: Grids = grids[cls.find_sound(grids, name, faults)]
+        return playable
+
+    @classmethod
+    def find_sound(
+        cls, grids: Grids, name: Callable[[int], str], faults: Faults
+    ) -> NDArray[np.int64]:
+        """Return the indices of the puzzles without a fault of `find_faults`."""
         height, width = grids.shape[1:]
         if height != width or height not in cls.SIZES:
             sizes = " or ".join(f"{size} x {size}" for size in cls.SIZES)
             refuse(name(0), f"expected {sizes} cells, got {height} x {width}")
-        refuse_faults(cls.find_faults(grids), name)
-        return grids
-
-
-def refuse_faults(
-    faults: dict[str, NDArray[np.bool_]], name: Callable[[int], str]
-) -> None:
-    """Raise the error about the first level that has a fault, if one has."""
-    for fault, has_it in faults.items():
-        if has_it.any():
-            refuse(name(int(has_it.argmax())), fault)
+        return cls.leave_out(cls.find_faults(grids), name, faults)
 
 
 def _split_words(line: str) -> list[str]:
@@ -124,12 +133,11 @@ def _split_puzzles(
     where: str,
     read_cells: Callable[[list[str]], bytes],
     sizes: Collection[int],
-) -> list[tuple[int, bytes]]:
-    """Return the puzzles of a text: the line where each begins, and its cells.
+    faults: Faults,
+) -> list[tuple[str, bytes]]:
+    """Return the puzzles of a text: the name of each in messages, and its cells.
 
-    Raises
-    ------
-    InvalidOptionError
+    ``faults`` is updated with lines that are no puzzles.
     """
     # Lines one below the other with equal numbers of cells.
     runs: list[list[tuple[int, bytes]]] = [[]]
@@ -143,21 +151,21 @@ def _split_puzzles(
             runs[-1].append((number, cells))
     puzzles = []
     for run in filter(None, runs):
-        first, length = run[0][0], len(run[0][1])
+        length = len(run[0][1])
         height = 1
         if length in sizes and len(run) % length == 0:
             height = length
         elif math.isqrt(length) not in sizes or math.isqrt(length) ** 2 != length:
             whole = " or ".join(str(size * size) for size in sizes)
             rows = " or ".join(map(str, sizes))
-            refuse(
-                f"{where}, line {first}",
+            fault = (
                 f"expected a puzzle of {whole} cells, or {rows} rows with as many, got "
-                f"{len(run)} lines of {length}",
+                f"{len(run)} lines of {length}"
             )
+            faults.append((f"{where}, {name_lines(run[0][0], run[-1][0])}", fault))
+            continue
         for k in range(0, len(run), height):
-            lines = [cells for _, cells in run[k : k + height]]
-            puzzles.append((run[k][0], b"".join(lines)))
-    if not puzzles:
-        refuse(where, "there are no puzzles")
+            numbers, lines = zip(*run[k : k + height], strict=True)
+            name = f"{where}, {name_lines(numbers[0], numbers[-1])}"
+            puzzles.append((name, b"".join(lines)))
     return puzzles

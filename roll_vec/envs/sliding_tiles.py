@@ -270,7 +270,7 @@ class SlidingTiles(GridEnv):
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
         if action < 0:
             return FORMAT_PENALTY, True
-        env.num_moves += 1
+        env.num_moves = min(env.num_moves + 1, MAX_INT)
         if can_move(env, action):
             move(env, action)
             env.success = is_solved(env)

@@ -31,7 +31,7 @@ from roll_vec.envs.game_description import (
     parse_infos,
     parse_sources,
 )
-from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet, refuse_faults
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -294,7 +294,8 @@ class Sudoku(GridEnv):
             "board": (0, self.scale),
             "solution": (1, self.scale),
             **dict.fromkeys(digits, (0, self.all_digits)),
-            **dict.fromkeys(("num_missing", "num_empty"), (0, self.area)),
+            "num_missing": (0, self.area),
+            "num_empty": (1, self.area),
             **dict.fromkeys(("digits", "num_tried"), (0, self.scale)),
             **dict.fromkeys(("order", "empty"), (0, self.area - 1)),
             "random_words": RANDOM_LIMITS,
@@ -307,6 +308,16 @@ class Sudoku(GridEnv):
         check_each("board", board, is_right, "digits of the solution")
         is_right = missing == (board == 0).sum((1, 2))
         check_each("num_missing", missing, is_right, "the number of empty cells")
+        bits = (1 << board.astype(np.uint16)) & self.all_digits
+        boxes = bits.reshape(-1, *[self.side] * 4).swapaxes(2, 3)
+        for name, groups in (
+            ("row_digits", bits),
+            ("column_digits", bits.swapaxes(1, 2)),
+            ("box_digits", boxes.reshape(bits.shape)),
+        ):
+            digits = arrays[name]
+            is_right = (digits == np.bitwise_xor.reduce(groups, axis=2)).all(1)
+            check_each(name, digits, is_right, "the digits of the board, as bits")
 
     @property
     def side(self) -> int:
@@ -522,19 +533,22 @@ class SudokuSet(PuzzleSet):
         }
 
     @classmethod
-    def check(cls, grids: Grids, name: Callable[[int], str], _faults: Faults) -> Grids:
-        """Refuse puzzles without exactly one solution; see `LevelSet.check`."""
-        grids = super().check(grids, name, _faults)
-        solutions, counts = solve_puzzles(grids)
-        faults = {
+    def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
+        """Leave out puzzles without exactly one solution; see `LevelSet.check`."""
+        sound = cls.find_sound(grids, name, faults)
+        if not len(sound):
+            return np.zeros((0, 0, 0), np.uint8)
+        solutions, counts = solve_puzzles(grids[sound])
+        problems = {
             "expected one solution, got none": counts == 0,
             "expected one solution, got several": counts == 2,
             "expected one solution; the search for a second one took too long": (
                 counts > 2
             ),
         }
-        refuse_faults(faults, name)
-        return np.concatenate((grids, solutions), axis=1)
+        one = cls.leave_out(problems, lambda j: name(sound[j]), faults)
+        playable: Grids = np.concatenate((grids[sound], solutions), axis=1)[one]
+        return playable
 
 
 def describe(options: Sudoku) -> GameDescription:

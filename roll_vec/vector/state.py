@@ -592,7 +592,9 @@ def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
     try:
         array = np.asarray(value)
         converted = array.astype(own.dtype)
-        fits = array.shape == own.shape and bool((converted == array).all())
+        # NaN is no other value: the limits of a variable refuse it.
+        is_equal = (converted == array) | (array != array)
+        fits = array.shape == own.shape and bool(is_equal.all())
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:

@@ -274,10 +274,10 @@ NO_LEVELS = "FILE has no levels: expected rows of the letters"
         (b"S#G\n", "FILE: there are no levels"),
         (
             b"Title\n###\n# #\n###\n",
-            "FILE, level 0 (lines 2 to 4): expected exactly one",
+            "FILE, lines 2 to 4: expected exactly one",
         ),
         (b"\xff\xfe#", "FILE cannot be read"),
-        (b"SFF\nFG\n", "FILE, map 0 (line 1)"),
+        (b"SFF\nFG\n", "FILE, lines 1 to 2: "),
     ],
 )
 def test_files_without_levels_are_named(fails, tmp_path, content, message):

@@ -1,5 +1,6 @@
 """Puzzles of users: every form of texts, files and arrays; play; what is refused."""
 
+import pathlib
 import pickle
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import pytest
 import roll_vec
 from roll_vec.envs.sliding_tiles import TileSet
 from roll_vec.envs.sudoku import SudokuSet
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, RollVecWarning
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 
@@ -128,13 +129,15 @@ ENDLESS = (
     ".....5.8....6.1.43..........1.5........1.6...3.......553.....61........4........."
 )
 REFUSED = [
-    ([EASY, EASY.replace("5", "6", 1)], r"\[1\], puzzle 0 \(line 1\): .*got none"),
-    (f"# 1\n{EASY}\n1{EASY[1:]}", r"\[0\], puzzle 1 \(line 3\): .*got none"),
+    ([EASY.replace("5", "6", 1)], r"\[0\], line 1: .*got none"),
+    (f"# 1\n1{EASY[1:]}", r"\[0\], line 2: .*got none"),
     (EASY.replace("53", "..").replace("7", "."), "one solution, got several"),
-    (f"{EASY}\n{EASY[1:]}\n", "line 2: .* 81 cells, .* got 1 lines of 80"),
-    (f"{EASY}\n{EASY[1:]}x\n", r"1 \(line 2\): expected digits up to 9"),
-    (f"{EASY}\n{SMALL}\n", r"1 \(line 2\): expected 81 cells.* got 16"),
-    (rows(EASY)[:-10], r"line 1: .* 4 or 9 rows .* got 8 lines of 9"),
+    (f"{EASY[1:]}\n", "line 1: .* 81 cells, .* got 1 lines of 80"),
+    (f"{EASY[1:]}x\n", "line 1: expected digits up to 9"),
+    (f"{EASY}\n{SMALL}\n", "line 2: expected 81 cells.* got 16"),
+    (rows(EASY)[:-10], r"lines 1 to 8: .* 4 or 9 rows .* got 8 lines of 9"),
+    (["easy.csv"], "'easy.csv': a path stands alone"),
+    ([pathlib.Path("easy")], "'easy': a path stands alone"),
     (f"5{SMALL[1:]}\n", "expected digits up to 4"),
     (f"{'.' * 80}1\n", "at least 17 clues"),
     ("1234341221434321", "expected an empty cell"),
@@ -158,15 +161,40 @@ def test_a_sudoku_that_cannot_be_played_is_named(levels, message):
     ("levels", "message"),
     [
         ("1 2 3 4 5 6 8 7 0", "it has no solution"),
-        ("1 2 0 3\n1 2 3 0", r"1 \(line 2\): .* not in order at the start"),
+        ("# 2\n1 2 3 0", "line 2: .* not in order at the start"),
         ("1 2 3\n4 5 6\n7 0 9\n", "expected the numbers 0 to 8, once each"),
-        ("1 2 3\n4 5 6\n", "line 1: .* got 2 lines of 3"),
+        ("1 2 3\n4 5 6\n", "lines 1 to 2: .* got 2 lines of 3"),
         (["1 2 0 3", "8 6 7 2 5 4 3 0 1"], r"\[1\]: .* size of the first puzzle"),
     ],
 )
 def test_tiles_that_cannot_be_played_are_named(levels, message):
     with pytest.raises(InvalidOptionError, match=message):
         gymnasium.make(TILES, levels=levels)
+
+
+# Of lines: too short, without a solution, with several, in order.
+PARTLY_BAD = [
+    (
+        SudokuSet,
+        [EASY[1:], f"1{EASY[1:]}", EASY, EASY.replace("7", "."), OTHER],
+        [2, 4],
+    ),
+    (TileSet, ["1 2 3", "", "8 6 7 2 5 4 3 0 1", "1 2 3 4 5 6 7 8 0"], [2]),
+]
+
+
+@pytest.mark.parametrize(("kind", "lines", "sound"), PARTLY_BAD)
+def test_bad_puzzles_of_many_are_left_out_by_their_lines(kind, lines, sound):
+    with pytest.warns(RollVecWarning) as warnings:
+        puzzles = kind.load("\n".join(lines))
+    assert puzzles == kind.load("\n".join(lines[j] for j in sound))
+    message = str(warnings.pop().message)
+    for j, line in enumerate(lines):
+        assert (f"[0], line {j + 1}: " in message) == (j not in sound and line != "")
+    # Those of an array have their index.
+    boards = puzzles.grids[:, : puzzles.shape[0]]
+    with pytest.warns(RollVecWarning, match=r"1 left out: \[0\]: expected"):
+        assert kind.load(np.concatenate((boards[:1] * 0, boards))) == puzzles
 
 
 @pytest.mark.parametrize(

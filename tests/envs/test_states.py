@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Text
 
+from roll_vec.envs.classic_control import FINITE
 from roll_vec.errors import (
     ClosedError,
     InvalidSeedError,
@@ -85,6 +86,7 @@ WRONG_ENTRIES = {
     "roll_vec/Game2048-v0": (
         {"random_words": np.full(625, 624, np.uint32)},
         {"board": np.full((4, 4), 18, np.uint8)},
+        {"first_best": np.int8(11)},
     ),
     "roll_vec/SlidingTiles-v0": (
         {"board": np.zeros((3, 3), np.uint8)},
@@ -97,6 +99,8 @@ WRONG_ENTRIES = {
     "roll_vec/Sudoku-v0": (
         {"board": np.ones((9, 9), np.uint8)},
         {"num_missing": np.uint8(0)},
+        {"num_empty": np.uint8(0)},
+        {"box_digits": np.zeros(9, np.uint16)},
     ),
     LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }
@@ -255,6 +259,27 @@ def test_a_state_that_does_not_fit_moves_nothing(id):
     for method in methods:
         with pytest.raises(ClosedError):
             method(before)
+
+
+@pytest.mark.parametrize("id", GAME_IDS)
+def test_a_state_at_its_limits_is_played_on(id):
+    env = make(id)
+    env.reset(seed=0)
+    before, actions = env.get_state(), actions_of(env)
+    for name, limits in env.options.state_limits.items():
+        if limits == FINITE:
+            continue  # A number that has no size may grow out of all bounds.
+        for limit in limits:
+            state = {**before, name: np.full_like(before[name], limit)}
+            try:
+                env.set_state(state)
+            except InvalidStateError:
+                continue  # It fits no other variable.
+            for action in actions[:: len(actions) // 30 + 1]:
+                env.set_state(state)
+                assert env.step(action)[0] in env.observation_space, (name, limit)
+                env.render()
+                env.set_state(env.get_state())
 
 
 # In the place of every part of a state.

@@ -17,6 +17,7 @@ from roll_vec.arrays.level_sets import (
     Grids,
     LevelSet,
     format_grids,
+    name_lines,
     refuse,
     split_text,
 )
@@ -79,7 +80,9 @@ class LakeSet(LevelSet):
         maps = list(split_text(text))
         if not maps:
             refuse(where, "there are no maps")
-        names = [f"{where}, map {j} (line {line})" for j, (line, _) in enumerate(maps)]
+        names = [
+            f"{where}, {name_lines(line, line + len(rows) - 1)}" for line, rows in maps
+        ]
         hint = "" if "\n" in text else _ROWS_HINT
         return cls._parse_maps([rows for _, rows in maps], names, hint)
 

@@ -44,7 +44,7 @@ def parse_letters(name: str, rows: Any) -> NDArray[np.bytes_]:
     ----------
     name : str
         The argument, for messages.
-    rows : sequence of str, or array of letters
+    rows : sequence of str or bytes, or array of letters
 
     Raises
     ------
@@ -52,6 +52,10 @@ def parse_letters(name: str, rows: Any) -> NDArray[np.bytes_]:
         If they are not a rectangle of these letters.
     """
     try:
+        texts = np.asarray(rows)
+        if texts.dtype.kind in "SU" and texts.ndim == 1:
+            # numpy would take bytes for numbers.
+            rows = texts.astype(str).tolist()
         tiles = np.asarray(rows, dtype="c")
     except (TypeError, ValueError):
         tiles = np.empty(0, "c")

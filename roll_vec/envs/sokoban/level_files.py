@@ -28,6 +28,7 @@ from roll_vec.arrays.level_sets import (
     LevelSet,
     flood_fill,
     format_grids,
+    name_lines,
     refuse,
     split_lines,
 )
@@ -106,9 +107,7 @@ class RoomSet(LevelSet):
         )
         codes = np.frombuffer(letters.encode("ascii").translate(_CODES), np.uint8)
         grids = codes.reshape(len(levels), height, width)
-        return cls.check(
-            grids, lambda j: f"{where}, level {j} ({levels[j][0]})", faults
-        )
+        return cls.check(grids, lambda j: f"{where}, {levels[j][0]}", faults)
 
     @classmethod
     def check(cls, grids: Grids, name: Callable[[int], str], faults: Faults) -> Grids:
@@ -137,14 +136,8 @@ class RoomSet(LevelSet):
             ),
             "all boxes are on targets at the start": boxes_left == 0,
         }
-        faulty = np.any(list(problems.values()), axis=0)
-        for j in np.flatnonzero(faulty).tolist():
-            problem = next(problem for problem, has_it in problems.items() if has_it[j])
-            fault = problem.format(
-                players=players[j], targets=targets[j], boxes=boxes[j]
-            )
-            faults.append((name(j), fault))
-        playable: Grids = grids[~faulty]
+        numbers = {"players": players, "targets": targets, "boxes": boxes}
+        playable: Grids = grids[cls.leave_out(problems, name, faults, **numbers)]
         return playable
 
     @classmethod
@@ -188,9 +181,9 @@ def _split_levels(text: str) -> list[tuple[str, list[str]]]:
         # Each line of ``5#|#@$.#|5#`` has a level of its own.
         is_next = len(new) > 1 and _WALLS.issuperset(new[0])
         if rows and (not new or (is_next and _WALLS.issuperset(rows[-1]))):
-            lines = f"lines {first} to {number - 1}"
+            lines = name_lines(first, number - 1)
             if not new and line.startswith("#"):
-                lines += f"; line {number} has other letters"
+                lines += f" (line {number} has other letters)"
             levels.append((lines, rows))
             rows = []
         if not rows:

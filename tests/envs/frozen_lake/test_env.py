@@ -70,6 +70,12 @@ def test_attributes_are_gymnasiums(options):
     np.testing.assert_array_equal(ours.initial_state_distrib, distribution)
 
 
+@pytest.mark.parametrize("desc", [[b"SF", b"FG"], np.array([b"SF", b"FG"])])
+def test_rows_of_a_map_may_be_bytes(desc):
+    env = gymnasium.make(ID, desc=desc)
+    assert env.get_wrapper_attr("desc").tolist() == [[b"S", b"F"], [b"F", b"G"]]
+
+
 @pytest.mark.parametrize("desc", [["SFH", "FHF", "HFG"], ["SF", "FF"]])
 def test_a_lake_without_a_way_is_played_with_a_warning(desc):
     for make in (gymnasium.make, roll_vec.make_vec):
