@@ -225,23 +225,27 @@ class SingleEnv(ClosableEnv):
         # A call of the check alone would take 3 % of a step.
         if self._is_closed or not self._is_ready:
             self._check_started()
-        engine = self._engine
+        engine, parser = self._engine, self.action_parser
+        if parser is None:
+            # Before anything moves: an invalid action, also one that is warned of.
+            if engine.action_codes is not None:
+                action = engine.action_codes.check_one(action)
+            else:
+                action = engine.check_array("action", action)[np.newaxis]
         try:
             if self._lent is not None:
                 self._take_generator()
-            if self.action_parser is not None:
+            if parser is not None:
                 elapsed_steps = engine.elapsed_steps[0] + 1
                 _, reward, terminated, _, info = step_text(
-                    self.action_parser, action, self._take_code, MULTIPLIED_INFOS
+                    parser, action, self._take_code, MULTIPLIED_INFOS
                 )
                 # A turn of several actions is one step for every limit.
                 engine.elapsed_steps[0] = elapsed_steps
             elif engine.action_codes is not None:
-                code = engine.action_codes.check_one(action)
-                reward, terminated, info = self._take_action(code)
+                reward, terminated, info = self._take_action(action)
             else:
-                array = engine.check_array("action", action)
-                reward, terminated, info = engine.play_one(array[np.newaxis])
+                reward, terminated, info = engine.play_one(action)
             limit = self._max_steps
             # As the kernel `reaches_limit`, without the time of a call.
             truncated = limit > 0 and engine.elapsed_steps.item() >= limit
@@ -255,7 +259,7 @@ class SingleEnv(ClosableEnv):
             if self._has_mask:
                 info["action_mask"] = engine.action_masks(_ONE)[0]
             return engine.observe_one(), reward, terminated, truncated, info
-        except RollVecError:  # of an invalid action, before anything has moved
+        except RollVecError:  # of an answer that is no text: nothing has moved
             raise
         except BaseException:
             self._is_ready = False
