@@ -290,7 +290,9 @@ def test_returns_of_episodes_are_sums_of_rewards(example):
             observation, reward, terminated, truncated, _ = env.step(action)
             total, is_over = total + reward, terminated or truncated
         assert total == expected
-    training = make_training(example, CART_POLE, keywords={}, num_steps=60)
+    training = make_training(
+        example, CART_POLE, keywords={}, num_steps=60, num_levels=None
+    )
     batch = training.collect()
     lengths = [
         length
