@@ -73,13 +73,13 @@ def check_probabilities(p, count, tolerance):
     """Check the probabilities of so many things: their sum, as numpy adds, is 1."""
     if len(p) != count:
         raise ValueError(BAD_CHOICE)
-    total, lost = 0.0, 0.0
+    total, compensation = 0.0, 0.0
     for k in range(len(p)):
         if p[k] < 0:
             raise ValueError(BAD_CHOICE)
-        term = p[k] - lost
+        term = p[k] - compensation
         longer = total + term
-        lost = (longer - total) - term
+        compensation = (longer - total) - term
         total = longer
     if not abs(total - 1.0) <= tolerance:
         raise ValueError(BAD_CHOICE)
