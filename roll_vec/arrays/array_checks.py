@@ -39,17 +39,11 @@ _ARGUMENTS = {
     "legal": ("env", "mask"),
 }
 _SEEDINGS = ("level", "stream")
-# Arrays of a batch's state beside the variables, and what autoreset adds.
-_RESERVED = (
-    "elapsed_steps",
-    "successes",
-    "episodes_first_seeds",
-    "episodes_numbers",
-    "generator_states",
-    "num_levels",
-    "start_levels",
-    "seeds",
-    "has_ended",
+# The arrays of snapshots beside variables.
+RESERVED = (
+    *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
+    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
+    *("episode_returns", "episode_lengths", "num_levels", "start_levels"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (
@@ -213,12 +207,12 @@ def _check_names(options: ArrayEnv, name: str) -> None:
     for option in sorted(own):
         _require(option not in _BATCH_KEYWORDS, name, accepted, option)
     owner = f"{name}.state"
-    accepted = f"names of variables, none of {', '.join(_RESERVED)}"
+    accepted = f"names of variables, none of {', '.join(RESERVED)}"
     free = "names that the class does not have otherwise"
     other_names = {*options.constants, *own, *cls.common_names()}
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
-        is_name = is_name and variable[0] != "_" and variable not in _RESERVED
+        is_name = is_name and variable[0] != "_" and variable not in RESERVED
         _require(is_name, owner, accepted, variable)
         _require(variable not in other_names, owner, free, variable)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
@@ -230,6 +224,15 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         is_bool = variables["success"] == (np.dtype(bool), ())
         value = options.state["success"]
         _require(is_bool, f"{name}.state['success']", "np.bool_", value)
+    owner = f"{name}.state_limits"
+    for variable in options.state_limits:
+        _require(variable in variables, owner, names, variable)
+    if options.reset_options and options.seeding != "stream":
+        message = (
+            f"{name}.reset_options: needs seeding='stream': elsewhere an episode is "
+            "that of its seed"
+        )
+        raise InvalidOptionError(message)
     seen, accepted = options.observation, f"a variable, {', '.join(variables)}"
     _require(seen is None or seen in variables, f"{name}.observation", accepted, seen)
     accepted = f"one of {', '.join(_SEEDINGS)}"

@@ -45,12 +45,6 @@ from roll_vec.options import (
 )
 from roll_vec.text.options import TextOptions
 
-# The arrays of snapshots beside variables.
-RESERVED = {
-    *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
-    *("episode_returns", "episode_lengths"),
-}
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.arrays.grid_env")
 # A thread begins at least this many episodes ahead of time.
@@ -166,26 +160,6 @@ class ArrayEnv(ArrayOptions):
                 value = _check_option(name, getattr(self, name), field.default)
                 self._set(**{name: value})
         self.check_options()
-        self._check_declarations()
-
-    def _check_declarations(self) -> None:
-        """Check the class variables that say something of others."""
-        unknown = sorted(set(self.state_limits) - set(self.state))
-        if unknown:
-            owner = f"{type(self).__name__}.state_limits"
-            accepted = f"names of the variables {', '.join(self.state)}"
-            raise InvalidOptionError.expected(owner, accepted, unknown[0])
-        reserved = sorted(RESERVED & set(self.state))
-        if reserved:
-            owner = f"{type(self).__name__}.state"
-            accepted = f"other names than {', '.join(sorted(RESERVED))}"
-            raise InvalidOptionError.expected(owner, accepted, reserved[0])
-        if self.reset_options and self.seeding != "stream":
-            message = (
-                f"{type(self).__name__}.reset_options: needs seeding='stream': "
-                "elsewhere an episode is that of its seed"
-            )
-            raise InvalidOptionError(message)
 
     def check_options(self) -> None:
         """Raise an error if options cannot be used; a subclass may have its own.

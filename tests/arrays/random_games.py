@@ -84,7 +84,10 @@ OBSERVE = """
 def make_game(number):
     """Return the class of a game."""
     draw = random.Random(f"game {number}")
-    order = lambda names: draw.sample(names, len(names))  # noqa: E731
+
+    def order(names):
+        return draw.sample(names, len(names))
+
     options = [
         f"{each}: int = {draw.randrange(1, 4)}" for each in order(["up", "down"])
     ]

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
-from roll_vec.arrays.array_env import RESERVED
+from roll_vec.arrays.array_checks import RESERVED
 from roll_vec.errors import InvalidOptionError
 
 
@@ -113,4 +113,4 @@ def test_no_variable_has_the_name_of_another_array_of_a_state(id):
     )
     env.reset(), envs.reset()
     names = env.get_state().keys() | envs.get_state().arrays.keys()
-    assert names - env.options.state.keys() <= RESERVED
+    assert names - env.options.state.keys() <= set(RESERVED)

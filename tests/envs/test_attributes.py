@@ -314,10 +314,13 @@ def test_the_codes_of_a_board_are_those_that_have_looks():
     ("more", "message"),
     [
         ({"state_limits": {"hight": (0, 1)}}, "state_limits: .*height, bounces"),
-        ({"state": {"seeds": np.int8}, "state_limits": {}}, "state: .* other names"),
+        (
+            {"state": {"seeds": np.int8}, "state_limits": {}},
+            "state: .* none of .*seeds",
+        ),
         ({"seeding": "level"}, "reset_options: needs seeding='stream'"),
     ],
 )
 def test_declarations_that_do_not_fit_are_errors(more, message):
     with pytest.raises(InvalidOptionError, match=message):
-        type("Ball", (Ball,), more)()
+        roll_vec.register("mine/Wrong-v0", type("Wrong", (Ball,), more))

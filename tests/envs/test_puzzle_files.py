@@ -146,7 +146,7 @@ REFUSED = [
     pytest.param(
         ENDLESS,
         "the search for a second one took too long",
-        marks=pytest.mark.skipif(JIT_OFF, reason="minutes"),
+        marks=pytest.mark.skipif(JIT_OFF, reason="a search of minutes in Python"),
     ),
 ]
 
