@@ -29,6 +29,8 @@ from roll_vec.kernels.calls import RAISED
 
 _LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
 _KERNELS = "roll_vec.kernels."
+# A name that code reads, and the attributes that it reads of it, one of another.
+Chain = tuple[str, ...]
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
 # Compiled code names a module that every process can import.
 _MODULE = Rule.__module__
@@ -64,11 +66,6 @@ class RuleCode:
         return cls(*error.args).with_traceback(error.__traceback__)
 
 
-def check_value(name: str, value: Any) -> None:
-    """Raise an error if a rule cannot read a value; see `copy_rules`."""
-    _Copier().copy(name, value, ())
-
-
 def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> RuleCode:
     """Return copies of rules, which read only what their digest covers.
 
@@ -86,7 +83,7 @@ def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> R
         If a rule reads a value that cannot be told apart from others by its content.
     """
     copier = _Copier()
-    copies = tuple(copier.copy(owner, each, ()) for each in rules)
+    copies = tuple(copier.copy(owner, each) for each in rules)
     lines = [repr(declarations), *copier.lines]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     for function, _ in copier.functions.values():
@@ -105,7 +102,8 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def globals_of(function: types.FunctionType) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
-    module, names = function.__globals__, _global_names(function.__code__)
+    module = function.__globals__
+    names = dict.fromkeys(name for name, *_ in chains_of(function.__code__))
     values = {name: module[name] for name in names if name in module}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
@@ -131,16 +129,28 @@ def is_of_library(value: Any) -> bool:
 
 
 @functools.lru_cache(1000)
-def _global_names(code: types.CodeType) -> list[str]:
-    """Return the names of the globals that code reads, in order."""
-    # Not all names: those of attributes, as in rng.random, may be globals as well.
-    names = {
-        each.argval
-        for part in codes_of(code)
-        for each in dis.get_instructions(part)
-        if each.opname == "LOAD_GLOBAL"
-    }
-    return sorted(names)
+def chains_of(code: types.CodeType) -> tuple[Chain, ...]:
+    """Return the globals that code loads, each with attributes: ``np``, ``int8``.
+
+    It is kept, as it takes ten times as long as to make an environment.
+    """
+    chains: list[list[str]] = []
+    is_open = False
+    for part in codes_of(code):
+        for each in dis.get_instructions(part):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
+                chains.append([each.argval])
+                is_open = True
+            elif is_open and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                chains[-1].append(each.argval)
+            elif each.opname != "EXTENDED_ARG":
+                is_open = False
+    return tuple(sorted(set(map(tuple, chains))))
+
+
+def _after(chains: Iterable[Chain], name: str) -> tuple[Chain, ...]:
+    """Return the rest of the chains that begin with a name."""
+    return tuple(chain[1:] for chain in chains if chain[:1] == (name,))
 
 
 class _Copier:
@@ -161,30 +171,30 @@ class _Copier:
         # Of functions that are copied at present, each called by the one before.
         self._callers: list[Any] = []
 
-    def copy(self, name: str, value: Any, names: tuple[str, ...]) -> Any:
+    def copy(self, name: str, value: Any, chains: tuple[Chain, ...] = ()) -> Any:
         """Return a copy of a value that a rule reads under a name, and describe it.
 
         Parameters
         ----------
-        names : tuple of str
-            The attributes that the rule mentions: those of a module that it may read.
+        chains : tuple of tuples of str
+            What the rule reads of the value: attributes, attributes of these, ...
         """
         cls, kind = type(value), type(value).__name__
         if cls in _NUMBERS:
             self._add(kind, value)
         elif isinstance(value, enum.Enum):
-            self.copy(name, cls, names)
+            self.copy(name, cls)
             self._add(value.name)
-            value = int(value.value) if _are_ints(cls, names) else value
+            value = int(value.value) if _are_ints(cls, chains) else value
         elif cls in (list, tuple) or _is_named_tuple(cls):
             self._add(kind, len(value), getattr(cls, "_fields", ()))
-            items = [self.copy(name, item, names) for item in value]
+            items = [self.copy(name, item) for item in value]
             value = tuple(items) if cls in (list, tuple) else cls(*items)
         elif isinstance(value, type) and issubclass(value, enum.Enum):
             self._add(kind, value.__name__, [each.__name__ for each in value.__mro__])
             for key, member in value.__members__.items():
-                self.copy(name, (key, member.name, member.value), ())
-            if _are_ints(value, names):
+                self.copy(name, (key, member.name, member.value))
+            if _are_ints(value, [chain[1:] for chain in chains]):
                 # numba takes no member of an enum as an index.
                 members = {
                     key: int(each.value) for key, each in value.__members__.items()
@@ -194,7 +204,7 @@ class _Copier:
         elif isinstance(value, type) and _is_named_tuple(value):
             self._add(kind, value.__name__, getattr(value, "_fields", ()))
         elif isinstance(value, types.ModuleType):
-            value = self._copy_module(value, names)
+            value = self._copy_module(name, value, chains)
         elif is_of_library(value) or _is_kernel(value):
             self._add(value.__module__, value.__qualname__)
         elif isinstance(value, type) and issubclass(value, Exception):
@@ -217,24 +227,19 @@ class _Copier:
         return RAISED[number]
 
     def _copy_module(
-        self, module: types.ModuleType, names: tuple[str, ...]
+        self, name: str, module: types.ModuleType, chains: tuple[Chain, ...]
     ) -> types.ModuleType:
-        """Return a module with the attributes that a rule mentions."""
+        """Return a module with the attributes that a rule reads."""
         self._add("module", module.__name__)
         if module.__name__.partition(".")[0] in _LIBRARIES:
             return module
         result = types.ModuleType(module.__name__)
-        for name in names:
-            if hasattr(module, name):
-                num_lines, functions = len(self.lines), dict(self.functions)
-                num_callers = len(self._callers)
-                self._add(name)
-                try:
-                    setattr(result, name, self.copy(name, getattr(module, name), names))
-                except InvalidOptionError:
-                    # Another object may have the attribute that is meant.
-                    self.functions = functions
-                    del self.lines[num_lines:], self._callers[num_callers:]
+        for key in dict.fromkeys(chain[0] for chain in chains if chain):
+            if hasattr(module, key):
+                self._add(key)
+                value = getattr(module, key)
+                copy = self.copy(f"{name}.{key}", value, _after(chains, key))
+                setattr(result, key, copy)
         return result
 
     def _copy_function(self, name: str, value: Any) -> Any:
@@ -277,16 +282,14 @@ class _Copier:
         self._add(type(value).__name__, function.__qualname__)
         for part in codes_of(code):
             self._add(*_describe(part))
-        names = tuple(
-            sorted({name for part in codes_of(code) for name in part.co_names})
-        )
         defaults = function.__defaults__, *(function.__kwdefaults__ or {}).items()
-        copied = self.copy(f"{name}: a default", defaults, names)
+        copied = self.copy(f"{name}: a default", defaults)
         copy.__defaults__, copy.__kwdefaults__ = copied[0], dict(copied[1:]) or None
         values = {}
         for key, each in globals_of(function).items():
             self._add(key)
-            values[key] = self.copy(f"{name}: {key}", each, names)
+            chains = _after(chains_of(code), key)
+            values[key] = self.copy(f"{name}: {key}", each, chains)
         for key, cell in zip(code.co_freevars, cells, strict=True):
             if key in values:
                 cell.cell_contents = values.pop(key)
@@ -317,9 +320,9 @@ def _describe_options(options: dict[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _are_ints(cls: Any, names: tuple[str, ...]) -> bool:
-    """Return whether rules that mention some attributes read members as ints."""
-    return issubclass(cls, int) and not {"name", "value"}.intersection(names)
+def _are_ints(cls: Any, chains: Iterable[Chain]) -> bool:
+    """Return whether members of an enum, of which a rule reads chains, can be ints."""
+    return issubclass(cls, int) and not any(chains)
 
 
 def _is_named_tuple(cls: type) -> bool:

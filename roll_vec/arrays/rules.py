@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dis
 import enum
-import functools
 import inspect
 import linecache
 import random
@@ -18,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba.core.types import Type as NumbaType
 
-from roll_vec.arrays.rule_code import codes_of, globals_of, is_of_library
+from roll_vec.arrays.rule_code import chains_of, codes_of, globals_of, is_of_library
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import NOT_SHUFFLED
@@ -58,7 +56,7 @@ def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
     """Return the functions of rules, and those of their modules that they call."""
     functions = [each.py_func for each in rules if each is not None]
     for function in functions:
-        for _, value in reads_of(function):
+        for _, value in _reads_of(function):
             for each in _items_of(value):
                 callee = getattr(each, "py_func", each)
                 if _is_users(callee) and callee not in functions:
@@ -92,7 +90,7 @@ def reads_numpys_numbers(function: types.FunctionType) -> Iterator[tuple[str, bo
     is_type : bool
         Whether it makes numbers: ``np.int8``.
     """
-    for name, value in reads_of(function):
+    for name, value in _reads_of(function):
         if _makes_numpys(value):
             yield name, True
         elif _is_numpys(value):
@@ -111,7 +109,7 @@ def _is_numpys(value: Any) -> bool:
 
 def uses_other_generators(function: types.FunctionType) -> bool:
     """Return whether a function reads ``random`` of Python or of numpy."""
-    for _, value in reads_of(function):
+    for _, value in _reads_of(function):
         if getattr(value, "__name__", "") in ("random", "numpy.random"):
             return True
         owner = getattr(value, "__self__", None)
@@ -120,7 +118,7 @@ def uses_other_generators(function: types.FunctionType) -> bool:
     return False
 
 
-def reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the names and values that a function reads beside its arguments.
 
     They are its globals and outer variables, its defaults, and what it reads of modules
@@ -132,33 +130,13 @@ def reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, parameter in defaults:
         if parameter.default is not parameter.empty:
             yield name, parameter.default
-    for code in codes_of(function.__code__):
-        for name, *attributes in _chains_of(code):
-            owner = values.get(name)
-            for attribute in attributes:
-                if not isinstance(owner, (types.ModuleType, enum.EnumMeta)):
-                    break
-                name, owner = f"{name}.{attribute}", getattr(owner, attribute, None)
-                yield name, owner
-
-
-@functools.lru_cache(1000)
-def _chains_of(code: types.CodeType) -> tuple[tuple[str, ...], ...]:
-    """Return the globals that code loads, each with attributes: ``np``, ``int8``.
-
-    It is kept, as it takes ten times as long as to make an environment.
-    """
-    chains: list[list[str]] = []
-    is_open = False
-    for each in dis.get_instructions(code):
-        if each.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
-            chains.append([each.argval])
-            is_open = True
-        elif is_open and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            chains[-1].append(each.argval)
-        elif each.opname != "EXTENDED_ARG":
-            is_open = False
-    return tuple(dict.fromkeys(map(tuple, chains)))
+    for name, *attributes in chains_of(function.__code__):
+        owner = values.get(name)
+        for attribute in attributes:
+            if not isinstance(owner, (types.ModuleType, enum.EnumMeta)):
+                break
+            name, owner = f"{name}.{attribute}", getattr(owner, attribute, None)
+            yield name, owner
 
 
 def _is_users(value: Any) -> bool:
