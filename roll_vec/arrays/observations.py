@@ -310,14 +310,14 @@ class ObservedEngine(EpisodeEngine):
         """Return a frame of each of some environments: a picture or a text."""
         scale = self.options.render_scale
         if self.draws_frames(mode):
-            frames: tuple[Any, ...]
-            frames = self.observer.frames(self.grids(env_ids), mode, scale)
-            return frames
+            return tuple(self.observer.frames(self.grids(env_ids), mode, scale))
         if mode != "rgb_array":
             return self._texts(env_ids)
         draw, variables = self.options.gymnasium_renderer.draw, self.named_variables()
         rows = [
-            SimpleNamespace(**{name: array[i] for name, array in variables.items()})
+            SimpleNamespace(
+                **{name: each[i].tolist() for name, each in variables.items()}
+            )
             for i in env_ids.tolist()
         ]
         return tuple(upscale(draw(row), scale) for row in rows)

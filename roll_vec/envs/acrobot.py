@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import STARTS, ClassicControl, stack
+from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
 from roll_vec.envs.game_description import (
     GameDescription,
     Reward,
@@ -18,7 +18,6 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.rounding import square, to_float32
 from roll_vec.kernels.rows import Row
-from roll_vec.render.gymnasium_renderers import ACROBOT
 
 # Both links: length 1, mass 1, centre of mass 0.5, moment of inertia 1.
 CENTRE = 0.5
@@ -32,6 +31,7 @@ TIMES = (0.0, SECONDS / 2.0, SECONDS / 2.0, SECONDS)
 WEIGHTS = (1.0, 2.0, 2.0, 1.0)
 # Larger angles than an episode has: Gymnasium's way from them takes too long.
 MANY_TURNS = 1e4
+_STATE = stack("theta_1", "theta_2", "theta_1_dot", "theta_2_dot")
 _HIGH = np.array([1.0, 1.0, 1.0, 1.0, MAX_SPEED_1, MAX_SPEED_2], np.float32)
 
 
@@ -120,7 +120,7 @@ class Acrobot(ClassicControl):
         ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
     )
     attributes = {
-        "state": stack("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"),
+        "state": _STATE,
         "dt": SECONDS,
         **dict.fromkeys(("LINK_LENGTH_1", "LINK_LENGTH_2"), 1.0),
         **dict.fromkeys(("LINK_MASS_1", "LINK_MASS_2"), 1.0),
@@ -139,7 +139,7 @@ class Acrobot(ClassicControl):
     hidden_infos = ("success",)  # Gymnasium has none
     invalid_reward = STEP_REWARD
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
-    gymnasium_renderer = ACROBOT
+    gymnasium_renderer = renderer_of("classic_control.acrobot:AcrobotEnv", _STATE)
     metadata = {**METADATA, "render_fps": 15}
 
     @rule

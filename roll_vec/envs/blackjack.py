@@ -20,7 +20,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.kernels.rows import Row
 from roll_vec.options import refuse_unused
-from roll_vec.render.gymnasium_renderers import BLACKJACK
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
@@ -40,6 +40,20 @@ def draw_card(rng: Any) -> int:
 def count_ace(total: int, has_ace: bool) -> int:
     """Return what a hand is worth, if an ace counts 11 where that is not too much."""
     return total + 10 if has_ace and total + 10 <= HIGHEST else total
+
+
+def describe_cards(env: Any) -> dict[str, Any]:
+    """Return the cards of a game as Gymnasium's renderer reads them."""
+    card = env.dealer_card
+    return {
+        # A hand with the same sum, and an ace if there is one.
+        "player": [1, env.total - 1] if env.has_ace else [env.total],
+        "dealer": [card],
+        "dealer_top_card_suit": "CDHS"[env.dealer_suit],
+        "dealer_top_card_value_str": {1: "A", 10: "JQK"[env.dealer_face]}.get(
+            card, str(card)
+        ),
+    }
 
 
 class Blackjack(ArrayEnv):
@@ -118,7 +132,9 @@ class Blackjack(ArrayEnv):
     # The player's sum, the dealer's card, whether an ace of the player counts 11.
     observation_space = TupleSpace((Discrete(32), Discrete(11), Discrete(2)))
 
-    gymnasium_renderer: ClassVar = BLACKJACK
+    gymnasium_renderer: ClassVar = GymnasiumRenderer(
+        "toy_text.blackjack:BlackjackEnv", describe_cards
+    )
     metadata: ClassVar = METADATA
 
     @rule

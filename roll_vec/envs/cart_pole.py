@@ -10,14 +10,13 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import FINITE, ClassicControl, stack
+from roll_vec.envs.classic_control import FINITE, ClassicControl, renderer_of, stack
 from roll_vec.envs.game_description import (
     GameDescription,
     Reward,
     describe_classic_control,
 )
 from roll_vec.kernels.rows import Row
-from roll_vec.render.gymnasium_renderers import CART_POLE
 
 GRAVITY = 9.8
 CART_MASS = 1.0
@@ -29,6 +28,7 @@ FORCE = 10.0
 SECONDS = 0.02
 MAX_POSITION = 2.4
 MAX_ANGLE = 12 * 2 * math.pi / 360
+_STATE = stack("x", "x_dot", "theta", "theta_dot")
 _HIGH = np.array([2 * MAX_POSITION, np.inf, 2 * MAX_ANGLE, np.inf], np.float32)
 
 
@@ -81,7 +81,7 @@ class CartPole(ClassicControl):
     }
     state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
     attributes = {
-        "state": stack("x", "x_dot", "theta", "theta_dot"),
+        "state": _STATE,
         "gravity": GRAVITY,
         "masscart": CART_MASS,
         "masspole": POLE_MASS,
@@ -97,7 +97,7 @@ class CartPole(ClassicControl):
     reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
-    gymnasium_renderer = CART_POLE
+    gymnasium_renderer = renderer_of("classic_control.cartpole:CartPoleEnv", _STATE)
     metadata = {**METADATA, "render_fps": 50}
 
     @rule

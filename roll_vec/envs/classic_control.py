@@ -14,6 +14,7 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 FINITE = (-sys.float_info.max, sys.float_info.max)
 """Limits of a number that may have any size."""
@@ -39,6 +40,11 @@ def stack(*names: str) -> StateAttribute:
         return dict(zip(names, numbers.tolist(), strict=True))
 
     return StateAttribute(read, write)
+
+
+def renderer_of(env_class: str, state: StateAttribute) -> GymnasiumRenderer:
+    """Return the renderer of a game whose pictures show its ``state`` alone."""
+    return GymnasiumRenderer(env_class, lambda env: {"state": state.read(env)})
 
 
 class ClassicControl(ArrayEnv):

@@ -24,7 +24,7 @@ from roll_vec.envs.game_description import (
     parse_sources,
 )
 from roll_vec.kernels.rows import Row
-from roll_vec.render.gymnasium_renderers import CLIFF_WALKING
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 ROWS, COLUMNS = 4, 12
 DOWN = 2
@@ -92,7 +92,10 @@ class CliffWalking(ArrayEnv):
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
     observation_space = Discrete(ROWS * COLUMNS)
-    gymnasium_renderer: ClassVar = CLIFF_WALKING
+    gymnasium_renderer: ClassVar = GymnasiumRenderer(
+        "toy_text.cliffwalking:CliffWalkingEnv",
+        lambda env: {"s": env.cell, "lastaction": env.heading},
+    )
     metadata: ClassVar = METADATA
 
     @property

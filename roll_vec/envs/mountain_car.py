@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import STARTS, ClassicControl, stack
+from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
 from roll_vec.envs.game_description import (
     FLOAT32_ACTIONS,
     GameDescription,
@@ -21,7 +21,6 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.envs.rounding import to_float32
 from roll_vec.kernels.rows import Row
-from roll_vec.render.gymnasium_renderers import MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS
 
 MIN_POSITION, MAX_POSITION = -1.2, 0.6
 MAX_SPEED = 0.07
@@ -105,7 +104,9 @@ class MountainCar(ClassicControl):
     hidden_infos = ("success",)  # Gymnasium has none
     invalid_reward = STEP_REWARD
     observation_space = Box(*_BOUNDS, dtype=np.float32)
-    gymnasium_renderer = MOUNTAIN_CAR
+    gymnasium_renderer = renderer_of(
+        "classic_control.mountain_car:MountainCarEnv", _STATE
+    )
     metadata = {**METADATA, "render_fps": 30}
 
     @rule
@@ -186,7 +187,9 @@ class MountainCarContinuous(MountainCar):
         "high_state": _BOUNDS[1],
     }
     actions = Box(-1.0, 1.0, (1,), np.float32)
-    gymnasium_renderer = MOUNTAIN_CAR_CONTINUOUS
+    gymnasium_renderer = renderer_of(
+        "classic_control.continuous_mountain_car:Continuous_MountainCarEnv", _STATE
+    )
 
     @rule
     def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:

@@ -22,13 +22,14 @@ from roll_vec.envs.game_description import (
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
-from roll_vec.render.gymnasium_renderers import PENDULUM
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 MAX_SPEED = 8.0
 MAX_TORQUE = 2.0
 SECONDS = 0.05
 SPEED_COST = 0.1
 TORQUE_COST = float(np.float32(0.001))
+_STATE = stack("theta", "theta_dot")
 _HIGH = np.array([1.0, 1.0, MAX_SPEED], np.float32)
 
 
@@ -81,7 +82,7 @@ class Pendulum(ArrayEnv):
         "torque": (-MAX_TORQUE, MAX_TORQUE),
     }
     attributes = {
-        "state": stack("theta", "theta_dot"),
+        "state": _STATE,
         "max_speed": MAX_SPEED,
         "max_torque": MAX_TORQUE,
         "dt": SECONDS,
@@ -92,7 +93,11 @@ class Pendulum(ArrayEnv):
     actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
-    gymnasium_renderer = PENDULUM
+    gymnasium_renderer = GymnasiumRenderer(
+        "classic_control.pendulum:PendulumEnv",
+        # Without a torque there is no arrow: neither for 0 nor for Gymnasium's None.
+        lambda env: {"state": _STATE.read(env), "last_u": env.torque},
+    )
     metadata = {**METADATA, "render_fps": 30}
 
     def check_reset_options(self, values: Mapping[str, float]) -> None:

@@ -26,7 +26,7 @@ from roll_vec.envs.game_description import (
 )
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
-from roll_vec.render.gymnasium_renderers import TAXI
+from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
@@ -189,7 +189,14 @@ class Taxi(ArrayEnv):
     takes_invalid_actions: ClassVar = True
     seeding: ClassVar = "stream"
     observation_space = Discrete(NUM_STATES)
-    gymnasium_renderer: ClassVar = TAXI
+    gymnasium_renderer: ClassVar = GymnasiumRenderer(
+        "toy_text.taxi:TaxiEnv",
+        lambda env: {
+            "s": read_number(env),
+            "lastaction": None,
+            "taxi_orientation": env.heading,
+        },
+    )
     metadata: ClassVar = METADATA
     depots: ClassVar = tuple(DEPOTS.values())
     fickle_probability = 0.3

@@ -46,7 +46,6 @@ from roll_vec.options import (
     option,
     refuse_unused,
 )
-from roll_vec.render.gymnasium_renderers import FROZEN_LAKE as LAKE_RENDERER
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 
@@ -194,7 +193,11 @@ class FrozenLakeOptions(LakeFamily):
     def gymnasium_renderer(self) -> GymnasiumRenderer:
         """Gymnasium's renderer of the map."""
         rows = tuple(b"".join(row).decode() for row in self.map.tolist())
-        return dataclasses.replace(LAKE_RENDERER, keywords=(("desc", rows),))
+        return GymnasiumRenderer(
+            "toy_text.frozen_lake:FrozenLakeEnv",
+            lambda env: {"s": env.positions, "lastaction": None},
+            (("desc", rows),),
+        )
 
     @cached_property
     def observation_space(self) -> Space[Any]:
