@@ -20,7 +20,7 @@ from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededE
 from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.seeding import check_seed
-from roll_vec.vector.known_infos import success_of
+from roll_vec.vector.known_infos import SUCCESS_KEYS, read_success
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -277,7 +277,8 @@ class VerlAgentEnvs:
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
         """Return verl-agent's reward and info of a step of an environment."""
         # After a fault, which ends the episode, an environment has no infos.
-        success = "success" in infos and success_of(infos["success"][i]) is True
+        values = {key: infos[key][i] for key in SUCCESS_KEYS if key in infos}
+        success = read_success(values) is True
         info = {"task_score": reward, "won": success}
         return SUCCESS_REWARD if success else 0.0, info
 
