@@ -166,6 +166,9 @@ def play_episodes(
         returns[places[playing]] += step.rewards[playing]
         lengths[places[playing]] += 1
         ended = np.flatnonzero(playing & (step.terminations | step.truncations))
+        if not len(ended):
+            continue
+        faults = step.faults()
         successes = episode_successes(envs, step.infos, ended) == 1
         for env_id, is_success in zip(ended.tolist(), successes.tolist(), strict=True):
             place = places[env_id]
@@ -179,7 +182,7 @@ def play_episodes(
                 length=int(lengths[place]) if is_own else 0,
                 terminated=bool(step.terminations[env_id] and is_own),
                 truncated=bool(step.truncations[env_id] or not is_own),
-                fault=step.fault_of(env_id),
+                fault=faults.get(env_id),
             )
 
 

@@ -99,10 +99,10 @@ class BatchStep(NamedTuple):
     infos: dict[str, Any]
     skipped: NDArray[np.bool_]
 
-    def fault_of(self, env_id: int) -> str | None:
-        """Return the reason why an episode that has ended does not count, or None."""
-        skipped = SKIPPED if self.skipped[env_id] else None
-        return faults_of(self.infos).get(env_id, skipped)
+    def faults(self) -> dict[int, str]:
+        """Return why episodes that have ended do not count, by environment."""
+        skipped = np.flatnonzero(self.skipped).tolist()
+        return {**dict.fromkeys(skipped, SKIPPED), **faults_of(self.infos)}
 
 
 def play_steps(
@@ -232,13 +232,14 @@ def play_seeds(
             open_episodes[env_id].add(*values)
         dones = step.terminations | step.truncations
         ended = env_ids[dones[env_ids]]
+        faults = step.faults() if len(ended) else {}
         for env_id in ended.tolist():
             episode = int(step.turn.episodes[env_id])
             record, seed = open_episodes.pop(env_id), seeds[episode]
             flags = step.terminations[env_id], step.truncations[env_id]
             success = episode_success(envs, env_id, record.infos[-1])
-            fault = step.fault_of(env_id)
-            complete[episode] = record.end(id, seed, *flags, success, fault)
+            outcome = success, faults.get(env_id)
+            complete[episode] = record.end(id, seed, *flags, *outcome)
         num_ended += len(ended)
         if on_progress is not None and len(ended):
             on_progress(num_ended)
