@@ -165,8 +165,7 @@ def _games(folder: str) -> str:
     lines = ["| id | the game | actions | step limit |", "|---|---|---|---|"]
     for id in filter(lambda id: id.startswith("roll_vec/"), ENVIRONMENTS):
         described = describe_env(id)
-        assert described.game is not None
-        page = described.game.page.removeprefix("docs/games/")
+        page = described.page.removeprefix("docs/games/")
         actions = described.list_actions().lower()
         game = f"[{described.summary}]({folder}{page})"
         limit = described.step_limit or "none"
@@ -191,9 +190,9 @@ def pages_of_rules() -> dict[Path, str]:
     """Return the pages of the games of rules, without words, by path."""
     ids: dict[Path, list[str]] = {}
     for registered in ENVIRONMENTS.values():
-        game = registered.rules and describe_env(registered.id).game
-        if game:
-            ids.setdefault(ROOT / game.page, []).append(registered.id)
+        if registered.rules:
+            page = describe_env(registered.id).page
+            ids.setdefault(ROOT / page, []).append(registered.id)
     return {path: _page_of_rules(path.stem, names) for path, names in ids.items()}
 
 

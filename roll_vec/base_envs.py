@@ -328,6 +328,15 @@ class BaseLanguageBasedEnv(SeededEnv, ABC):
 
     Observations and actions are `UnicodeText` of up to 2**20 characters, unless the
     subclass sets its own spaces.
+
+    Infos
+    -----
+    env_instruction : str; reset
+        The prompt of an agent.
+    action_content : str; step
+        The action's part of the text.
+    think_content : str; step
+        The thinking's part of the text.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,6 @@ import hashlib
 import inspect
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, TypeVar
@@ -69,12 +68,6 @@ def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 @functools.lru_cache(maxsize=256)
 def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
-
-
-def cut_sections(docstring: str) -> str:
-    """Return a docstring up to its first section, such as ``Parameters``."""
-    text = inspect.cleandoc(docstring)
-    return re.split(r"^[^\n]+\n-{3,}$", text, maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
 def option(default: Any, check: Callable[..., Any], *arguments: Any) -> Any:

@@ -40,8 +40,6 @@ class RegisteredEnv:
         True: the class, which may not be imported yet, is an `ArrayEnv`.
     summary : str
         The environment in one line; empty: the first line of its class's docstring.
-    description : str
-        ``module:name`` of a function from the options to a `GameDescription`, or empty.
     reward_threshold : float or None
         The return at which Gymnasium calls its game of this id solved.
     """
@@ -53,7 +51,6 @@ class RegisteredEnv:
     pooled: bool = False
     rules: bool = False
     summary: str = ""
-    description: str = ""
     reward_threshold: float | None = None
 
     def load(self, suffix: str = "") -> Any:
@@ -110,13 +107,11 @@ def _of_rules(
         keywords,
         rules=True,
         summary=summary or f"Gymnasium's {name}, equal step for step",
-        description=f"roll_vec.envs.{entry.partition(':')[0]}:describe",
         reward_threshold=reward_threshold,
     )
 
 
 _LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
-_LAKES = "roll_vec.envs.frozen_lake.description"
 
 ENVIRONMENTS = {
     registered.id: registered
@@ -126,14 +121,12 @@ ENVIRONMENTS = {
             "roll_vec.envs.sokoban:Sokoban",
             100,
             summary="ROLL's SokobanEnv: a generated room each episode",
-            description="roll_vec.envs.sokoban.description:describe",
         ),
         RegisteredEnv(
             "roll_vec/FrozenLake-v1",
             _LAKE,
             100,
             summary="Gymnasium's FrozenLake-v1, equal step for step",
-            description=f"{_LAKES}:describe_gymnasium_lake",
             reward_threshold=0.7,
         ),
         RegisteredEnv(
@@ -142,7 +135,6 @@ ENVIRONMENTS = {
             200,
             {"map_name": "8x8"},
             summary="Gymnasium's FrozenLake8x8-v1, equal step for step",
-            description=f"{_LAKES}:describe_gymnasium_lake",
             reward_threshold=0.85,
         ),
         RegisteredEnv(
@@ -150,7 +142,6 @@ ENVIRONMENTS = {
             "roll_vec.envs.frozen_lake:RandomFrozenLake",
             100,
             summary="ROLL's FrozenLake: a new map and start each episode",
-            description=f"{_LAKES}:describe_random_lake",
         ),
         _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
         _of_rules("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
@@ -195,7 +186,6 @@ ENVIRONMENTS = {
             None,
             pooled=True,
             summary="combine numbers into a target, by an expression in text",
-            description="roll_vec.envs.countdown.description:describe",
         ),
         RegisteredEnv(
             "roll_vec/WebShop-v0",
@@ -203,7 +193,6 @@ ENVIRONMENTS = {
             50,
             pooled=True,
             summary="search, browse and buy in WebShop's simulated shop",
-            description="roll_vec.envs.webshop.description:describe",
         ),
     )
 }

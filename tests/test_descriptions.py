@@ -61,7 +61,7 @@ def info_types(infos):
 
 def infos_of(id, call):
     """Return the described infos of a call, and their types."""
-    infos = describe_env(id).game.infos
+    infos = describe_env(id).infos
     return {one.key: one.dtype for one in infos if call in one.calls.split(", ")}
 
 
@@ -89,7 +89,7 @@ def test_infos_are_those_of_a_batch(id):
 
 
 def test_rewards_are_those_of_steps():
-    rewards = {one.rule: one.value for one in describe_env(SOKOBAN).game.rewards}
+    rewards = {one.rule: float(one.value) for one in describe_env(SOKOBAN).rewards}
     rules = "Each step.", "A box is pushed onto a target.", "All boxes are on targets."
     env = gymnasium.make(SOKOBAN, levels=[ROOM])
     env.reset(seed=0)
@@ -104,15 +104,26 @@ def test_every_id_is_described_as_json(id):
     assert content["action_space"]
     assert content["obstacle"] == ""
     is_ours = id in ENVIRONMENTS
-    assert ("rewards" in content) is is_ours
-    assert bool(content["splits"]) is is_ours
-    has_rules = is_ours and ENVIRONMENTS[id].rules
-    assert bool(content["docstring"]) is (has_rules or not is_ours)
+    for name in ("rewards", "sources", "splits", "page"):
+        assert bool(content[name]) is is_ours
+    assert content["docstring"]
     if is_ours:
         actions = gymnasium.make(id).action_space
         assert all(np.int64(code) in actions for code in describe_env(id).actions)
-    # A list without its first part, as of attributes that are not there.
-    assert ": and " not in json.dumps(content.get("differences", []))
+
+
+@pytest.mark.usefixtures("forgets_ids")
+def test_sections_of_a_users_docstring_are_read():
+    roll_vec.register("tests/Walk-v0", Walk)
+    walk = describe_env("tests/Walk-v0")
+    assert walk.rewards == (("1", "The goal."),)
+    assert walk.terminated == ("The player is on the goal.",)
+    assert walk.differences == ("Walls are new, and they stay.", "No diagonal moves.")
+    assert [one.meaning for one in walk.cells] == [cell.meaning for cell in Walk.cells]
+    infos = {one.key: one.dtype for one in walk.infos}
+    assert infos["success"] == "bool"
+    assert infos["level"] == "int64"
+    assert "action_mask" not in infos  # there is no rule `legal`
 
 
 class Missing(gymnasium.Env):

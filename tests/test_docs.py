@@ -249,7 +249,7 @@ def test_readme_is_short():
 def test_an_id_has_its_keywords_and_its_tables(id):
     description = describe_env(id)
     pages = [DOCS / f"{name}.md" for name in ("batches", "text_environments", "pool")]
-    text = "".join(fill(TEXTS[page]) for page in [*pages, ROOT / description.game.page])
+    text = "".join(fill(TEXTS[page]) for page in [*pages, ROOT / description.page])
     keywords = [*description.keywords, *description.batch_keywords]
     names = {keyword.name for keyword in keywords} - {"dim_x", "dim_y"}
     assert not [name for name in names if f"`{name}" not in text]
@@ -257,7 +257,7 @@ def test_an_id_has_its_keywords_and_its_tables(id):
     expected = {"ends", "splits"}
     if id != "roll_vec/FrozenLake8x8-v1":
         expected |= {"actions", "rewards", "keywords", "sources"}
-        expected |= {"infos"} if description.game.infos else {*()}
+        expected |= {"infos"} if description.infos else {*()}
     assert expected <= {*titles}
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from benchmarks.quotations import quote
 from roll_vec.descriptions import (
     EnvDescription,
-    GameDescription,
     describe_env,
     describe_sections,
 )
@@ -48,8 +47,7 @@ def show_game(words: str) -> str:
 
 def _sections(one: EnvDescription) -> Iterable[Section]:
     """Yield title, heads and rows of the tables of an id."""
-    game = _game(one)
-    actions = filter(None, (one.list_actions(), game.actions))
+    actions = filter(None, (one.list_actions(), one.action_note))
     rows = [(f"`{one.action_space}`", " ".join(actions))]
     yield "actions", ("space", "meaning"), rows
     sections = {each.name: each for each in describe_sections(one)}
@@ -121,11 +119,6 @@ def fill(text: str) -> str:
     for kind, show in KINDS.items():
         text = quote(text, kind, lambda words, show=show: f"\n\n{show(words)}\n\n")
     return text
-
-
-def _game(one: EnvDescription) -> GameDescription:
-    assert one.game is not None, one.id
-    return one.game
 
 
 def _table(heads: Sequence[str], rows: Rows) -> str:

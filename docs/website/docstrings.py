@@ -1,7 +1,8 @@
 """An extension of griffe: docstrings in reStructuredText, shown as Markdown.
 
 Docstrings use two forms of reStructuredText: double backticks, which Markdown
-knows, and ``::`` before an indented block.
+knows, and ``::`` before an indented block.  Games have sections that griffe does not
+know.
 """
 
 from __future__ import annotations
@@ -13,8 +14,16 @@ from typing import Any
 
 from griffe import Extension, Object
 
+from roll_vec.docstrings import read_entries
+
 # A line that ends with two colons, and the indented lines below it.
 _BLOCK = re.compile(r"^( *)(.*)::\n\n((?:\1 +\S.*\n?|[ \t]*\n)+)", re.MULTILINE)
+# The sections of games, up to the next one.
+_SECTION = re.compile(
+    r"^(Actions|Rewards|Episode end|Infos|Sources|Differences)\n-{3,}\n"
+    r"(.*?)(?=\n\n[^\n]+\n-{3,}$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 class FencedBlocks(Extension):
@@ -28,7 +37,18 @@ class FencedBlocks(Extension):
 
 def markdown_of(docstring: str) -> str:
     """Return a docstring as Markdown."""
-    return _BLOCK.sub(_fence, docstring)
+    return _SECTION.sub(_list, _BLOCK.sub(_fence, docstring))
+
+
+def _list(match: re.Match[str]) -> str:
+    title, text = match.groups()
+    if title not in ("Actions", "Differences"):
+        lines = [
+            f"- ``{name}``{f' ({kind})' if kind else ''}: {meaning}"
+            for name, kind, meaning in read_entries(text)
+        ]
+        text = "\n".join(lines)
+    return f"**{title}**\n\n{text}"
 
 
 def _fence(match: re.Match[str]) -> str:

@@ -28,6 +28,7 @@ from roll_vec.arrays.rules import (
     names_of,
     with_message,
 )
+from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -41,7 +42,6 @@ from roll_vec.options import (
     check_number,
     check_optional,
     check_optional_text,
-    cut_sections,
 )
 from roll_vec.text.options import TextOptions
 
@@ -139,11 +139,14 @@ class ArrayEnv(ArrayOptions):
             if field.name in vars(cls) and field.name not in own:
                 inherited[field.name] = field.type
         cls.__annotations__ = {**own, **inherited}
+        docstring = cls.__doc__
         try:
             dataclasses.dataclass(frozen=True, kw_only=True, eq=True)(cls)
         except ValueError as error:  # a default that is a list or an array
             message = f"{cls.__name__}: {error}: use a tuple"
             raise InvalidOptionError(message) from None
+        # Without one a dataclass gets its signature.
+        cls.__doc__ = docstring
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -373,9 +376,10 @@ class ArrayEnv(ArrayOptions):
     @functools.cached_property
     def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
         """The dtype and shape of the infos of a step: numbers have Python's dtypes."""
-        return {name: self._info_array(name) for name in self.infos}
+        return {name: self.info_array(name) for name in self.infos}
 
-    def _info_array(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    def info_array(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Return the dtype and shape of a variable that is an info."""
         dtype, shape = self.variables[name]
         return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
@@ -383,7 +387,7 @@ class ArrayEnv(ArrayOptions):
         """Return the infos of resets of some environments, with `reset_infos`."""
         variables = engine.named_variables()
         for name in self.reset_infos:
-            infos[name] = variables[name][env_ids].astype(self._info_array(name)[0])
+            infos[name] = variables[name][env_ids].astype(self.info_array(name)[0])
         return infos
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
@@ -412,7 +416,7 @@ class ArrayEnv(ArrayOptions):
 
         It is the docstring, up to a section such as ``Parameters``.
         """
-        return cut_sections(type(self).__doc__ or type(self).__name__)
+        return read_sections(type(self).__doc__)[""] or type(self).__name__
 
 
 def _check_option(name: str, value: Any, default: Any) -> Any:

@@ -160,6 +160,11 @@ class ArrayOptions(TextOptions):
         ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
         last two, (n,) arrays.
 
+    Infos
+    -----
+    action_mask : (num_actions,) int8; reset, step; action_mask=True
+        1 for the actions that can change something.
+
     Raises
     ------
     InvalidOptionError
@@ -668,6 +673,15 @@ class LevelOptions(GridOptions):
         A keyword of this name is the band.  An int: the measure is an integer.
     SPACE_OPTIONS : tuple of str, of the class
         Keywords of which the spaces are made.
+
+    Infos
+    -----
+    seed : int64; reset; seed_info=True
+        The seed that opens the episode.
+    level : int64; reset; level_info=True
+        The number of the level.
+    oracle_return : float64; reset; oracle_return_info=True
+        The return of a best solution.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def add_parser(commands: Any) -> None:
     parser.take("ID", "--json")
     parser.option(
         "-o",
-        "keyword of the environment: spaces and rewards are then those with it; "
+        "keyword of the environment: spaces and limits are then those with it; "
         "may be repeated",
     )
 

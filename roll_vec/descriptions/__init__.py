@@ -3,7 +3,7 @@
 In reading order:
 
 - `keywords`: the keywords of an id, with the words of the docstrings
-- `environments`: everything about an id
+- `environments`: everything about an id, from its class and the sections of docstrings
 - `report`: the same in sections, for pages, and as text, for ``roll-vec info``
 
 ::
@@ -13,7 +13,15 @@ In reading order:
     print(format_description(description))
 """
 
-from roll_vec.descriptions.environments import EnvDescription, Observation, describe_env
+from roll_vec.descriptions.environments import (
+    Cell,
+    EnvDescription,
+    Info,
+    Observation,
+    Reward,
+    Source,
+    describe_env,
+)
 from roll_vec.descriptions.keywords import (
     Keyword,
     describe_batch_keywords,
@@ -24,11 +32,10 @@ from roll_vec.descriptions.report import (
     describe_sections,
     format_description,
 )
-from roll_vec.envs.game_description import GameDescription, Info, Reward, Source
 
 __all__ = [
+    "Cell",
     "EnvDescription",
-    "GameDescription",
     "Info",
     "Keyword",
     "Observation",

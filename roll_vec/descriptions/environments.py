@@ -1,11 +1,14 @@
-"""Everything that is known about an id: the form of `roll-vec info`."""
+"""Everything that is known about an id: the form of `roll-vec info`.
+
+Rewards, ends, infos, sources and differences of a game are sections of the docstring of
+its class, or of a base class.
+"""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,19 +16,24 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.options import ArrayOptions, GridOptions, LevelOptions
 from roll_vec.descriptions.keywords import (
     Keyword,
     describe_batch_keywords,
     describe_keywords,
-    find_options,
 )
-from roll_vec.envs.game_description import GameDescription
+from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
 from roll_vec.evaluation import Split, splits_of
-from roll_vec.options import check_unknown, cut_sections
+from roll_vec.options import check_unknown
 from roll_vec.recordings.environments import action_names, load_class, render_modes
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
+from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
+_GAMES = "roll_vec.envs."
+# Most actions that are listed by name.
+_MAX_LISTED = 32
 
 
 class Observation(NamedTuple):
@@ -38,8 +46,43 @@ class Observation(NamedTuple):
     """The contents of an observation; empty where there is one form alone."""
 
 
-# Most actions that are listed by name.
-_MAX_LISTED = 32
+class Cell(NamedTuple):
+    """A cell code of a board."""
+
+    code: int
+    glyph: str
+    meaning: str
+
+
+class Reward(NamedTuple):
+    """A rule of the reward; the rewards of all rules that apply are added."""
+
+    value: str
+    rule: str
+    """The event that earns it."""
+
+
+class Info(NamedTuple):
+    """A key of the infos."""
+
+    key: str
+    dtype: str
+    """Of a batch's array, such as ``bool``; ``dict`` and ``str`` as in Python."""
+    calls: str
+    """``reset``, ``step``, both, or ``end`` for the last step of an episode."""
+    meaning: str
+    keyword: str = ""
+    """The keyword that asks for it, with its value; empty: it is always there."""
+
+
+class Source(NamedTuple):
+    """A program that a game is equal to, in some of its parts."""
+
+    name: str
+    version: str
+    url: str
+    parts: str
+    """The parts that are equal, to the bit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +93,7 @@ class EnvDescription:
     ----------
     id, summary : str
     docstring : str
-        Of the class, before its sections; empty where ``game`` says more, as it does
-        for those games of the package that are no `ArrayEnv`.
+        Of the class, before its sections.
     step_limit : int or None
         The registered one.
     batch : str
@@ -62,16 +104,25 @@ class EnvDescription:
     action_space : str
     actions : dict from int to str
         Names of the actions; empty where they have none.
+    action_note : str
+        What the space does not tell; may be empty.
     obstacle : str
         The reason why the environment cannot be made here, so that spaces are unknown;
         empty: it can.
     keywords, batch_keywords : tuple of Keyword
         The second is empty where a batch is not roll_vec's.
     render_modes : tuple of str
-    game : GameDescription or None
-        None: rewards, ends and infos are known only for the ids of this package.
-    truncated : tuple of str
-        All limits, those of the game and the registered one.
+    cells : tuple of Cell
+        Empty without a board.
+    rewards : tuple of Reward
+    terminated, truncated : tuple of str
+        The events that end an episode by the rules, and by a limit.
+    infos : tuple of Info
+    sources : tuple of Source
+    differences : tuple of str
+        Deliberate differences from the sources.
+    page : str
+        The page of the documentation, from the root of the repository; may be empty.
     splits : tuple of Split
         The evaluation splits.
     """
@@ -84,12 +135,19 @@ class EnvDescription:
     observations: tuple[Observation, ...]
     action_space: str
     actions: Mapping[int, str]
+    action_note: str
     obstacle: str
     keywords: tuple[Keyword, ...]
     batch_keywords: tuple[Keyword, ...]
     render_modes: tuple[str, ...]
-    game: GameDescription | None
+    cells: tuple[Cell, ...]
+    rewards: tuple[Reward, ...]
+    terminated: tuple[str, ...]
     truncated: tuple[str, ...]
+    infos: tuple[Info, ...]
+    sources: tuple[Source, ...]
+    differences: tuple[str, ...]
+    page: str
     splits: tuple[Split, ...]
 
     def list_actions(self) -> str:
@@ -116,16 +174,7 @@ class EnvDescription:
             }
             for split in self.splits
         ]
-        content: dict[str, Any] = {**vars(self), "splits": splits}
-        game = content.pop("game")
-        if game is not None:
-            cells = [
-                {"code": code, "glyph": glyph, "meaning": meaning}
-                for code, (glyph, meaning) in enumerate(game.cells)
-            ]
-            facts = {"action_note": game.actions, **vars(game), "cells": cells}
-            # The names that both have are those of the id.
-            content = {**content, **facts, **content}
+        content = {**vars(self), "splits": splits}
         return {name: _plain(value) for name, value in content.items()}
 
 
@@ -144,7 +193,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     id : str
         Any registered id; ``module:id`` imports the module first.
     keywords : mapping or None
-        Of the environment: spaces and rewards are those with these keywords.
+        Of the environment: spaces and step limits are those with these keywords.
 
     Raises
     ------
@@ -160,30 +209,15 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         importlib.import_module(module)
     spec = gymnasium.spec(name)
     registered = ENVIRONMENTS.get(spec.id)
-    game: GameDescription | None = None
-    has_rules = registered is not None and registered.is_rule
-    modes: dict[str, str] = {}
-    if registered is not None and registered.description:
-        others = keywords.keys() - {"max_episode_steps"}
-        check_unknown(others, registered.defaults())
-        options = find_options(registered)(
-            **{**registered.keywords, **_without_text(registered, keywords)}
-        )
-        module, _, name = registered.description.partition(":")
-        game = getattr(importlib.import_module(module), name)(options)
-        modes = getattr(options, "OBS_MODES", {})
-        default = getattr(options, "obs_mode", "")
-        modes = dict(sorted(modes.items(), key=lambda item: item[0] != default))
-    observations, action_space, actions, obstacle = [], "", {}, ""
+    if registered is not None and not registered.pooled:
+        check_unknown(keywords.keys() - {"max_episode_steps"}, registered.defaults())
+    env: Any = None
+    observations: list[Observation] = []
+    action_space, actions, obstacle = "", {}, ""
     try:
-        for mode, meaning in (modes or {"": ""}).items():
-            more = {"obs_mode": mode} if mode else {}
-            env = gymnasium.make(spec, disable_env_checker=True, **{**keywords, **more})
-            space = _space_text(env.observation_space)
-            observations.append(Observation(mode, space, meaning))
-            action_space = _space_text(env.action_space)
-            actions = action_names(partial(getattr, env.unwrapped))
-            env.close()
+        env, observations = _make(spec, keywords)
+        action_space = _space_text(env.action_space)
+        actions = action_names(partial(getattr, env))
     except Exception as error:
         # A package may be missing: the rest is known all the same.
         if keywords:
@@ -191,37 +225,68 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         obstacle = f"{type(error).__name__}: {error}"
     # None: to make it failed likewise, and `obstacle` says why.
     entry = load_class(spec)
+    options = getattr(env, "options", None)
+    # The last of these describe the keywords of pools, and levels of an `ArrayEnv`.
+    bases = TextOptions, ArrayOptions, LevelOptions
+    docstrings = _read_docstrings([entry, type(env), type(options), *bases])
+    sections: dict[str, str] = {}
+    for each in reversed(docstrings):
+        sections |= each
     summary, docstring = _read_docstring(entry)
-    if registered is not None and has_rules and registered.summary and summary:
+    if registered is not None and registered.summary and summary:
         # The summary of the table stands in the place of the docstring's.
         docstring = f"{summary}.\n\n{docstring}".strip()
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
+    known = () if entry is None else describe_keywords(spec)
+    ends = read_entries(sections.get("Episode end", ""))
+    is_pooled = registered is not None and registered.pooled
     return EnvDescription(
         id=spec.id,
         summary=summary if registered is None else registered.summarize(),
-        docstring=docstring if game is None or has_rules else "",
+        docstring=docstring,
         step_limit=limit,
         batch=_batch_kind(spec),
         observations=tuple(observations),
         action_space=action_space,
         actions=actions,
+        action_note=" ".join(sections.get("Actions", "").split()),
         obstacle=obstacle,
-        keywords=() if entry is None else describe_keywords(spec),
-        batch_keywords=()
-        if registered is None
-        else describe_batch_keywords(registered.pooled),
+        keywords=known,
+        batch_keywords=() if registered is None else describe_batch_keywords(is_pooled),
         render_modes=tuple(render_modes(spec) or ()),
-        game=game,
-        truncated=_limits(limit, game, registered is not None and registered.pooled),
+        cells=_list_cells(options),
+        rewards=tuple(
+            Reward(name, text)
+            for name, _, text in read_entries(sections.get("Rewards", ""))
+        ),
+        terminated=tuple(text for name, _, text in ends if name == "terminated"),
+        truncated=_list_limits(limit, options, ends, is_pooled),
+        infos=_list_infos(docstrings, options, {one.name for one in known}),
+        sources=tuple(map(_read_source, read_entries(sections.get("Sources", "")))),
+        differences=tuple(read_items(sections.get("Differences", ""))),
+        page=_find_page(registered),
         splits=tuple(splits_of(spec.id).values()),
     )
 
 
-def _without_text(registered: Any, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of the options class: not those of text, nor of Gymnasium."""
-    names = inspect.signature(find_options(registered)).parameters
-    return {name: value for name, value in keywords.items() if name in names}
+def _make(spec: EnvSpec, keywords: dict[str, Any]) -> tuple[Any, list[Observation]]:
+    """Return an environment without its wrappers, and all forms of observations."""
+    env = gymnasium.make(spec, disable_env_checker=True, **keywords)
+    options = getattr(env.unwrapped, "options", None)
+    meanings = getattr(options, "OBS_MODES", {})
+    default = getattr(options, "obs_mode", "") if meanings else ""
+    first = _space_text(env.observation_space)
+    observations = [Observation(default, first, meanings.get(default, ""))]
+    for mode, meaning in meanings.items():
+        if mode != default:
+            changed = {**keywords, "obs_mode": mode}
+            other = gymnasium.make(spec, disable_env_checker=True, **changed)
+            space = _space_text(other.observation_space)
+            observations.append(Observation(mode, space, meaning))
+            other.close()
+    env.close()
+    return env.unwrapped, observations
 
 
 def _space_text(space: gymnasium.Space[Any]) -> str:
@@ -237,7 +302,7 @@ def _batch_kind(spec: EnvSpec) -> str:
 
 def _read_docstring(entry: Any) -> tuple[str, str]:
     """Return the first line of a docstring, and what follows before its sections."""
-    text = cut_sections(getattr(entry, "__doc__", None) or "")
+    text = read_sections(getattr(entry, "__doc__", None))[""]
     # Gymnasium's begin with a heading in Markdown.
     text = re.sub(r"\A(#.*)?\s*", "", text)
     first, _, others = text.partition("\n")
@@ -246,12 +311,77 @@ def _read_docstring(entry: Any) -> tuple[str, str]:
     return first.rstrip("."), others.strip()
 
 
-def _limits(
-    limit: int | None, game: GameDescription | None, pooled: bool
+def _read_docstrings(classes: Iterable[Any]) -> list[dict[str, str]]:
+    """Return the sections of classes and of their bases, the nearest first."""
+    owners = [base for one in classes if isinstance(one, type) for base in one.__mro__]
+    return [read_sections(owner.__doc__) for owner in dict.fromkeys(owners)]
+
+
+def _list_infos(
+    docstrings: Iterable[Mapping[str, str]], options: Any, names: set[str]
+) -> tuple[Info, ...]:
+    """Return the infos of sections "Infos", and of an `ArrayEnv` the variables as well.
+
+    An entry is ``key : dtype; calls``, or ``key : dtype; calls; keyword=value``, which
+    needs a keyword of this name.
+    """
+    infos: dict[str, Info] = {}
+    meanings: dict[str, str] = {}
+    for sections in docstrings:
+        for name, _, text in read_entries(sections.get("Attributes", "")):
+            for each in name.split(", "):
+                meanings.setdefault(each, text)
+        for key, kind, text in read_entries(sections.get("Infos", "")):
+            dtype, calls, keyword = (*kind.split("; "), "")[:3]
+            if isinstance(options, ArrayOptions):
+                dtype = dtype.replace("num_actions", str(len(options.action_names)))
+            if not keyword or keyword.partition("=")[0] in names:
+                infos.setdefault(key, Info(key, dtype, calls, text, keyword))
+    variables: dict[str, Info] = {}
+    if isinstance(options, ArrayEnv):
+        for key in dict.fromkeys((*options.reset_infos, *options.infos)):
+            if key not in options.hidden_infos:
+                dtype, shape = options.info_array(key)
+                kind = f"{shape} {dtype}" if shape else f"{dtype}"
+                calls = ["reset"] * (key in options.reset_infos)
+                calls += ["step"] * (key in options.infos)
+                meaning = meanings.get(key, "")
+                variables[key] = Info(key, kind, ", ".join(calls), meaning)
+    return tuple({**variables, **infos}.values())
+
+
+def _list_cells(options: Any) -> tuple[Cell, ...]:
+    """Return the cell codes of a board."""
+    if not isinstance(options, GridOptions):
+        return ()
+    cells = enumerate(options.FAMILY.cells)
+    return tuple(Cell(code, cell.glyph, cell.meaning) for code, cell in cells)
+
+
+def _list_limits(
+    limit: int | None, options: Any, ends: Iterable[Entry], is_pooled: bool
 ) -> tuple[str, ...]:
-    limits: tuple[str, ...] = ()
+    """Return the limits that truncate an episode."""
+    limits = []
     if limit is not None:
-        limits = (f"After {limit} steps (``max_episode_steps``).",)
-    if game is not None:
-        limits += game.truncated
-    return (*limits, _FAULT) if pooled else limits
+        limits.append(f"After {limit} steps (``max_episode_steps``).")
+    max_steps = getattr(options, "max_steps", None)
+    if isinstance(options, ArrayOptions) and max_steps:
+        limits.append(f"After {max_steps} steps (``max_steps``).")
+    limits += [text for name, _, text in ends if name == "truncated"]
+    return (*limits, *[_FAULT] * is_pooled)
+
+
+def _read_source(entry: Entry) -> Source:
+    """Return a source; its entry is ``name : version; URL``."""
+    version, _, url = entry.kind.partition("; ")
+    return Source(entry.name, version, url, entry.text)
+
+
+def _find_page(registered: RegisteredEnv | None) -> str:
+    """Return the page of a game of this package: its name is that of the module."""
+    entry = "" if registered is None else registered.entry
+    if not (isinstance(entry, str) and entry.startswith(_GAMES)):
+        return ""
+    name = entry.removeprefix(_GAMES).partition(":")[0].partition(".")[0]
+    return f"docs/games/{name}.md"

@@ -11,12 +11,12 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.arrays.options import ArrayOptions, LevelOptions
+from roll_vec.docstrings import read_entries, read_sections
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.options import parse_options
 from roll_vec.pool.options import PoolOptions
@@ -171,22 +171,12 @@ def _defines(owner: Any, name: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def read_parameters(docstring: str | None) -> dict[str, tuple[str, str]]:
     """Return type and description by name, of a section "Parameters" of numpydoc."""
-    lines = inspect.cleandoc(docstring or "").splitlines()
-    starts = [k for k in range(len(lines) - 1) if re.fullmatch("-{3,}", lines[k + 1])]
-    entries: dict[str, tuple[str, str]] = {}
-    for start, end in pairwise([*starts, len(lines)]):
-        if lines[start] != "Parameters":
-            continue
-        names: list[str] = []
-        for line in lines[start + 2 : end]:
-            if line[:1].strip():
-                head, _, kind = line.partition(" : ")
-                names = [name.strip() for name in head.split(",")]
-                entries |= dict.fromkeys(names, (kind.strip(), ""))
-            for name in names if line[:1].isspace() else ():
-                kind, text = entries[name]
-                entries[name] = kind, " ".join([*text.split(), *line.split()])
-    return entries
+    entries = read_entries(read_sections(docstring).get("Parameters", ""))
+    return {
+        name.strip(): (entry.kind, entry.text)
+        for entry in entries
+        for name in entry.name.split(",")
+    }
 
 
 def _annotation(parameter: inspect.Parameter) -> str:

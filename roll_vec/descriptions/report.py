@@ -60,7 +60,7 @@ class Section:
             if indent > _MAX_INDENT:
                 lines += _wrap(head, 2)
                 head, indent = "", 6
-            lines += _wrap(last, indent, head)
+            lines += _wrap(last, indent, head) or [f"  {head}".rstrip()]
         return lines
 
 
@@ -71,7 +71,8 @@ def format_description(description: EnvDescription) -> str:
         summary = f"{description.summary[0].upper()}{description.summary[1:]}."
         lines += _wrap(summary, 2)
     if description.docstring:
-        lines += ["", *textwrap.indent(description.docstring, "  ").splitlines()]
+        docstring = textwrap.indent(_plain(description.docstring), "  ")
+        lines += ["", *docstring.splitlines()]
     for section in describe_sections(description):
         is_keywords = section.name.endswith("keywords")
         lines += _keywords(section) if is_keywords else section.to_text()
@@ -85,7 +86,7 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
     ``infos``, ``sources``, ``differences``, ``render-modes``, ``keywords``,
     ``batch-keywords``, ``splits`` and ``documentation``.
     """
-    one, game = description, description.game
+    one = description
     if one.obstacle:
         text = f"unknown, as it cannot be made here: {one.obstacle}"
         yield Section("spaces", "spaces", (), [(text,)])
@@ -103,43 +104,29 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
             spaces = [(f"``{each.space}``",) for each in one.observations]
             yield Section("observations", "observations", ("space",), spaces)
         # Actions that have only numbers are in the space.
-        names = one.list_actions()
-        note = "" if game is None else game.actions
-        yield Section(
-            "actions", "actions", (), [(one.action_space,), (names,), (note,)]
-        )
-    if game is not None:
-        cells = [
-            (str(code), f"``{glyph}``", text)
-            for code, (glyph, text) in enumerate(game.cells)
-        ]
-        titles = ("code", "glyph", "meaning")
-        yield Section("cells", "cell codes", titles, cells, in_one_line=True)
-        rewards = [
-            (
-                each.value if isinstance(each.value, str) else f"{each.value:g}",
-                each.rule,
-            )
-            for each in game.rewards
-        ]
-        yield Section("rewards", "rewards", ("reward", "for"), rewards)
-        ends = [("terminated", text) for text in game.terminated]
-        ends += [("truncated", text) for text in one.truncated]
-        yield Section("ends", "ends", ("end", "event"), ends)
-        infos = []
-        for each in game.infos:
-            condition = f" With ``{each.keyword}``." if each.keyword else ""
-            meaning = f"{each.meaning}{condition}"
-            infos.append((f"``{each.key}``", each.dtype, each.calls, meaning))
-        yield Section("infos", "infos", ("key", "type", "call", "meaning"), infos)
-        sources = [(f"[{x.name}]({x.url})", x.version, x.parts) for x in game.sources]
-        titles = ("source", "version", "equal to the bit")
-        yield Section("sources", "equal to", titles, sources)
-        differences = [(text,) for text in game.differences]
-        yield Section("differences", "differs", ("difference",), differences)
-    elif one.truncated:
-        limits = [(text,) for text in one.truncated]
-        yield Section("ends", "truncated", (), limits)
+        texts = one.action_space, one.list_actions(), one.action_note
+        yield Section("actions", "actions", (), [(text,) for text in texts])
+    cells = [(f"{code}", f"``{glyph}``", meaning) for code, glyph, meaning in one.cells]
+    titles = ("code", "glyph", "meaning")
+    yield Section("cells", "cell codes", titles, cells, in_one_line=True)
+    yield Section("rewards", "rewards", ("reward", "for"), one.rewards)
+    ends = [("terminated", text) for text in one.terminated]
+    ends += [("truncated", text) for text in one.truncated]
+    yield Section("ends", "ends", ("end", "event"), ends)
+    infos = []
+    for each in one.infos:
+        condition = f" With ``{each.keyword}``." if each.keyword else ""
+        meaning = f"{each.meaning}{condition}"
+        infos.append((f"``{each.key}``", each.dtype, each.calls, meaning))
+    yield Section("infos", "infos", ("key", "type", "call", "meaning"), infos)
+    sources = [
+        (f"[{x.name}]({x.url})" if x.url else x.name, x.version, x.parts)
+        for x in one.sources
+    ]
+    titles = ("source", "version", "equal to the bit")
+    yield Section("sources", "equal to", titles, sources)
+    differences = [(text,) for text in one.differences]
+    yield Section("differences", "differs", ("difference",), differences)
     modes_of_rendering = [(", ".join(one.render_modes),)]
     yield Section("render-modes", "render modes", (), modes_of_rendering)
     titles = ("keyword", "type", "meaning")
@@ -155,8 +142,7 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
     ]
     titles = ("split", "episodes", "task")
     yield Section("splits", "evaluation splits", titles, splits)
-    if game is not None:
-        yield Section("documentation", "documentation", (), [(game.page,)])
+    yield Section("documentation", "documentation", (), [(one.page,)])
 
 
 def _keyword_row(keyword: Keyword) -> tuple[str, str, str]:

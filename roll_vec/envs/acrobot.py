@@ -11,11 +11,6 @@ from gymnasium.spaces import Box
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
-from roll_vec.envs.game_description import (
-    GameDescription,
-    Reward,
-    describe_classic_control,
-)
 from roll_vec.envs.rounding import square, to_float32
 from roll_vec.kernels.rows import Row
 
@@ -92,12 +87,38 @@ class Acrobot(ClassicControl):
     success : bool
         Whether the step has ended the episode.
 
+    Actions
+    -------
+    A text without the name of an action: nothing moves, the reward is -1, the step
+    counts.
+
+    Rewards
+    -------
+    -1
+        Each step, but for the one that ends the episode.
+
+    Episode end
+    -----------
+    terminated
+        The end of the second link is more than 1 above the joint.
+
+    Sources
+    -------
+    Gymnasium, Acrobot-v1 : 1.4.0; https://gymnasium.farama.org/environments/classic_control/
+        starts from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: attributes of pictures such as ``screen``.
+    - Angles beyond 10,000 are wrapped at once, not turn by turn.
+    - The cosines and sines of a first observation, which are of float32 there, may
+      differ in the last bit.
+
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, Acrobot-v1 with the equations of the book.
     Its random numbers are one stream.  All four numbers begin between -0.1 and 0.1, or
-    the bounds of ``reset(options={"low": ..., "high": ...})``.  The cosines and sines
-    of a first observation, which are of float32 there, may differ in the last bit.
+    the bounds of ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -193,20 +214,3 @@ class Acrobot(ClassicControl):
             f"angular velocity of the second link: {env.theta_2_dot:+.3f}\n"
             f"height of the end: {height:+.3f}"
         )
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of Acrobot-v1."""
-    return describe_classic_control(
-        options,
-        "Acrobot-v1",
-        "acrobot",
-        rewards=(
-            Reward(STEP_REWARD, "Each step, but for the one that ends the episode."),
-        ),
-        terminated=("The end of the second link is more than 1 above the joint.",),
-        differences=(
-            f"Angles beyond {MANY_TURNS:g} are wrapped at once, not turn by turn.",
-            "The cosines and sines of a first observation may differ in the last bit.",
-        ),
-    )

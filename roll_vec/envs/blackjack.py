@@ -11,13 +11,6 @@ from gymnasium.spaces import Tuple as TupleSpace
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.game_description import (
-    RULE_TEXT_INFOS,
-    GameDescription,
-    Reward,
-    missing_attributes,
-    parse_sources,
-)
 from roll_vec.kernels.rows import Row
 from roll_vec.options import refuse_unused
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
@@ -86,6 +79,41 @@ class Blackjack(ArrayEnv):
     dealer_suit, dealer_face : int
         Of the card that pictures show: clubs, diamonds, hearts or spades, from 0; jack,
         queen or king, from 0, if it counts 10.
+
+    Actions
+    -------
+    A text without the name of an action: nothing is drawn, the reward is 0, the step
+    counts.
+
+    Rewards
+    -------
+    1
+        The player wins.
+    1.5
+        In place of 1, with ``natural`` and without ``sab``: the player wins with an ace
+        and a ten.
+    -1
+        The dealer wins.
+    0
+        Each other step, and an end with equal sums.
+
+    Episode end
+    -----------
+    terminated
+        The player sticks.
+    terminated
+        The sum of the player's cards is above 21.
+
+    Sources
+    -------
+    Gymnasium, Blackjack-v1 : 1.4.0; https://gymnasium.farama.org/environments/toy_text/blackjack/
+        cards from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: ``player``, ``dealer``, and attributes of pictures such as ``screen``.
+    - Of the cards there are ``total``, ``num_cards``, ``has_ace``, and of the dealer's
+      ``dealer_card``, ``dealer_total``, ``dealer_num_cards``, ``dealer_has_ace``.
 
     Raises
     ------
@@ -201,32 +229,3 @@ class Blackjack(ArrayEnv):
         else:
             is_enough = total >= 17 or 2 <= card <= 6
         return [STICK if is_enough else HIT]
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of Blackjack-v1."""
-    natural = options.natural and not options.sab
-    return GameDescription(
-        actions="A text without the name of an action: nothing is drawn, the reward is "
-        "0, the step counts.",
-        rewards=(
-            *[Reward(1.5, "The player wins with an ace and a ten.")] * natural,
-            Reward(1.0, "The player wins, in another way." if natural else "A win."),
-            Reward(-1.0, "The dealer wins."),
-            Reward(0.0, "Each other step, and an end with equal sums."),
-        ),
-        terminated=("The player sticks.", "The sum of the player's cards is above 21."),
-        infos=RULE_TEXT_INFOS,
-        sources=parse_sources("""
-Gymnasium, Blackjack-v1 | 1.4.0
-   | https://gymnasium.farama.org/environments/toy_text/blackjack/
-   | cards from the same seeds, steps, rewards
-"""),
-        differences=(
-            missing_attributes("player", "dealer"),
-            "Of the cards there are ``total``, ``num_cards``, ``has_ace``, and of the "
-            "dealer's ``dealer_card``, ``dealer_total``, ``dealer_num_cards``, "
-            "``dealer_has_ace``.",
-        ),
-        page="docs/games/blackjack.md",
-    )

@@ -11,11 +11,6 @@ from gymnasium.spaces import Box
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, ClassicControl, renderer_of, stack
-from roll_vec.envs.game_description import (
-    GameDescription,
-    Reward,
-    describe_classic_control,
-)
 from roll_vec.kernels.rows import Row
 
 GRAVITY = 9.8
@@ -53,6 +48,36 @@ class CartPole(ClassicControl):
         The four numbers; may be set.
     has_fallen : bool
         Whether a step has ended the episode by the rules.
+
+    Actions
+    -------
+    A text without the name of an action: nothing moves, the reward is 0, the step
+    counts.
+
+    Rewards
+    -------
+    1
+        Each step up to the end of the episode.
+    -1
+        With ``sutton_barto_reward``, and then alone: the step that ends the episode by
+        the rules.
+
+    Episode end
+    -----------
+    terminated
+        The cart is more than 2.4 away from the centre.
+    terminated
+        The pole leans more than 0.2094 radians (12 degrees).
+
+    Sources
+    -------
+    Gymnasium, CartPole-v1 : 1.4.0; https://gymnasium.farama.org/environments/classic_control/
+        starts from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: ``steps_beyond_terminated``, and attributes of pictures such as
+      ``screen``.
 
     Notes
     -----
@@ -144,21 +169,3 @@ class CartPole(ClassicControl):
             f"pole angle: {env.theta:+.3f}\n"
             f"pole angular velocity: {env.theta_dot:+.3f}"
         )
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of CartPole-v1."""
-    rewards = (Reward(1.0, "Each step up to the end of the episode."),)
-    if options.sutton_barto_reward:
-        rewards = (Reward(-1.0, "The step that ends the episode by the rules."),)
-    return describe_classic_control(
-        options,
-        "CartPole-v1",
-        "cart_pole",
-        missing=("steps_beyond_terminated",),
-        rewards=rewards,
-        terminated=(
-            f"The cart is more than {MAX_POSITION} away from the centre.",
-            f"The pole leans more than {MAX_ANGLE:.4f} radians (12 degrees).",
-        ),
-    )

@@ -13,16 +13,6 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.game_description import (
-    ACTION_MASK_INFO,
-    RULE_TEXT_INFOS,
-    TEXT_FRAMES,
-    GameDescription,
-    Reward,
-    missing_attributes,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.kernels.rows import Row
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
@@ -58,6 +48,35 @@ class CliffWalking(ArrayEnv):
         The last action, 2 (down) at first.  Gymnasium's pictures had it until 1.3.
     s : int
         The cell, by Gymnasium's name; may be set.
+
+    Actions
+    -------
+    A text without the name of an action: nothing moves or is drawn, the reward is -1,
+    the step counts.
+
+    Rewards
+    -------
+    -100
+        The player falls off the cliff.
+    -1
+        Each other step.
+
+    Episode end
+    -----------
+    terminated
+        The player is on the goal.
+
+    Sources
+    -------
+    Gymnasium, CliffWalking-v1 : 1.4.0; https://gymnasium.farama.org/environments/toy_text/cliff_walking/
+        slips from the same seeds, steps, rewards, infos; with ``is_slippery`` those of
+        CliffWalkingSlippery-v1
+
+    Differences
+    -----------
+    - ``prob`` of a reset is a float, as that of a step.
+    - The text of ``render_mode='ansi'`` is not Gymnasium's.
+    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
 
     Raises
     ------
@@ -212,35 +231,3 @@ class CliffWalking(ArrayEnv):
         costs = np.where(falls, -FALL_REWARD, -STEP_REWARD)
         chances = [1.0 / len(self.turns)] * len(self.turns)
         return find_policy(np.where(falls, START, self.cells), costs, chances, GOAL)
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of CliffWalking-v1 and CliffWalkingSlippery-v1."""
-    name = f"CliffWalking{'Slippery' * options.is_slippery}-v1"
-    return GameDescription(
-        actions="A text without the name of an action: nothing moves or is drawn, the "
-        f"reward is {STEP_REWARD:g}, the step counts.",
-        rewards=(
-            Reward(FALL_REWARD, "The player falls off the cliff."),
-            Reward(STEP_REWARD, "Each other step."),
-        ),
-        terminated=("The player is on the goal.",),
-        infos=(
-            *parse_infos(
-                "prob | float64 | reset, step | The probability of the outcome."
-            ),
-            ACTION_MASK_INFO,
-            *RULE_TEXT_INFOS,
-        ),
-        sources=parse_sources(f"""
-Gymnasium, {name} | 1.4.0
-   | https://gymnasium.farama.org/environments/toy_text/cliff_walking/
-   | slips from the same seeds, steps, rewards, infos
-"""),
-        differences=(
-            "``prob`` of a reset is a float, as that of a step.",
-            TEXT_FRAMES,
-            missing_attributes("lastaction"),
-        ),
-        page="docs/games/cliff_walking.md",
-    )

@@ -16,15 +16,6 @@ from roll_vec.arrays.python_random import (
     seed_random,
 )
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.game_description import (
-    ACTION_MASK_INFO,
-    PUZZLE_INFOS,
-    GameDescription,
-    Reward,
-    describe_grid_game,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -144,10 +135,39 @@ class Game2048(GridEnv):
     success : bool
         Whether the target is reached.
 
-    Notes
-    -----
-    The rules, and the tiles of a seed, are those of Game2048Env in GEM
-    (axon-rl/gem, 4069f2f8).
+    Actions
+    -------
+    A text without the name of an action: the reward is -0.1, the game is over.
+
+    Rewards
+    -------
+    0 to 1
+        The highest tile has grown: the doublings that it took, as a share of those from
+        the first highest tile to the target.
+    -0.1
+        A text without an action.
+
+    Episode end
+    -----------
+    terminated
+        The tile ``target`` is made: success.
+    terminated
+        No action slides a tile.
+    terminated
+        A text has no action.
+
+    Sources
+    -------
+    GEM, Game2048Env : commit 4069f2f8; https://github.com/axon-rl/gem
+        tiles from the same seeds, steps, rewards, boards as text
+
+    Differences
+    -----------
+    - GEM's limit of turns is ``max_episode_steps``, 1000 as there; it only truncates,
+      and GEM's episode is terminated, too.
+    - Texts are the board; GEM adds sentences about the last move.
+    - Jumanji's Game2048 has no target; its reward is the increase of ``score``; it
+      begins with one tile; its actions are up, right, down and left.
 
     Raises
     ------
@@ -250,46 +270,3 @@ class Game2048(GridEnv):
             " ".join(f"{self.grid_lookup[code]:>4}" for code in row)
             for row in env.board.array.tolist()
         )
-
-
-def describe(options: Game2048) -> GameDescription:
-    """Return the description of 2048."""
-    return describe_grid_game(
-        options,
-        f"the reward is {FORMAT_PENALTY}, the game is over",
-        rewards=(
-            Reward(
-                "0 to 1",
-                "The highest tile has grown: the doublings that it took, as a share "
-                "of those from the first highest tile to the target.",
-            ),
-            Reward(FORMAT_PENALTY, "A text without an action."),
-        ),
-        terminated=(
-            f"The tile {options.target} is made: success.",
-            "No action slides a tile.",
-            "A text has no action.",
-        ),
-        infos=(
-            *parse_infos("""
-score | int64 | step | The sum of all tiles that merges have made.
-success | bool | step | The target is reached.
-"""),
-            ACTION_MASK_INFO,
-            *PUZZLE_INFOS,
-        ),
-        sources=parse_sources("""
-GEM, Game2048Env | commit 4069f2f8
-   | https://github.com/axon-rl/gem
-   | tiles from the same seeds, steps, rewards, boards as text
-"""),
-        differences=(
-            "GEM's limit of turns is ``max_episode_steps``, 1000 as there; it only "
-            "truncates, and GEM's episode is terminated, too.",
-            "Texts are the board; GEM adds sentences about the last move.",
-            "Jumanji's Game2048 has no target; its reward is the increase of "
-            "``score``; it begins with one tile; its actions are up, right, down and "
-            "left.",
-        ),
-        page="docs/games/game_2048.md",
-    )

@@ -18,15 +18,6 @@ from roll_vec.arrays.python_random import (
 )
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
-from roll_vec.envs.game_description import (
-    PUZZLE_INFOS,
-    GameDescription,
-    Reward,
-    describe_grid_game,
-    mask_info,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
@@ -134,10 +125,43 @@ class Minesweeper(GridEnv):
     success : bool
         Whether the game is won.
 
-    Notes
-    -----
-    The rules, and the mines of a seed, are those of MinesweeperEnv in GEM
-    (axon-rl/gem, 4069f2f8).
+    Actions
+    -------
+    A text without the name of an action: the reward is -0.1, the game is over.
+
+    Rewards
+    -------
+    0 to 1
+        A cell is revealed: the number of cells that it reveals, as a share of those
+        without a mine.
+    -0.1
+        A text without an action.
+
+    Episode end
+    -----------
+    terminated
+        A cell is revealed, no cell without a mine is hidden, and with ``needs_flags``
+        all mines have flags: success.
+    terminated
+        A mine is revealed.
+    terminated
+        A text has no action.
+
+    Sources
+    -------
+    GEM, MinesweeperEnv : commit 4069f2f8; https://github.com/axon-rl/gem
+        mines from the same seed and first cell, rewards, ends, boards as text
+
+    Differences
+    -----------
+    - GEM's limit of turns is ``max_episode_steps``, 64 as in its hard game; it only
+      truncates, and GEM's episode is terminated, too.
+    - A cell outside of the board is no action; in GEM the game goes on.
+    - The mine that ends the game is shown; GEM's last board hides it.
+    - Texts are the board; GEM adds sentences about the last move.
+    - Jumanji's Minesweeper has no flags, so that ``needs_flags=False`` has its end. It
+      lays the mines before the first cell is revealed, and reveals one cell a step, for
+      a reward of 1; a revealed cell ends the game.
 
     Raises
     ------
@@ -312,48 +336,3 @@ class Minesweeper(GridEnv):
                 actions.append(place)
                 self.step(env, place, None)
         return actions if env.success and MINE not in board else None
-
-
-def describe(options: Minesweeper) -> GameDescription:
-    """Return the description of Minesweeper."""
-    end = "no cell without a mine is hidden"
-    if options.needs_flags:
-        end += ", and all mines have flags"
-    return describe_grid_game(
-        options,
-        f"the reward is {FORMAT_PENALTY}, the game is over",
-        rewards=(
-            Reward(
-                "0 to 1",
-                "A cell is revealed: the number of cells that it reveals, as a share "
-                "of those without a mine.",
-            ),
-            Reward(FORMAT_PENALTY, "A text without an action."),
-        ),
-        terminated=(
-            f"A cell is revealed, {end}: success.",
-            "A mine is revealed.",
-            "A text has no action.",
-        ),
-        infos=(
-            *parse_infos("success | bool | step | The game is won."),
-            mask_info(options),
-            *PUZZLE_INFOS,
-        ),
-        sources=parse_sources("""
-GEM, MinesweeperEnv | commit 4069f2f8
-   | https://github.com/axon-rl/gem
-   | mines from the same seed and first cell, rewards, ends, boards as text
-"""),
-        differences=(
-            "GEM's limit of turns is ``max_episode_steps``, 64 as in its hard game; it "
-            "only truncates, and GEM's episode is terminated, too.",
-            "A cell outside of the board is no action; in GEM the game goes on.",
-            "The mine that ends the game is shown; GEM's last board hides it.",
-            "Texts are the board; GEM adds sentences about the last move.",
-            "Jumanji's Minesweeper has no flags, so that ``needs_flags=False`` has its "
-            "end. It lays the mines before the first cell is revealed, and reveals one "
-            "cell a step, for a reward of 1; a revealed cell ends the game.",
-        ),
-        page="docs/games/minesweeper.md",
-    )

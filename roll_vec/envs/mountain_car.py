@@ -13,12 +13,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
-from roll_vec.envs.game_description import (
-    FLOAT32_ACTIONS,
-    GameDescription,
-    Reward,
-    describe_classic_control,
-)
 from roll_vec.envs.rounding import to_float32
 from roll_vec.kernels.rows import Row
 
@@ -70,6 +64,31 @@ class MountainCar(ClassicControl):
         Both; may be set.
     success : bool
         Whether the step has ended the episode.
+
+    Actions
+    -------
+    A text without the name of an action: nothing moves, the reward is -1, the step
+    counts.
+
+    Rewards
+    -------
+    -1
+        Each step.
+
+    Episode end
+    -----------
+    terminated
+        The car is at the flag (0.5) or past it, with a velocity of at least
+        ``goal_velocity``.
+
+    Sources
+    -------
+    Gymnasium, MountainCar-v0 : 1.4.0; https://gymnasium.farama.org/environments/classic_control/
+        starts from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: ``get_keys_to_action``, and attributes of pictures such as ``screen``.
 
     Notes
     -----
@@ -159,11 +178,39 @@ class MountainCarContinuous(MountainCar):
     success : bool
         Whether the step has ended it.
 
+    Actions
+    -------
+    A larger push moves the car as -1 or 1 does, and costs what it is.
+
+    Rewards
+    -------
+    100
+        The step that ends the episode by the rules.
+    -0.1 * push ** 2
+        Each step.
+
+    Episode end
+    -----------
+    terminated
+        The car is at the flag (0.45) or past it, with a velocity of at least
+        ``goal_velocity``.
+
+    Sources
+    -------
+    Gymnasium, MountainCarContinuous-v0 : 1.4.0; https://gymnasium.farama.org/environments/classic_control/
+        starts from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: attributes of pictures such as ``screen``.
+    - Actions are rounded to float32, which their space has; the original calculates
+      with actions of float64 in float64.
+    - The velocity of a ``state`` that is set is rounded to float32.
+
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, MountainCarContinuous-v0, with numpy 2 and
-    actions of float32.  A larger push moves the car as -1 or 1 does, and costs what it
-    is.
+    actions of float32.
 
     Raises
     ------
@@ -215,34 +262,3 @@ class MountainCarContinuous(MountainCar):
         env.success = env.position >= to_float32(CONTINUOUS_GOAL) and is_fast
         reward = GOAL_REWARD if env.success else 0.0
         return reward - action[0] * action[0] * PUSH_COST, env.success
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of MountainCar-v0 or MountainCarContinuous-v0."""
-    is_continuous = isinstance(options, MountainCarContinuous)
-    rewards: tuple[Reward, ...] = (Reward(STEP_REWARD, "Each step."),)
-    missing: tuple[str, ...] = ("get_keys_to_action",)
-    differences: tuple[str, ...] = ()
-    if is_continuous:
-        rewards = (
-            Reward(GOAL_REWARD, "The step that ends the episode by the rules."),
-            Reward(f"-{PUSH_COST} * push ** 2", "Each step."),
-        )
-        missing = ()
-        differences = (
-            FLOAT32_ACTIONS,
-            "The velocity of a ``state`` that is set is rounded to float32.",
-        )
-    goal = CONTINUOUS_GOAL if is_continuous else GOAL
-    return describe_classic_control(
-        options,
-        "MountainCarContinuous-v0" if is_continuous else "MountainCar-v0",
-        "mountain_car",
-        missing=missing,
-        rewards=rewards,
-        terminated=(
-            f"The car is at the flag ({goal}) or past it, with a velocity of at least "
-            f"{options.goal_velocity} (``goal_velocity``).",
-        ),
-        differences=differences,
-    )

@@ -13,12 +13,6 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
-from roll_vec.envs.game_description import (
-    FLOAT32_ACTIONS,
-    GameDescription,
-    Reward,
-    describe_classic_control,
-)
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
@@ -56,13 +50,36 @@ class Pendulum(ArrayEnv):
     state : (2,) float64
         Both; may be set.
 
+    Actions
+    -------
+    Larger torques are clipped, in their cost as well.
+
+    Rewards
+    -------
+    -angle ** 2
+        Each step; the angle is 0 where it points up.
+    -0.1 * velocity ** 2
+        Each step.
+    -0.001 * torque ** 2
+        Each step.
+
+    Sources
+    -------
+    Gymnasium, Pendulum-v1 : 1.4.0; https://gymnasium.farama.org/environments/classic_control/
+        starts from the same seeds, steps, rewards
+
+    Differences
+    -----------
+    - Not there: ``last_u``, and attributes of pictures such as ``screen``.
+    - Actions are rounded to float32, which their space has; the original calculates
+      with actions of float64 in float64.
+
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, Pendulum-v1, with numpy 2 and actions of
-    float32.  Its random numbers are one stream.  Larger torques are clipped, in their
-    cost as well.  The angle begins between -pi and pi, the angular velocity between -1
-    and 1, or both between the numbers of ``reset(options={"x_init": ..., "y_init":
-    ...})`` and their negatives.
+    float32.  Its random numbers are one stream.  The angle begins between -pi and pi,
+    the angular velocity between -1 and 1, or both between the numbers of
+    ``reset(options={"x_init": ..., "y_init": ...})`` and their negatives.
 
     Raises
     ------
@@ -136,20 +153,3 @@ class Pendulum(ArrayEnv):
         """Return the angle, from -pi to pi, and the angular velocity, a line each."""
         angle = math.remainder(env.theta, 2 * math.pi)
         return f"angle: {angle:+.3f}\nangular velocity: {env.theta_dot:+.3f}"
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of Pendulum-v1."""
-    return describe_classic_control(
-        options,
-        "Pendulum-v1",
-        "pendulum",
-        missing=("last_u",),
-        rewards=(
-            Reward("-angle ** 2", "Each step; the angle is 0 where it points up."),
-            Reward(f"-{SPEED_COST} * velocity ** 2", "Each step."),
-            Reward("-0.001 * torque ** 2", "Each step."),
-        ),
-        terminated=(),
-        differences=(FLOAT32_ACTIONS,),
-    )

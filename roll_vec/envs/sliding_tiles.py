@@ -20,15 +20,6 @@ from roll_vec.arrays.python_random import (
 )
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
-from roll_vec.envs.game_description import (
-    ACTION_MASK_INFO,
-    PUZZLE_INFOS,
-    GameDescription,
-    Reward,
-    describe_grid_game,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.kernels.rows import Row
 from roll_vec.options import MAX_INT, check_int
@@ -167,10 +158,42 @@ class SlidingTiles(GridEnv):
     success : bool
         Whether the board is solved.
 
-    Notes
-    -----
-    The rules, and the board of a seed, are those of FifteenPuzzleEnv in
-    GEM (axon-rl/gem, 4069f2f8).
+    Actions
+    -------
+    A text without the name of an action: the reward is -0.1, the game is over.
+
+    Rewards
+    -------
+    1
+        The board is solved.
+    0 to 1
+        The step ``max_steps``, unless it solves the board: the share of cells that are
+        as in the solved board.
+    -0.1
+        A text without an action.
+
+    Episode end
+    -----------
+    terminated
+        The board is solved: success.
+    terminated
+        The last of ``max_steps`` actions.
+    terminated
+        A text has no action.
+
+    Sources
+    -------
+    GEM, FifteenPuzzleEnv : commit 4069f2f8; https://github.com/axon-rl/gem
+        boards from the same seeds, steps, rewards, boards as text
+
+    Differences
+    -----------
+    - No board is solved at the start: one more random move is made then.
+    - A board that the last of ``max_steps`` actions solves is truncated, too.
+    - Texts are the board; GEM adds sentences about the last move.
+    - Jumanji's SlidingTilePuzzle moves the empty cell, by the actions up, right, down,
+      left; its reward is the change of the number of cells that are right; its random
+      moves may take each other back.
 
     Raises
     ------
@@ -356,45 +379,3 @@ class TileSet(PuzzleSet):
             ),
             "it has no solution": is_odd % 2 == 1,
         }
-
-
-def describe(options: SlidingTiles) -> GameDescription:
-    """Return the description of the sliding tiles."""
-    limit = options.max_steps
-    return describe_grid_game(
-        options,
-        f"the reward is {FORMAT_PENALTY}, the game is over",
-        rewards=(
-            Reward(1.0, "The board is solved."),
-            Reward(
-                "0 to 1",
-                f"Step {limit} (``max_steps``), unless it solves the board: the share "
-                "of cells that are as in the solved board.",
-            ),
-            Reward(FORMAT_PENALTY, "A text without an action."),
-        ),
-        terminated=(
-            "The board is solved: success.",
-            f"The last of {limit} actions (``max_steps``).",
-            "A text has no action.",
-        ),
-        infos=(
-            *parse_infos("success | bool | step | The board is solved."),
-            ACTION_MASK_INFO,
-            *PUZZLE_INFOS,
-        ),
-        sources=parse_sources("""
-GEM, FifteenPuzzleEnv | commit 4069f2f8
-   | https://github.com/axon-rl/gem
-   | boards from the same seeds, steps, rewards, boards as text
-"""),
-        differences=(
-            "No board is solved at the start: one more random move is made then.",
-            "A board that the last of ``max_steps`` actions solves is truncated, too.",
-            "Texts are the board; GEM adds sentences about the last move.",
-            "Jumanji's SlidingTilePuzzle moves the empty cell, by the actions up, "
-            "right, down, left; its reward is the change of the number of cells that "
-            "are right; its random moves may take each other back.",
-        ),
-        page="docs/games/sliding_tiles.md",
-    )

@@ -22,15 +22,6 @@ from roll_vec.arrays.python_random import (
 from roll_vec.arrays.row_threads import SliceSizer, count_cores
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
-from roll_vec.envs.game_description import (
-    PUZZLE_INFOS,
-    GameDescription,
-    Reward,
-    describe_grid_game,
-    mask_info,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
@@ -220,10 +211,40 @@ class Sudoku(GridEnv):
     success : bool
         Whether the board is full.
 
-    Notes
-    -----
-    The rules are those of SudokuEnv in GEM (axon-rl/gem, 4069f2f8).  Its ``clues=n`` is
-    ``attempts=n`` with the fewest ``clues``: the boards of a seed are equal.
+    Actions
+    -------
+    A text without the name of an action: the reward is -0.1, the game is over.
+
+    Rewards
+    -------
+    0 to 1
+        A digit is written: 1 divided by the empty cells at the start.
+    -0.1
+        A text without an action.
+
+    Episode end
+    -----------
+    terminated
+        The board is full: success.
+    terminated
+        A text has no action.
+
+    Sources
+    -------
+    GEM, SudokuEnv : commit 4069f2f8; https://github.com/axon-rl/gem
+        boards and solutions from the same seed, rewards, ends, boards as text
+
+    Differences
+    -----------
+    - GEM's ``clues`` is the number of cells that it tries to empty: ``attempts`` here.
+      Its ``clues=50`` gives 31 clues or more.
+    - GEM's limit of turns is ``max_episode_steps``, 100 as there; it only truncates,
+      and GEM's episode is terminated, too.
+    - A number outside of the board is no action; in GEM the game goes on.
+    - Texts are the board; GEM adds sentences about the last move.
+    - Jumanji's Sudoku writes each digit that its row, column and box do not have, right
+      or wrong. Another one ends the game, and so does a board without such a digit. Its
+      reward is 1 for the full board alone.
 
     Raises
     ------
@@ -549,41 +570,3 @@ class SudokuSet(PuzzleSet):
         one = cls.leave_out(problems, lambda j: name(sound[j]), faults)
         playable: Grids = np.concatenate((grids[sound], solutions), axis=1)[one]
         return playable
-
-
-def describe(options: Sudoku) -> GameDescription:
-    """Return the description of Sudoku."""
-    return describe_grid_game(
-        options,
-        f"the reward is {FORMAT_PENALTY}, the game is over",
-        rewards=(
-            Reward(
-                "0 to 1",
-                "A digit is written: 1 divided by the empty cells at the start.",
-            ),
-            Reward(FORMAT_PENALTY, "A text without an action."),
-        ),
-        terminated=("The board is full: success.", "A text has no action."),
-        infos=(
-            *parse_infos("success | bool | step | The board is full."),
-            mask_info(options),
-            *PUZZLE_INFOS,
-        ),
-        sources=parse_sources("""
-GEM, SudokuEnv | commit 4069f2f8
-   | https://github.com/axon-rl/gem
-   | boards and solutions from the same seed, rewards, ends, boards as text
-"""),
-        differences=(
-            "GEM's ``clues`` is the number of cells that it tries to empty: "
-            "``attempts`` here. Its ``clues=50`` gives 31 clues or more.",
-            "GEM's limit of turns is ``max_episode_steps``, 100 as there; it only "
-            "truncates, and GEM's episode is terminated, too.",
-            "A number outside of the board is no action; in GEM the game goes on.",
-            "Texts are the board; GEM adds sentences about the last move.",
-            "Jumanji's Sudoku writes each digit that its row, column and box do not "
-            "have, right or wrong. Another one ends the game, and so does a board "
-            "without such a digit. Its reward is 1 for the full board alone.",
-        ),
-        page="docs/games/sudoku.md",
-    )

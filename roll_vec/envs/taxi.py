@@ -14,16 +14,6 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.game_description import (
-    ACTION_MASK_INFO,
-    RULE_TEXT_INFOS,
-    TEXT_FRAMES,
-    GameDescription,
-    Reward,
-    missing_attributes,
-    parse_infos,
-    parse_sources,
-)
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
@@ -136,6 +126,37 @@ class Taxi(ArrayEnv):
         The last move, 0 (south) at first: pictures show it.
     s : int
         The number of the state, which is the observation; may be set.
+
+    Actions
+    -------
+    A text without the name of an action: nothing moves or is drawn, the reward is -1,
+    the step counts.
+
+    Rewards
+    -------
+    20
+        The passenger is dropped off at its destination.
+    -10
+        A pickup without a passenger to pick up there.
+    -10
+        A dropoff without a passenger, or beside a depot.
+    -1
+        Each other step.
+
+    Episode end
+    -----------
+    terminated
+        The passenger is dropped off at its destination.
+
+    Sources
+    -------
+    Gymnasium, Taxi-v3 : 1.2.3; https://gymnasium.farama.org/environments/toy_text/taxi/
+        starts, slips and changes from the same seeds, steps, rewards, infos
+
+    Differences
+    -----------
+    - The text of ``render_mode='ansi'`` is not Gymnasium's.
+    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
 
     Raises
     ------
@@ -410,6 +431,11 @@ class TaxiV4(Taxi):
         With ``fickle_passenger``: the chance that the passenger changes its
         destination, from 0 to 1.
 
+    Sources
+    -------
+    Gymnasium, Taxi-v4 : 1.4.0; https://gymnasium.farama.org/environments/toy_text/taxi/
+        starts, slips and changes from the same seeds, steps, rewards, infos
+
     Raises
     ------
     InvalidOptionError
@@ -451,33 +477,3 @@ class TaxiV4(Taxi):
         left = (EAST, WEST, NORTH, SOUTH)[action]
         right = (WEST, EAST, SOUTH, NORTH)[action]
         return ahead, next_cell(cell, left), next_cell(cell, right)
-
-
-def describe(options: Any) -> GameDescription:
-    """Return the description of Taxi-v3 and Taxi-v4."""
-    is_v4 = isinstance(options, TaxiV4)
-    name, version = ("Taxi-v4", "1.4.0") if is_v4 else ("Taxi-v3", "1.2.3")
-    return GameDescription(
-        actions="A text without the name of an action: nothing moves or is drawn, the "
-        f"reward is {STEP_REWARD:g}, the step counts.",
-        rewards=(
-            Reward(ARRIVAL_REWARD, "The passenger is dropped off at its destination."),
-            Reward(WRONG_REWARD, "A pickup without a passenger to pick up there."),
-            Reward(WRONG_REWARD, "A dropoff without a passenger, or beside a depot."),
-            Reward(STEP_REWARD, "Each other step."),
-        ),
-        terminated=("The passenger is dropped off at its destination.",),
-        infos=(
-            *parse_infos(
-                "prob | float64 | reset, step | The probability of the outcome."
-            ),
-            ACTION_MASK_INFO._replace(dtype="(6,) int8", keyword=""),
-            *RULE_TEXT_INFOS,
-        ),
-        sources=parse_sources(f"""
-Gymnasium, {name} | {version} | https://gymnasium.farama.org/environments/toy_text/taxi/
-   | starts, slips and changes from the same seeds, steps, rewards, infos
-"""),
-        differences=(TEXT_FRAMES, missing_attributes("lastaction")),
-        page="docs/games/taxi.md",
-    )

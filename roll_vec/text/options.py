@@ -79,6 +79,17 @@ class TextOptions:
         literal tags around ``(.*?)``; 16,384 for a pattern that only Python's `re` can
         search for; 2**20 for any other.
 
+    Infos
+    -----
+    action_is_valid : bool; step; action_mode='text'
+        The text had an action.
+    env_instruction : str; reset; action_mode='text'
+        The prompt of an agent.
+    action_content : str; step; action_mode='text'
+        The action's part of the text.
+    think_content : str; step; action_mode='text'
+        The thinking's part of the text.
+
     Raises
     ------
     InvalidOptionError

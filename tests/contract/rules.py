@@ -245,7 +245,24 @@ FLOOR, WALL, PLAYER, GOAL = range(4)
 
 
 class Walk(roll_vec.GridEnv):
-    """Walk past the walls to the goal."""
+    """Walk past the walls to the goal.
+
+    Rewards
+    -------
+    1
+        The goal.
+
+    Episode end
+    -----------
+    terminated
+        The player is on the goal.
+
+    Differences
+    -----------
+    - Walls are new, and
+      they stay.
+    - No diagonal moves.
+    """
 
     size: int = 4
     state = {

@@ -60,7 +60,7 @@ def test_gymnasiums_attributes_are_there_or_listed(name):
     env, envs = gymnasium.make(id).unwrapped, roll_vec.make_vec(id, 2)
     for each in (theirs, env, envs):
         each.reset(seed=1)
-    differences = " ".join(describe_env(id).game.differences)
+    differences = " ".join(describe_env(id).differences)
     names = set(dir(theirs)) - set(dir(gymnasium.Env))
     for attribute in sorted(each for each in names if not each.startswith("_")):
         if any(part in attribute.lower() for part in PICTURES):

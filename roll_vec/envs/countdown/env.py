@@ -71,15 +71,36 @@ def _check_nums(name: str, value: Any) -> list[int]:
 class Countdown(TextLevelEnv):
     """Combine numbers into a target; the answer is an expression in text.
 
-    An observation is ``Target: 24, nums: [3, 8, 1]``.  A correct answer ends the
-    episode, and so does the last one allowed: both are terminations.  With
-    ``max_steps`` above 1 the observation after a wrong answer has a second line: its
-    value, or what was wrong with it.
+    An observation is ``Target: 24, nums: [3, 8, 1]``.  With ``max_steps`` above 1 the
+    observation after a wrong answer has a second line: its value, or what was wrong
+    with it.
 
     Parameters
     ----------
     **keywords
         Those of `CountdownOptions`.
+
+    Actions
+    -------
+    The answer, an expression such as ``(8 - 3) * 4``.  It is never run as code.
+
+    Rewards
+    -------
+    1
+        A correct answer: ``score``.
+    0.1
+        An expression of the right numbers with another value, or without one:
+        ``format_score``.  With ``reward_rule='tinyzero'``: any other answer, also an
+        empty tag; the empty text is none.
+    0
+        All other answers.
+
+    Episode end
+    -----------
+    terminated
+        A correct answer: success.
+    terminated
+        The last of ``max_steps`` answers, also a wrong one.
 
     Attributes
     ----------
@@ -90,26 +111,35 @@ class Countdown(TextLevelEnv):
     num_env_steps : int
         Answers in the current episode.
 
-    Notes
+    Infos
     -----
-    The info of a step has
+    value : float64; step
+        The value of the expression, infinite beyond a float's range; missing where it
+        is no expression, or divides by zero.
+    reason : str; step
+        The grade of the answer, such as ``wrong_value``.
+    success : bool; step
+        The answer is correct.
+    action_is_valid : bool; step
+        The answer is an expression.
+    action_is_effective : bool; step
+        The answer is an expression of the right numbers.
+    difficulty : dict; reset; difficulty_info=True
+        ``num_operations``, int64: the fewest operations of a correct answer.
 
-    ``value`` (float)
-        The value of the expression, infinite beyond a float's range.  The key is
-        missing if the answer is no expression or divides by zero.
-    ``reason`` (str)
-        The grade of the answer, see `roll_vec.envs.countdown.grading.REASONS`.
-    ``success`` (bool)
-        Whether the answer is correct.
-    ``action_is_valid`` (bool)
-        Whether it is an expression of the grammar.
-    ``action_is_effective`` (bool)
-        Whether it is an expression of the right numbers.
+    Sources
+    -------
+    ROLL, countdown : commit 35bea6a2; https://github.com/alibaba/ROLL
+        rewards of expressions
+    TinyZero : ; https://github.com/Jiayi-Pan/TinyZero
+        the rule of ``reward_rule='tinyzero'``
 
-    The info of a reset has those of ``seed``, ``level``, ``difficulty`` and
-    ``oracle_return`` that the keywords ask for.  Rewards are those of ROLL's and
-    RAGEN's Countdown, for which a division by zero has the right form, too; see
-    `CountdownOptions`.
+    Differences
+    -----------
+    - Tasks are generated from the seed alone, and all have a solution.
+    - No answer is run as code. A text with the right numbers that is no expression
+      earns 0; ROLL gave it ``format_score``.
+    - A division by zero has the right form, as in ROLL and RAGEN.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]

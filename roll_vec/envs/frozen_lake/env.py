@@ -84,21 +84,36 @@ class LakeEnv(SingleEnv):
 
 
 class FrozenLake(LakeEnv):
-    """One lake: the environment of `gymnasium.make("roll_vec/FrozenLake-v1")`.
+    """Walk over a frozen lake to the goal, and do not fall into a hole.
 
-    Equal to Gymnasium 1.4's FrozenLake-v1, step for step from the same seeds.
+    The player walks one cell at a time.  On slippery ice a step may lead to the left or
+    to the right of its direction.
 
     Parameters
     ----------
     **keywords
         Those of `FrozenLakeOptions`.
 
-    Notes
-    -----
-    Actions: 0 left, 1 down, 2 right, 3 up.  Info of a reset and a step: ``prob``, the
-    probability of the outcome.  With ``action_mode="text"`` a text without a valid
-    action moves and draws nothing, with ``prob`` 1 and a reward of 0; the infos of
-    `roll_vec.text.turn` are then added.
+    Actions
+    -------
+    A text without the name of an action: nothing moves, nothing is drawn, the reward is
+    0, ``prob`` is 1, the step counts.
+
+    Rewards
+    -------
+    1
+        The player enters the goal: ``reward_schedule[0]``.
+    0
+        The player enters a hole: ``reward_schedule[1]``.
+    0
+        The player enters ice: ``reward_schedule[2]``.
+
+    Episode end
+    -----------
+    terminated
+        The player is on the goal: success.
+    terminated
+        The player is in a hole.
 
     Attributes
     ----------
@@ -111,6 +126,27 @@ class FrozenLake(LakeEnv):
         The player's cell, row * ncol + column; may be set.
     lastaction : int or None
     initial_state_distrib : (H * W,) float64
+
+    Infos
+    -----
+    prob : float64; reset, step
+        The probability of the outcome.
+    action_is_effective : bool; step; action_mode='text'
+        The player has moved.
+    success : bool; step; action_mode='text'
+        The player is on the goal.
+
+    Sources
+    -------
+    Gymnasium, FrozenLake-v1 : 1.4.0; https://gymnasium.farama.org/environments/toy_text/frozen_lake/
+        slips from the same seeds, steps, rewards, infos
+
+    Differences
+    -----------
+    - ``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has random maps.
+    - The text of ``render_mode='ansi'`` is not Gymnasium's.
+    - ``get_attr`` of a batch has no ``lastaction``.
+    - Not there: attributes of pictures such as ``window``.
     """
 
     lastaction: int | None = None
@@ -184,24 +220,34 @@ class FrozenLake(LakeEnv):
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
-    """One lake of ROLL: `gymnasium.make("roll_vec/RandomFrozenLake-v0")`.
+    """Walk over a frozen lake to the goal, and do not fall into a hole.
 
-    Maps and slips are those of ROLL's FrozenLakeEnv (35bea6a2).
+    The player walks one cell at a time.  On slippery ice a step may lead to the left or
+    to the right of its direction.  Each episode has a new map and a new start.
 
     Parameters
     ----------
     **keywords
         Those of `RandomFrozenLakeOptions`.
 
-    Notes
-    -----
-    Actions: 1 left, 2 down, 3 right, 4 up.  0 is "no valid action": nothing moves,
-    nothing is drawn, the reward is 0, the step counts; the first one gives a warning
-    unless ``action_start=1``.  An agent that counts from 0 plays action +
-    ``action_space.start``, or uses ``action_start=0``: 0 left, 1 down, 2 right, 3 up.
+    Actions
+    -------
+    0 is "no valid action" unless ``action_start=0``: nothing moves, nothing is drawn,
+    the reward is 0, the step counts.  So does a text without the name of an action.
 
-    Reward: 1 on the goal.  Info of a step: ``action_is_effective`` (the player moved),
-    ``action_is_valid``, ``success``.
+    Rewards
+    -------
+    1
+        The player enters the goal.
+    0
+        Each other step.
+
+    Episode end
+    -----------
+    terminated
+        The player is on the goal: success.
+    terminated
+        The player is in a hole.
 
     Attributes
     ----------
@@ -209,6 +255,26 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         1 ice, 2 hole, 3 goal.
     start, s : int
         The start cell and the player's, row * size + column.
+
+    Infos
+    -----
+    action_is_effective : bool; step
+        The player has moved.
+    action_is_valid : bool; step
+        The action was not "no valid action".
+    success : bool; step
+        The player is on the goal.
+    difficulty : dict; reset; difficulty_info=True
+        ``success_probability``, float64: the highest chance ever to reach the goal.
+
+    Sources
+    -------
+    ROLL, FrozenLakeEnv : commit 35bea6a2; https://github.com/alibaba/ROLL
+        maps, starts and slips from the same seeds, steps, rewards, boards as text
+
+    Differences
+    -----------
+    - The instruction has other words.
     """
 
     @takes_keywords_of(RandomFrozenLakeOptions)

@@ -14,25 +14,39 @@ from roll_vec.options import parse_options, takes_keywords_of
 
 
 class Sokoban(LevelEnv):
-    """One room: the environment of `gymnasium.make("roll_vec/Sokoban-v0")`.
+    """Push every box onto a target.
 
-    Rules, levels and rewards are those of ROLL's SokobanEnv (35bea6a2).
+    The player walks one cell at a time and pushes the box in its way, if the cell
+    behind it is free.  Nothing can be pulled.  Each episode has a new room, which has a
+    solution.
 
     Parameters
     ----------
     **keywords
         Those of `SokobanOptions`.
 
-    Notes
-    -----
-    Actions: 1 up, 2 down, 3 left, 4 right.  0 is "no valid action": nothing moves, the
-    step counts; the first one gives a warning unless ``action_start=1``.  An agent that
-    counts from 0 plays action + ``action_space.start``, or uses ``action_start=0``:
-    0 up, 1 down, 2 left, 3 right.
+    Actions
+    -------
+    0 is "no valid action" unless ``action_start=0``: nothing moves, the step counts.
+    So does a text without the name of an action.
 
-    Reward: -0.1 a step, +1 and -1 for a box pushed on and off a target, +10 with all
-    boxes on targets, which ends the episode.  Info of a step: ``action_is_effective``
-    (the player moved), ``action_is_valid``, ``success``.
+    Rewards
+    -------
+    -0.1
+        Each step.
+    1
+        A box is pushed onto a target.
+    -1
+        A box is pushed off a target.
+    10
+        All boxes are on targets.
+
+    Episode end
+    -----------
+    terminated
+        All boxes are on targets: success.
+    terminated
+        With ``terminate_on_deadlock``: the room is a recognised dead end.
 
     Attributes
     ----------
@@ -42,6 +56,35 @@ class Sokoban(LevelEnv):
         The player's cell, row * W + column.
     boxes_left : int
         Boxes that are not on targets.
+
+    Infos
+    -----
+    action_is_effective : bool; step
+        The player has moved.
+    action_is_valid : bool; step
+        The action was not "no valid action".
+    success : bool; step
+        The step has solved the room.
+    difficulty : dict; reset; difficulty_info=True
+        ``solution_steps`` and ``solution_pushes``, int64: the fewest moves and pushes
+        that solve the level.
+    deadlock : bool; reset, step; deadlock=True
+        The room surely cannot be solved any more.
+
+    Sources
+    -------
+    ROLL, SokobanEnv : commit 35bea6a2; https://github.com/alibaba/ROLL
+        rooms from the same seeds, steps, rewards, boards as text
+    gym-sokoban : 0.0.6; https://github.com/mpSchrader/gym-sokoban
+        push actions, rewards, the colours of ``tiny_rgb``
+
+    Differences
+    -----------
+    - The instruction has other words.
+    - The step limit truncates an episode; ROLL has one flag for both ends.
+    - After an attempt that gave no room, ROLL takes the seed ``hash(str(seed))``, which
+      differs between processes; the next seed here is
+      ``roll_vec.seeding.retry_seed(seed, t)``.
     """
 
     @takes_keywords_of(SokobanOptions)

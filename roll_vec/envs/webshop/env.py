@@ -48,19 +48,32 @@ from roll_vec.text.validation import check_text
 
 
 class WebShop(TextLevelEnv):
-    """A simulated shop: search, open products, choose options, buy.
+    """Search a simulated shop, open products, choose options, buy.
 
-    An action is ``search[words]`` or ``click[name on the page]``.  A search works on
-    every page.  An invalid action leaves the page unchanged.  ``click[buy now]`` ends
-    the episode; its reward from 0 to 1 tells how well the order fits the instruction.
-    The registered id is truncated after 50 steps.
-
-    Rules, pages and rewards are those of WebShop (commit 64fa2a5).
+    An instruction says what to buy.  The reward tells how well the order fits it.
 
     Parameters
     ----------
     **keywords
         Those of `WebShopOptions`.
+
+    Actions
+    -------
+    ``search[words]`` on any page, or ``click[name]`` of a name on the page.  An invalid
+    action leaves the page unchanged, and the step counts.
+
+    Rewards
+    -------
+    0 to 1
+        The order: the share of attributes, options and price limit that it meets, times
+        a factor for the kind of product.
+    0
+        All other steps.
+
+    Episode end
+    -----------
+    terminated
+        The order, ``click[buy now]``: success if its reward is 1.
 
     Attributes
     ----------
@@ -72,31 +85,40 @@ class WebShop(TextLevelEnv):
     num_env_steps : int
         Actions in the current episode.
 
-    Notes
+    Infos
     -----
-    The info of a reset has ``goal`` (int, its number in the catalogue),
-    ``available_actions``, ``title_nouns`` (the source of the title nouns, on which
-    rewards depend), and ``seed``, ``level`` and ``oracle_return`` if the keywords ask
-    for them.  The info of a step has
-
-    ``available_actions`` (dict)
-        ``has_search_bar`` (bool) and ``clickables`` (list of str).
-    ``action_is_valid`` (bool)
-        True for a search, and for a click on a name of the page.
-    ``action_is_effective`` (bool)
-        True if the observation has changed.  Mode ``text`` does not show chosen
-        options.
-    ``success`` (bool)
-        True if the order earned 1.
-
-    and for an order also
-
-    ``purchased`` (dict)
+    goal : int64; reset
+        The number of the goal in the shop.
+    available_actions : dict; reset, step
+        ``has_search_bar``, bool, and ``clickables``, a list of str.
+    title_nouns : str; reset
+        The source of the title nouns, on which rewards depend.
+    action_is_valid : bool; step
+        A search, or a click on a name of the page.
+    action_is_effective : bool; step
+        The observation has changed.  Mode ``text`` does not show chosen options.
+    success : bool; step
+        The order earned 1.
+    purchased : dict; end
         ``asin``, ``options`` (pairs of group and value in the order of the first
-        choices) and ``price``.
-    ``reward_terms`` (dict)
-        See `roll_vec.envs.webshop.reward.RewardTerms`; without terms that are None,
-        and with ``title_nouns``.
+        choices) and ``price`` of the order.
+    reward_terms : dict; end
+        The terms of the reward that are not None, and ``title_nouns``; see
+        `roll_vec.envs.webshop.reward.RewardTerms`.
+
+    Sources
+    -------
+    WebShop : commit 64fa2a5; https://github.com/princeton-nlp/WebShop
+        with WebShop's files: goals, pages, available actions, rewards, the order of
+        search results
+    ROLL, WebShop : commit 35bea6a2; https://github.com/alibaba/ROLL
+        the goal of a seed, texts with ``observation_format='roll'``
+
+    Differences
+    -----------
+    - Random prices and price limits come from ``catalog_seed``; the original has no
+      seed for them.
+    - Without files the shop is a demo shop of this package.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
