@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from roll_vec.kernels.rows import Row
-
 
 class StateAttribute(NamedTuple):
     """An attribute of an environment that differs from its variables in form.
@@ -15,7 +13,7 @@ class StateAttribute(NamedTuple):
     is, which is an array of four variables.
     """
 
-    read: Callable[[Row], Any]
-    """Return the value in one environment, which is read as in rules."""
+    read: Callable[[Any], Any]
+    """Return the value of one environment, which has variables: numbers, arrays."""
     write: Callable[[Any], Mapping[str, Any]]
     """Return the variables of a value, or raise an error."""

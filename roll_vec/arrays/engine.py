@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,24 +48,8 @@ _MODES = {
     AutoresetMode.NEXT_STEP: NEXT_STEP,
     AutoresetMode.SAME_STEP: SAME_STEP,
 }
-# Methods without a side effect that all environments share.
-_SHARED_METHODS = ("get_all_actions", "get_instructions")
-
-
-class SharedProperty(property):
-    """A property of single environments that all environments of a batch share."""
-
-
-@lru_cache(maxsize=64)
-def _own_properties(single: Any) -> dict[str, property]:
-    """Return the properties of a class of single environments that its family adds."""
-    properties = {}
-    for owner in reversed(getattr(single, "__mro__", ())):
-        if owner.__module__.startswith("roll_vec.envs."):
-            for name, member in vars(owner).items():
-                if isinstance(member, property):
-                    properties[name] = member
-    return properties
+# What all environments have, beside options, variables and attributes of a class.
+_ATTRIBUTES = ("get_all_actions", "get_instructions", "np_random", "num_env_steps")
 
 
 class ArrayEngine(ObservedEngine):
@@ -561,29 +545,6 @@ class ArrayEngine(ObservedEngine):
 
     # ---------------------------------------------------------------- attributes
 
-    @property
-    def _properties(self) -> dict[str, property]:
-        """The properties of the single environment that its family adds."""
-        return _own_properties(self.options.SINGLE)
-
-    @property
-    def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:
-        """Attributes of the single environment that differ between environments."""
-        properties = self._properties.items()
-        own = [
-            name for name, each in properties if not isinstance(each, SharedProperty)
-        ]
-        attributes = self.options.attributes.items()
-        own += [name for name, each in attributes if isinstance(each, StateAttribute)]
-        return ("num_env_steps", *own, *self.named_variables())
-
-    @property
-    def SHARED_ATTRIBUTES(self) -> tuple[str, ...]:
-        """Attributes and methods of it that all environments share."""
-        if self.options.SINGLE is None:
-            return ()
-        return (*_SHARED_METHODS, *(self._properties.keys() - self.PER_ENV_ATTRIBUTES))
-
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
         options, n, variables = self.options, self.num_envs, self.named_variables()
@@ -592,15 +553,14 @@ class ArrayEngine(ObservedEngine):
         if name in options.attributes:
             value = options.attributes[name]
             if isinstance(value, StateAttribute):
-                return tuple(value.read(self.row(row)) for row in range(n))
+                return tuple(value.read(self.named_row(row)) for row in range(n))
             return (value,) * n
         if name == "num_env_steps":
             return tuple(self.elapsed_steps.tolist())
-        if name in self.SHARED_ATTRIBUTES:
-            return (getattr(options.SINGLE.view(self, 0), name),) * n
-        if name in self._properties:
-            rows = [options.SINGLE.view(self, row) for row in range(n)]
-            return tuple(copy_array(getattr(row, name)) for row in rows)
+        if name == "get_instructions":
+            return (lambda: self.instructions,) * n
+        if name == "get_all_actions":
+            return (lambda: list(options.action_lookup),) * n
         if name in options.LEVEL_OPTIONS and not self.is_stream:
             # A number of levels, also where the option says "all of them".
             field = "level_count" if name == "num_levels" else name
@@ -612,11 +572,10 @@ class ArrayEngine(ObservedEngine):
         value = getattr(options, name, None)
         if name.startswith("_") or callable(value) or not hasattr(options, name):
             fields = {field.name for field in dataclasses.fields(options)}
-            names = {*fields, *self.PER_ENV_ATTRIBUTES, *self.SHARED_ATTRIBUTES}
-            names |= options.attributes.keys()
+            names = {*fields, *variables, *options.attributes, *_ATTRIBUTES}
             message = (
                 f"{options.name} has no attribute {name!r} to read; those that "
-                f"exist: {', '.join(sorted({*names, 'np_random'}))}"
+                f"exist: {', '.join(sorted(names))}"
             )
             raise AttributeError(message)
         return (value,) * n
@@ -656,11 +615,6 @@ class ArrayEngine(ObservedEngine):
             if dtype.kind == "f" and np.asarray(each).dtype.kind in "iuf":
                 values[name] = np.asarray(each, dtype)
         return values
-
-    @property
-    def positions(self) -> Ids:
-        """(n,) int64: the players' cells of lakes, row * W + column."""
-        return self.named_variables()["positions"]
 
     @property
     def snapshot_id(self) -> str:

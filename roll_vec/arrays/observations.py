@@ -313,13 +313,8 @@ class ObservedEngine(EpisodeEngine):
             return tuple(self.observer.frames(self.grids(env_ids), mode, scale))
         if mode != "rgb_array":
             return self._texts(env_ids)
-        draw, variables = self.options.gymnasium_renderer.draw, self.named_variables()
-        rows = [
-            SimpleNamespace(
-                **{name: each[i].tolist() for name, each in variables.items()}
-            )
-            for i in env_ids.tolist()
-        ]
+        draw = self.options.gymnasium_renderer.draw
+        rows = map(self.named_row, env_ids.tolist())
         return tuple(upscale(draw(row), scale) for row in rows)
 
     def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
@@ -335,6 +330,15 @@ class ObservedEngine(EpisodeEngine):
             owner = f"{self.options.name}.text"
             raise InvalidStateError.expected(owner, "a str", texts[0])
         return texts
+
+    def named_row(self, env_id: int) -> SimpleNamespace:
+        """Return the variables of an environment by name: numbers, copies of arrays."""
+        variables = self.named_variables().items()
+        values = {
+            name: array[env_id].tolist() if array.ndim == 1 else array[env_id].copy()
+            for name, array in variables
+        }
+        return SimpleNamespace(**values)
 
     def row(self, env_id: int) -> Row:
         """Return a copy of an environment, as rules see it."""

@@ -111,8 +111,6 @@ class ArrayOptions(TextOptions):
         The form of the actions' names, in the place of a list of them; may be empty.
     seeding : str, of the class
         ``level``: each episode has a seed of its own; ``stream``: the generators go on.
-    SINGLE : class or None, of the class
-        The class of the single environment, if it has properties of its own.
     FLAG_INFOS : tuple of str, of the class
         The first infos of kernels, (n,) bool: `ACTION_FLAGS`, or none.
     HAS_RESET_INFOS : bool, of the class
@@ -179,7 +177,6 @@ class ArrayOptions(TextOptions):
     state: ClassVar[Mapping[str, Any]] = {}
     action_summary: ClassVar[Any] = ""
     seeding: ClassVar[str] = "level"
-    SINGLE: ClassVar[Any] = None
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ()
     HAS_RESET_INFOS: ClassVar[bool] = False
     reset_infos: ClassVar[tuple[str, ...]] = ()

@@ -48,8 +48,6 @@ class SingleEnv(ClosableEnv):
     _engine: ArrayEngine
     # The generator that a user has got or set; None: nobody has.
     _lent: np.random.Generator | None = None
-    # The row of the engine: not 0 where `view` shows one of a batch.
-    _row: int = 0
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
@@ -71,18 +69,11 @@ class SingleEnv(ClosableEnv):
         self._has_mask = engine.options.action_mask
         self._action = np.zeros(1, np.int64)
 
-    @classmethod
-    def view(cls, engine: ArrayEngine, row: int) -> Any:
-        """Return a row of an engine, to read attributes from."""
-        env = cls.__new__(cls)
-        env._engine, env._row = engine, row
-        return env
-
     def __getattr__(self, name: str) -> Any:
         # Variables and options; not before the constructor, as in copies.
         if name.startswith("_") or "_engine" not in self.__dict__:
             raise AttributeError(name)
-        value = self._engine.get_attribute(name)[self._row]
+        value = self._engine.get_attribute(name)[0]
         # An array is a copy: what is written to it would be lost.
         return read_only(value) if isinstance(value, np.ndarray) else value
 
@@ -116,12 +107,12 @@ class SingleEnv(ClosableEnv):
         engine = self._engine
         if engine.is_stream:
             return engine.options
-        return engine.option_sets.options[engine.level_options[self._row]]
+        return engine.option_sets.options[engine.level_options[0]]
 
     @property
     def num_env_steps(self) -> int:
         """Steps of the current episode."""
-        return int(self._engine.elapsed_steps[self._row])
+        return int(self._engine.elapsed_steps[0])
 
     @property
     def action_lookup(self) -> dict[int, str]:
@@ -495,7 +486,7 @@ class LevelEnv(SingleEnv, SeededEnv):
     @property
     def level_number(self) -> int:
         """The level that is played, or 0: see `EpisodeEngine.level_numbers`."""
-        return int(self._engine.level_numbers[self._row])
+        return int(self._engine.level_numbers[0])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

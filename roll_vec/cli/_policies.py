@@ -366,7 +366,9 @@ class SolverPolicy:
         env_ids = np.flatnonzero((steps == 0) | (steps >= self._stops))
         if env_ids.size:
             self._plan(env_ids)
-        columns = engine.positions if self._is_by_cell else steps - self._starts
+        columns = steps - self._starts
+        if self._is_by_cell:
+            columns = engine.named_variables()["positions"]
         # An episode that has ended is past the end of its plan.
         columns = np.minimum(columns, self._plans.shape[1] - 1)
         actions = self._plans[np.arange(num_envs), columns]

@@ -318,7 +318,7 @@ def _read_docstrings(classes: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def _list_infos(
-    docstrings: Iterable[Mapping[str, str]], options: Any, names: set[str]
+    docstrings: Iterable[Mapping[str, str]], options: Any, keywords: set[str]
 ) -> tuple[Info, ...]:
     """Return the infos of sections "Infos", and of an `ArrayEnv` the variables as well.
 
@@ -335,18 +335,17 @@ def _list_infos(
             dtype, calls, keyword = (*kind.split("; "), "")[:3]
             if isinstance(options, ArrayOptions):
                 dtype = dtype.replace("num_actions", str(len(options.action_names)))
-            if not keyword or keyword.partition("=")[0] in names:
+            if not keyword or keyword.partition("=")[0] in keywords:
                 infos.setdefault(key, Info(key, dtype, calls, text, keyword))
     variables: dict[str, Info] = {}
     if isinstance(options, ArrayEnv):
-        for key in dict.fromkeys((*options.reset_infos, *options.infos)):
-            if key not in options.hidden_infos:
-                dtype, shape = options.info_array(key)
-                kind = f"{shape} {dtype}" if shape else f"{dtype}"
-                calls = ["reset"] * (key in options.reset_infos)
-                calls += ["step"] * (key in options.infos)
-                meaning = meanings.get(key, "")
-                variables[key] = Info(key, kind, ", ".join(calls), meaning)
+        names = {*options.reset_infos, *options.infos} - set(options.hidden_infos)
+        for key in filter(names.__contains__, options.variables):
+            is_reset, is_step = key in options.reset_infos, key in options.infos
+            calls = ", ".join(["reset"] * is_reset + ["step"] * is_step)
+            kind, shape = options.info_array(key)
+            dtype = f"{shape} {kind}" if shape else f"{kind}"
+            variables[key] = Info(key, dtype, calls, meanings.get(key, ""))
     return tuple({**variables, **infos}.values())
 
 

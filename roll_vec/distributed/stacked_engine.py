@@ -238,11 +238,10 @@ class StackedShardsEngine(ShardsEngine):
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `Engine.get_attribute`."""
-        level_options = getattr(self.template.options, "LEVEL_OPTIONS", ())
-        if name in ("np_random", *self.template.PER_ENV_ATTRIBUTES, *level_options):
-            return tuple(self.join(self.ask_all("get_attribute", name)))
-        values: tuple[Any, ...] = self.template.get_attribute(name)
-        return values * self.num_envs
+        values = self.template.get_attribute(name)
+        if callable(values[0]):
+            return values * self.num_envs  # type: ignore[no-any-return]
+        return tuple(self.join(self.ask_all("get_attribute", name)))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
         """Raise: environments in stacked arrays are configured when they are made."""

@@ -140,8 +140,9 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
         assert len(values) == NUM_ENVS
         if name in keywords(case):
             assert values[0] == keywords(case)[name]
-    own = (*env.engine.PER_ENV_ATTRIBUTES, *env.engine.SHARED_ATTRIBUTES)
-    for name in (*own, "np_random_seed", "render_mode"):
+    names = [*env.engine.named_variables(), *env.engine.options.attributes]
+    names += ["num_env_steps", "get_instructions", "get_all_actions"]
+    for name in (*names, "np_random_seed", "render_mode"):
         expected = sync.call(name)
         assert_same(env.call(name), expected)
         attribute = env.get_attr(name)
@@ -149,7 +150,7 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
             attribute = tuple(method() for method in attribute)
         assert_same(attribute, expected)
     # What is read is no handle on the state.
-    for name in own:
+    for name in names:
         for value in env.call(name):
             if isinstance(value, np.ndarray):
                 value[...] = value.flat[0]

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.engine import SharedProperty
 from roll_vec.arrays.single_env import LevelEnv, SingleEnv, read_only
-from roll_vec.envs.frozen_lake.maps import start_distribution
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.solver import LakeSolution
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.options import parse_options, takes_keywords_of
-
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 class LakeEnv(SingleEnv):
@@ -26,28 +21,8 @@ class LakeEnv(SingleEnv):
     @property
     def tiles(self) -> NDArray[np.uint8]:
         """(H, W) uint8: 1 ice, 2 hole, 3 goal; it cannot be written."""
-        maps = self._engine.variables[0]
-        tiles: NDArray[np.uint8] = maps[self._row % len(maps)]
+        tiles: NDArray[np.uint8] = self._engine.variables[0][0]
         return read_only(tiles.reshape(self.nrow, self.ncol))
-
-    @SharedProperty
-    def nrow(self) -> int:
-        """Rows of the map."""
-        return int(self._engine.observer.shape[0])
-
-    @SharedProperty
-    def ncol(self) -> int:
-        """Columns of the map."""
-        return int(self._engine.observer.shape[1])
-
-    @property
-    def s(self) -> int:
-        """The player's cell, row * ncol + column; may be set."""
-        return int(self._engine.positions[self._row])
-
-    @s.setter
-    def s(self, cell: int) -> None:
-        self.positions = cell
 
     def solve(
         self, objective: str = "moves"
@@ -156,49 +131,6 @@ class FrozenLake(LakeEnv):
         options = parse_options(FrozenLakeOptions, keywords)
         super().__init__(options)
 
-    @SharedProperty
-    def desc(self) -> NDArray[np.bytes_]:
-        """Return the (H, W) map of bytes."""
-        return self.options.map.copy()  # type: ignore[no-any-return]
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The lowest and the highest reward."""
-        return min(self.options.reward_schedule), max(self.options.reward_schedule)
-
-    @SharedProperty
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(H * W,) float64: the probability of each start cell."""
-        return start_distribution(self.desc)
-
-    @SharedProperty
-    def P(self) -> Transitions:
-        """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
-        return self._transitions
-
-    @cached_property
-    def _transitions(self) -> Transitions:
-        neighbours, slip, _ = self._engine.constants
-        rewards = dict(
-            zip(rules.REWARD_TILES, self.options.reward_schedule, strict=True)
-        )
-        chances = list(enumerate(slip[0].tolist()))
-        if not self.options.is_slippery:
-            chances = chances[1:2]
-        tiles = self.tiles.reshape(-1).tolist()
-
-        def transitions(s: int, a: int) -> list[tuple[float, int, float, bool]]:
-            if rules.is_terminal(tiles[s]):
-                return [(1.0, s, 0, True)]
-            results = []
-            for outcome, chance in chances:
-                cell = int(neighbours[s, rules.turn(a, outcome)])
-                is_end = rules.is_terminal(tiles[cell])
-                results.append((chance, cell, rewards[tiles[cell]], is_end))
-            return results
-
-        return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -285,7 +217,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
     @property
     def start(self) -> int:
         """The start cell, row * ncol + column."""
-        return int(self._engine.variables[1][self._row])
+        return int(self._engine.variables[1][0])
 
     @property
     def desc(self) -> NDArray[np.bytes_]:
@@ -293,7 +225,3 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         letters = np.array([b"?", b"F", b"H", b"G"])[self.tiles]
         letters[divmod(self.start, self.ncol)] = b"S"
         return letters
-
-
-FrozenLakeOptions.SINGLE = FrozenLake
-RandomFrozenLakeOptions.SINGLE = RandomFrozenLake

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
@@ -48,6 +49,8 @@ from roll_vec.options import (
 )
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
+Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
+
 
 def describe_lake(is_slippery: bool) -> str:
     """Return a description of the game, for the instructions."""
@@ -63,6 +66,10 @@ def describe_lake(is_slippery: bool) -> str:
     )
 
 
+# The player's cell by Gymnasium's name.
+_CELL = StateAttribute(lambda env: env.positions, lambda cell: {"positions": cell})
+
+
 class LakeFamily(GridOptions):
     """What both families declare."""
 
@@ -75,6 +82,7 @@ class LakeFamily(GridOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
     info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
+    attributes: ClassVar[Any] = {"s": _CELL}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,6 +106,16 @@ class LakeFamily(GridOptions):
         """The lowest and the highest value of variables of a state."""
         cells, tiles = (0, self.num_cells - 1), (rules.ICE, rules.GOAL)
         return {"positions": cells, "starts": cells, "maps": tiles}
+
+    @property
+    def nrow(self) -> int:
+        """Rows of the map."""
+        return self.grid_shape[0]
+
+    @property
+    def ncol(self) -> int:
+        """Columns of the map."""
+        return self.grid_shape[1]
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the best play of some lakes from here; see `LakeEnv.solve`."""
@@ -188,6 +206,45 @@ class FrozenLakeOptions(LakeFamily):
         """Height and width of a grid."""
         height, width = self.map.shape
         return height, width
+
+    # The names of Gymnasium.
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The player's cell, and the map in place of the keyword of that name."""
+        return {"s": _CELL, "desc": self.map.copy()}
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward."""
+        return min(self.reward_schedule), max(self.reward_schedule)
+
+    @property
+    def initial_state_distrib(self) -> NDArray[np.float64]:
+        """(H * W,) float64: the probability of each start cell."""
+        return start_distribution(self.map)
+
+    @cached_property
+    def P(self) -> Transitions:
+        """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
+        neighbours, slip, _ = self.constants.values()
+        rewards = dict(zip(rules.REWARD_TILES, self.reward_schedule, strict=True))
+        chances = list(enumerate(slip[0].tolist()))
+        if not self.is_slippery:
+            chances = chances[1:2]
+        tiles = tile_codes(self.map).reshape(-1).tolist()
+
+        def transitions(s: int, a: int) -> list[tuple[float, int, float, bool]]:
+            if rules.is_terminal(tiles[s]):
+                return [(1.0, s, 0, True)]
+            results = []
+            for outcome, chance in chances:
+                cell = int(neighbours[s, rules.turn(a, outcome)])
+                is_end = rules.is_terminal(tiles[cell])
+                results.append((chance, cell, rewards[tiles[cell]], is_end))
+            return results
+
+        return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 
     @cached_property
     def gymnasium_renderer(self) -> GymnasiumRenderer:

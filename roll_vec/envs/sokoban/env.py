@@ -95,18 +95,18 @@ class Sokoban(LevelEnv):
     @property
     def grid(self) -> NDArray[np.uint8]:
         """(H, W) uint8: the codes; it cannot be written."""
-        cells: NDArray[np.uint8] = self._engine.variables[0][self._row]
+        cells: NDArray[np.uint8] = self._engine.variables[0][0]
         return read_only(cells.reshape(self.options.dim_room))
 
     @property
     def player(self) -> int:
         """The player's cell, row * W + column."""
-        return int(self._engine.variables[1][self._row])
+        return int(self._engine.variables[1][0])
 
     @property
     def boxes_left(self) -> int:
         """Boxes that are not on targets."""
-        return int(self._engine.variables[2][self._row])
+        return int(self._engine.variables[2][0])
 
     @property
     def num_boxes(self) -> int:
@@ -143,6 +143,3 @@ class Sokoban(LevelEnv):
         and for the limits `roll_vec.envs.sokoban.solver.solve_rooms`.
         """
         return super().solve(objective)  # type: ignore[no-any-return]
-
-
-SokobanOptions.SINGLE = Sokoban
