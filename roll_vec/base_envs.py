@@ -72,11 +72,10 @@ class SeededEnv(ClosableEnv):
 
     Attributes
     ----------
-    DATA_FILES : mapping from str to str, of the class
-        Keywords that are paths of data files.  A pool of the registered id stores
-        their absolute paths and the digests of their contents, and raises if a file
-        has another content later.  The value is empty; or, if the path can be a folder,
-        the name of the file in it whose digest is taken.
+    DATA_FILES : tuple of str, of the class
+        Keywords that are paths of data files, or of folders.  A pool of the registered
+        id makes them absolute.  The digests of their contents are a part of the
+        configuration of snapshots.
     level_seed : int or None
         Seed of the current episode, below 2**32: in episode 0 the folded seed of the
         stream, later `roll_vec.seeding.episode_seed`.  None before the first reset.
@@ -85,7 +84,7 @@ class SeededEnv(ClosableEnv):
         first read, so that it costs nothing if nobody draws from it.
     """
 
-    DATA_FILES: ClassVar[Mapping[str, str]] = {}
+    DATA_FILES: ClassVar[tuple[str, ...]] = ()
     # Whether `get_state` of the class returns the position in the stream itself.
     _state_has_stream: ClassVar[bool] = False
     level_seed: int | None = None

@@ -33,11 +33,11 @@ from roll_vec.pool.factories import (
     build,
     check_keywords,
     parse_text_options,
-    pin_keywords,
 )
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, resolve
+from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
@@ -288,8 +288,9 @@ def make_pool_vector(
     parse_text_options(cls, keywords)
     # The spec that `gymnasium.make(id, **keywords)` gives an environment.
     spec = replace(gymnasium.spec(id), kwargs=dict(keywords), max_episode_steps=limit)
+    keywords = resolve_paths(keywords, getattr(cls, "DATA_FILES", ()))
     # The class, not the id: a worker process may not have registered the id.
-    env_fn = partial(build, cls, pin_keywords(cls, keywords), spec)
+    env_fn = partial(build, cls, keywords, spec)
     return PoolVectorEnv([env_fn] * num_envs, max_episode_steps=limit, **of_pool)
 
 

@@ -18,11 +18,11 @@ from roll_vec.options import keywords_of
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
-from roll_vec.storage.data_files import pin_files, unpin_files
+from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import RollVectorEnv
 
 # Keywords of stacked environments that can be paths; pooled classes name their own.
-_STACKED_FILES = {"levels": ""}
+_STACKED_FILES = ("levels",)
 
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
@@ -73,8 +73,8 @@ class BatchSpec:
             source = ENVIRONMENTS[name]
             files = _STACKED_FILES
             if source.pooled:
-                files = getattr(source.load(), "DATA_FILES", {})
-            return cls(source, pin_files(keywords, files))
+                files = getattr(source.load(), "DATA_FILES", ())
+            return cls(source, resolve_paths(keywords, files))
         return cls(gymnasium.spec(name), dict(keywords))
 
     @property
@@ -90,7 +90,7 @@ class BatchSpec:
         UnknownOptionError, InvalidOptionError
             And the exception of an environment that cannot be built.
         """
-        keywords = unpin_files(self.keywords)
+        keywords = self.keywords
         if isinstance(self.source, RegisteredEnv):
             if self.source.id not in ENVIRONMENTS:
                 # The registry of the head does not travel.
@@ -119,7 +119,6 @@ class BatchSpec:
             As `make`; also if this machine does not have the data files of the head.
         """
         try:
-            unpin_files(self.keywords)
             if self.is_stacked:
                 # The head has made one with the same keywords.
                 return self.make(num_envs)

@@ -263,11 +263,11 @@ def _shop_split(name: str, keywords: dict[str, Any]) -> Split:
         accepted = "products, the file of a shop, beside other keywords of a shop"
         raise InvalidOptionError.expected("keywords", accepted, keywords)
     files = {}
-    for keyword, manifest in DATA_FILES.items():
+    for keyword in DATA_FILES:
         path = check_path(keyword, keywords.get(keyword))
         if path is not None:
             keywords[keyword] = path
-            sha256 = fingerprint(keyword, path, manifest)
+            sha256 = fingerprint(keyword, path)
             files[keyword] = {"name": Path(path).name, "sha256": sha256}
     goals = load_catalogue(CatalogueOptions(**keywords)).goals
     count = len(goals.select(None, None, name))

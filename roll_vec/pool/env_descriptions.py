@@ -62,11 +62,11 @@ def _defaults_of(cls: type[Any]) -> dict[str, Any]:
 
 
 def _describe_keyword(env: gymnasium.Env[Any, Any], name: str, value: Any) -> Any:
-    files = env.DATA_FILES if isinstance(env, SeededEnv) else {}
+    files = env.DATA_FILES if isinstance(env, SeededEnv) else ()
     if name in files and isinstance(value, (str, os.PathLike)):
         try:
             path = str(check_path(name, value))
-            return {"sha256": fingerprint(name, path, files[name])}
+            return {"sha256": fingerprint(name, path)}
         except InvalidOptionError:
             return None  # the environment writes it itself
     return describe_value(value)

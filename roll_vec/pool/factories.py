@@ -12,7 +12,6 @@ from gymnasium.envs.registration import EnvSpec
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import NO_HINTS, check_choice, check_unknown, keywords_of
-from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 
@@ -75,14 +74,6 @@ def check_keywords(
     return keywords
 
 
-def pin_keywords(cls: type[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords for `build` with data files pinned to path and content.
-
-    They then mean the same in other folders and processes; see `SeededEnv.DATA_FILES`.
-    """
-    return pin_files(keywords, getattr(cls, "DATA_FILES", {}))
-
-
 def parse_text_options(
     cls: type[Any], keywords: Mapping[str, Any]
 ) -> TextOptions | None:
@@ -117,16 +108,14 @@ def build(
     ----------
     cls : class
     keywords : mapping
-        Result of `check_keywords` or `pin_keywords`.
+        Result of `check_keywords`.
     spec : EnvSpec or None
         Becomes the environment's spec; `gymnasium.make` sets it itself.
 
     Raises
     ------
     InvalidOptionError
-        Also if a data file has changed since it was pinned.
     """
-    keywords = unpin_files(keywords)
     names = _text_parameters(cls)
     class_keywords = {name: keywords[name] for name in keywords if name not in names}
     options = parse_text_options(cls, keywords)

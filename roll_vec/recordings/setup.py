@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -24,22 +23,26 @@ from roll_vec.recordings.environments import (
     make_vector,
 )
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.storage.data_files import (
-    PinnedFile,
-    fingerprint,
-    refuse_change,
-    refuse_unreadable,
-)
+from roll_vec.storage.data_files import fingerprint, refuse_change
 from roll_vec.storage.plain_data import decode, encode
 from roll_vec.version import __version__
 
 # Keywords of array environments that can be paths; those of pools are in `DATA_FILES`.
-_DATA_FILES = {"levels": ""}
+_DATA_FILES = ("levels",)
 # Keywords that change how a pool works, and no result.
 _HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
 _LIMIT = "max_episode_steps"
 _NOT_INSTALLED = "not installed"
 _NO_KEYWORD = "no keyword of this run may"
+
+
+class DataFile(NamedTuple):
+    """A data file of a run, or a folder."""
+
+    path: str
+    """Absolute."""
+    sha256: str
+    """Of the content; see `roll_vec.storage.data_files.fingerprint`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class RunSetup:
     autoreset : AutoresetMode
     options : dict
         The keywords that the user passed, without paths of data files.
-    data_files : dict of str to PinnedFile
+    data_files : dict of str to DataFile
         By keyword: paths and digests.
     defaults : dict of str to bytes
         All other keywords of the environment, encoded.
@@ -64,7 +67,7 @@ class RunSetup:
     num_envs: int
     autoreset: AutoresetMode
     options: dict[str, Any]
-    data_files: dict[str, PinnedFile]
+    data_files: dict[str, DataFile]
     defaults: dict[str, bytes]
 
     def to_json(self) -> dict[str, Any]:
@@ -75,8 +78,7 @@ class RunSetup:
             "autoreset": self.autoreset.value,
             "options": encode(self.options).decode(),
             "data_files": {
-                name: {"path": f.path, "manifest": f.manifest, "sha256": f.digest}
-                for name, f in self.data_files.items()
+                name: file._asdict() for name, file in self.data_files.items()
             },
             "defaults": {name: each.decode() for name, each in self.defaults.items()},
         }
@@ -97,14 +99,13 @@ class RunSetup:
         defaults = {str(k): text.encode() for k, text in content["defaults"].items()}
         for text in defaults.values():
             decode(text)
-        names = "path", "manifest", "sha256"
         return cls(
             id=str(content["id"]),
             num_envs=int(content["num_envs"]),
             autoreset=AutoresetMode(content["autoreset"]),
             options=options,
             data_files={
-                str(name): PinnedFile(str(name), *(str(file[each]) for each in names))
+                str(name): DataFile(*(str(file[each]) for each in DataFile._fields))
                 for name, file in content["data_files"].items()
             },
             defaults=defaults,
@@ -144,7 +145,7 @@ class RunSetup:
             text = f"{unknown[0]} may not change in a replay; {others}"
             raise SetupError(text)
         paths = {
-            name: _check_file(file, overrides.get(name, file.path))
+            name: _check_file(name, file, overrides.get(name, file.path))
             for name, file in self.data_files.items()
         }
         recorded = dict(self.options)
@@ -195,14 +196,13 @@ def plan_run(
     """
     options = options or {}
     spec = find_spec(env_id)
-    manifests = {**_DATA_FILES, **getattr(load_class(spec), "DATA_FILES", {})}
-    files: dict[str, PinnedFile] = {}
-    for name in manifests.keys() & options.keys():
+    names = {*_DATA_FILES, *getattr(load_class(spec), "DATA_FILES", ())}
+    files: dict[str, DataFile] = {}
+    for name in names & options.keys():
         value = options[name]
         if isinstance(value, (str, os.PathLike)) and Path(value).exists():
             path = str(Path(value).absolute())
-            digest = _digest_path(name, path, manifests[name])
-            files[name] = PinnedFile(name, path, manifests[name], digest)
+            files[name] = DataFile(path, fingerprint(name, path))
     others = {name: value for name, value in options.items() if name not in files}
     try:
         encode(others)
@@ -238,7 +238,7 @@ def _defaults(spec: EnvSpec) -> dict[str, bytes]:
     return plain
 
 
-def _check_file(file: PinnedFile, location: Any) -> str:
+def _check_file(name: str, file: DataFile, location: Any) -> str:
     """Return the path of a data file after a look at its content.
 
     Raises
@@ -247,32 +247,13 @@ def _check_file(file: PinnedFile, location: Any) -> str:
     """
     path = str(location)
     try:
-        digest = _digest_path(file.argument, path, file.manifest)
+        digest = fingerprint(name, path)
     except InvalidOptionError as error:
-        message = f"{error}; if it has moved, use -o {file.argument}=PATH"
+        message = f"{error}; if it has moved, use -o {name}=PATH"
         raise InvalidOptionError(message) from error
-    if digest != file.digest:
-        refuse_change(file.argument, path, "the run was saved")
+    if digest != file.sha256:
+        refuse_change(name, path, "the run was saved")
     return path
-
-
-def _digest_path(argument: str, path: str, manifest: str) -> str:
-    """Return the digest of a file; of a folder, of its manifest or of its files.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it cannot be read.
-    """
-    folder = Path(path)
-    if manifest or not folder.is_dir():
-        return fingerprint(argument, path, manifest)
-    try:
-        files = sorted(file for file in folder.iterdir() if file.is_file())
-    except OSError as error:
-        refuse_unreadable(argument, path, error)
-    content = "\n".join(f"{f.name} {fingerprint(argument, str(f))}" for f in files)
-    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def current_versions() -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Data files of environments: absolute paths, and digests that detect a change.
+"""Data files of environments: absolute paths, digests, texts.
 
-A pickle, and the keywords of a pool's environments, hold a file's absolute path and the
-digest of its content.  Code that reads the file later raises if the content differs.
+The digest of a file's content is a part of the configuration of an environment, by
+which snapshots know each other.
 
 A digest takes about a second per gigabyte.  It is computed once per process; later the
 file's status (size, times, inode) shows whether it is still valid.
@@ -15,9 +15,9 @@ import io
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.files import find_kind
@@ -53,28 +53,33 @@ def check_path(argument: str, value: Any) -> str | None:
     return value if value == path else path
 
 
-def fingerprint(argument: str, path: str, manifest: str = "") -> str:
-    """Return the digest of a file's present content.
+def fingerprint(argument: str, path: str) -> str:
+    """Return the digest of the present content of a file, or of a folder.
+
+    That of a folder is made of the names and digests of its files.
 
     Parameters
     ----------
     argument : str
         The keyword of the path, for messages.
     path : str
-    manifest : str
-        If the path is a folder, the name of the file in it whose digest is taken.
 
     Raises
     ------
     InvalidOptionError
-        If the file cannot be read, or is not a regular file, such as a pipe.
+        If a file cannot be read, or is not a regular file, such as a pipe.
     """
     try:
         file = Path(path)
         status = file.stat()
-        if manifest and stat.S_ISDIR(status.st_mode):
-            file /= manifest
-            status = file.stat()
+        if stat.S_ISDIR(status.st_mode):
+            digests = [
+                f"{each.name} {fingerprint(argument, str(each))}"
+                for each in sorted(file.iterdir())
+                if each.suffix != ".lock"
+            ]
+            lines = "\n".join(digests).encode("utf-8", "surrogateescape")
+            return hashlib.sha256(lines).hexdigest()
         if not stat.S_ISREG(status.st_mode):
             kind = find_kind(file)
             refuse_unreadable(argument, file, f"it is {kind}, expected a file")
@@ -213,63 +218,14 @@ def refuse_change(argument: str, path: str, since: str) -> NoReturn:
     raise InvalidOptionError(message)
 
 
-class PinnedFile(NamedTuple):
-    """A data file in the keywords of an environment: its path, and its digest."""
+def resolve_paths(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return keywords in which those with some names are absolute paths.
 
-    argument: str
-    path: str
-    manifest: str
-    digest: str
-
-    def check(self) -> str:
-        """Return the path.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the file has another content now, or cannot be read.
-        """
-        if fingerprint(self.argument, self.path, self.manifest) != self.digest:
-            refuse_change(self.argument, self.path, "the batch was made")
-        return self.path
-
-
-def pin_files(keywords: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return keywords with a `PinnedFile` in place of each path.
-
-    Parameters
-    ----------
-    keywords : mapping
-    names : mapping from str to str
-        Keywords that are paths, with the manifest of a folder; see `fingerprint`.
-
-    Notes
-    -----
-    A file that cannot be read stays a path: the environment raises, or it writes the
-    file itself.
+    They then mean the same in other folders and processes.
     """
-    pinned = dict(keywords)
-    for name in names.keys() & keywords.keys():
-        if isinstance(keywords[name], (str, os.PathLike)):
-            path = str(check_path(name, keywords[name]))
-            try:
-                digest = fingerprint(name, path, names[name])
-            except InvalidOptionError:
-                pinned[name] = path
-            else:
-                pinned[name] = PinnedFile(name, path, names[name], digest)
-    return pinned
-
-
-def unpin_files(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords with a path in place of each `PinnedFile`.
-
-    Raises
-    ------
-    InvalidOptionError
-        If one has changed since it was pinned.
-    """
-    return {
-        name: value.check() if isinstance(value, PinnedFile) else value
-        for name, value in keywords.items()
+    paths = {
+        name: check_path(name, keywords[name])
+        for name in names
+        if isinstance(keywords.get(name), (str, os.PathLike))
     }
+    return {**keywords, **paths}

@@ -347,13 +347,6 @@ BUGS = [
     ),
     # shards, files
     Bug(
-        "a node takes other data files than the head",
-        "roll_vec.distributed.batch_spec",
-        "BatchSpec.of",
-        change("pin_files(keywords, files)", "dict(keywords)"),
-        "tests/distributed/test_node_errors.py",
-    ),
-    Bug(
         "environments of a shard without a key seem to have it",
         "roll_vec.vector.infos",
         "_join_layouts",

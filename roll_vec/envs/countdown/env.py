@@ -149,7 +149,7 @@ class Countdown(TextLevelEnv):
     # TinyZero's rule tells an empty tag from none: this text stands for it, which no
     # model writes.
     EMPTY_ANSWER: ClassVar[str] = "\0"
-    DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
+    DATA_FILES: ClassVar[tuple[str, ...]] = ("data",)
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "nums": (_check_nums,),
         "target": (check_int, *_INT64),

@@ -125,7 +125,7 @@ class WebShop(TextLevelEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
-    DATA_FILES: ClassVar[Mapping[str, str]] = DATA_FILES
+    DATA_FILES: ClassVar[tuple[str, ...]] = DATA_FILES
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "session": (lambda _, value: value,),  # see `read_state`
         "instruction_text": (check_optional_text,),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
-from roll_vec.envs.webshop.manifest import MANIFEST
 from roll_vec.envs.webshop.search.search_bar import BACKENDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
@@ -31,18 +30,9 @@ from roll_vec.storage.data_files import (
 )
 
 RENDER_MODES = ("ansi", "text")
-DATA_FILES = {
-    "products": MANIFEST,
-    "attributes": "",
-    "human_instructions": "",
-    "title_nouns": "",
-}
-"""The keywords that are paths, with the manifest of a folder; see `pin_files`.
+DATA_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+"""The keywords that are paths."""
 
-The manifest stands for a whole stored catalogue: it has digests of all other files.
-"""
-
-_FILES = tuple(DATA_FILES)
 # A thousand products take up to half a second: so many take minutes.
 _MAX_DEMO_PRODUCTS = 1 << 20
 
@@ -111,10 +101,10 @@ class CatalogueOptions:
                 raise InvalidOptionError.expected(
                     "num_products", limit, self.num_products
                 )
-            self._forbid(_FILES[1:], "needs products, the file that it belongs to")
+            self._forbid(DATA_FILES[1:], "needs products, the file that it belongs to")
         if self.is_stored:
             self._forbid(
-                (*_FILES[1:], "num_products"),
+                (*DATA_FILES[1:], "num_products"),
                 f"is part of a stored catalogue, such as {self.products}, already",
             )
         elif self.memory_map:
@@ -151,12 +141,12 @@ class CatalogueOptions:
         InvalidOptionError
             If a file cannot be read.
         """
-        paths = [getattr(self, name) for name in _FILES]
+        paths = [getattr(self, name) for name in DATA_FILES]
         if self.title_nouns is not None and not Path(self.title_nouns).exists():
             paths[-1] = None
         return tuple(
-            None if path is None else fingerprint(name, path, DATA_FILES[name])
-            for name, path in zip(_FILES, paths, strict=True)
+            None if path is None else fingerprint(name, path)
+            for name, path in zip(DATA_FILES, paths, strict=True)
         )
 
     def stored_status(self) -> Hashable:
