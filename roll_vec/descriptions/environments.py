@@ -332,20 +332,21 @@ def _list_infos(
             for each in name.split(", "):
                 meanings.setdefault(each, text)
         for key, kind, text in read_entries(sections.get("Infos", "")):
-            dtype, calls, keyword = (*kind.split("; "), "")[:3]
+            type_name, calls, keyword = (*kind.split("; "), "")[:3]
             if isinstance(options, ArrayOptions):
-                dtype = dtype.replace("num_actions", str(len(options.action_names)))
+                count = str(len(options.action_names))
+                type_name = type_name.replace("num_actions", count)
             if not keyword or keyword.partition("=")[0] in keywords:
-                infos.setdefault(key, Info(key, dtype, calls, text, keyword))
+                infos.setdefault(key, Info(key, type_name, calls, text, keyword))
     variables: dict[str, Info] = {}
     if isinstance(options, ArrayEnv):
         names = {*options.reset_infos, *options.infos} - set(options.hidden_infos)
         for key in filter(names.__contains__, options.variables):
             is_reset, is_step = key in options.reset_infos, key in options.infos
             calls = ", ".join(["reset"] * is_reset + ["step"] * is_step)
-            kind, shape = options.info_array(key)
-            dtype = f"{shape} {kind}" if shape else f"{kind}"
-            variables[key] = Info(key, dtype, calls, meanings.get(key, ""))
+            dtype, shape = options.info_array(key)
+            kind = f"{shape} {dtype}" if shape else f"{dtype}"
+            variables[key] = Info(key, kind, calls, meanings.get(key, ""))
     return tuple({**variables, **infos}.values())
 
 

@@ -22,7 +22,7 @@ from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import RollVectorEnv
 
 # Keywords of stacked environments that can be paths; pooled classes name their own.
-_STACKED_FILES = ("levels",)
+_STACKED_FILES: tuple[str, ...] = ("levels",)
 
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
@@ -90,7 +90,7 @@ class BatchSpec:
         UnknownOptionError, InvalidOptionError
             And the exception of an environment that cannot be built.
         """
-        keywords = self.keywords
+        keywords = dict(self.keywords)
         if isinstance(self.source, RegisteredEnv):
             if self.source.id not in ENVIRONMENTS:
                 # The registry of the head does not travel.

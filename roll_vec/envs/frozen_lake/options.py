@@ -210,7 +210,7 @@ class FrozenLakeOptions(LakeFamily):
     # The names of Gymnasium.
 
     @property
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, Any]:  # type: ignore[override]
         """The player's cell, and the map in place of the keyword of that name."""
         return {"s": _CELL, "desc": self.map.copy()}
 
@@ -363,7 +363,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         *LevelOptions.LEVEL_OPTIONS,
     )
     DIFFICULTY: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
-    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
