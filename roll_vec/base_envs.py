@@ -99,8 +99,8 @@ class SeededEnv(ClosableEnv):
             return
         for name, add_stream in _STATE_METHODS.items():
             method = getattr(cls, name)
-            is_own = callable(method) and method is not getattr(SeededEnv, name)
-            if is_own and not hasattr(method, "keeps_stream"):
+            is_new = callable(method) and method is not getattr(SeededEnv, name)
+            if is_new and not hasattr(method, "keeps_stream"):
                 method = add_stream(method)
                 method.keeps_stream = True  # type: ignore[attr-defined]
                 setattr(cls, name, method)

@@ -48,7 +48,7 @@ def show_game(words: str) -> str:
 def _sections(one: EnvDescription) -> Iterable[Section]:
     """Yield title, heads and rows of the tables of an id."""
     actions = filter(None, (one.list_actions(), one.action_note))
-    rows = [(f"`{one.action_space}`", " ".join(actions))]
+    rows = [(f"`{one.action_space}`", ". ".join(actions))]
     yield "actions", ("space", "meaning"), rows
     sections = {each.name: each for each in describe_sections(one)}
     for name in ("observations", "cells", "rewards", "ends", "infos", "splits"):

@@ -48,7 +48,7 @@ def _list(match: re.Match[str]) -> str:
             for name, kind, meaning in read_entries(text)
         ]
         text = "\n".join(lines)
-    return f"**{title}**\n\n{text}"
+    return f"{title}\n{'-' * len(title)}\n{text}"
 
 
 def _fence(match: re.Match[str]) -> str:

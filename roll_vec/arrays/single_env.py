@@ -483,11 +483,6 @@ class LevelEnv(SingleEnv, SeededEnv):
 
     _state_has_stream = True
 
-    @property
-    def level_number(self) -> int:
-        """The level that is played, or 0: see `EpisodeEngine.level_numbers`."""
-        return int(self._engine.level_numbers[0])
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:

@@ -373,8 +373,10 @@ def _list_limits(
 
 
 def _read_source(entry: Entry) -> Source:
-    """Return a source; its entry is ``name : version; URL``."""
-    version, _, url = entry.kind.partition("; ")
+    """Return a source; its entry is ``name : version; URL``, or with one of these."""
+    version, _, url = entry.kind.rpartition("; ")
+    if "://" not in url:
+        version, url = entry.kind, ""
     return Source(entry.name, version, url, entry.text)
 
 

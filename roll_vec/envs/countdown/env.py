@@ -131,7 +131,7 @@ class Countdown(TextLevelEnv):
     -------
     ROLL, countdown : commit 35bea6a2; https://github.com/alibaba/ROLL
         rewards of expressions
-    TinyZero : ; https://github.com/Jiayi-Pan/TinyZero
+    TinyZero : https://github.com/Jiayi-Pan/TinyZero
         the rule of ``reward_rule='tinyzero'``
 
     Differences
