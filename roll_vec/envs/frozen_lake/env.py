@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,6 @@ class FrozenLake(LakeEnv):
         1 ice, 2 hole, 3 goal.
     s : int
         The player's cell, row * ncol + column; may be set.
-    lastaction : int or None
     initial_state_distrib : (H * W,) float64
 
     Infos
@@ -120,35 +118,13 @@ class FrozenLake(LakeEnv):
     -----------
     - ``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has random maps.
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - ``get_attr`` of a batch has no ``lastaction``.
-    - Not there: attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
     """
-
-    lastaction: int | None = None
 
     @takes_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
         super().__init__(options)
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode, as Gymnasium does; see `SingleEnv.reset`."""
-        result = super().reset(seed=seed, options=options)
-        self.lastaction = None
-        return result
-
-    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        if action >= self.first_action:
-            # By the method of the class it takes a fifth of a step.
-            object.__setattr__(self, "lastaction", action)
-        return super()._take_action(action)
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state; ``lastaction`` is None then.  See `SingleEnv.set_state`."""
-        super().set_state(state)
-        self.lastaction = None
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):

@@ -104,11 +104,6 @@ class Sokoban(LevelEnv):
         return int(self._engine.variables[1][0])
 
     @property
-    def boxes_left(self) -> int:
-        """Boxes that are not on targets."""
-        return int(self._engine.variables[2][0])
-
-    @property
     def num_boxes(self) -> int:
         """Number of boxes, and of targets, in the level that is played."""
         if self.options.levels is None and not self.grid.any():
