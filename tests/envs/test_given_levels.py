@@ -13,7 +13,6 @@ from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.sokoban import rules
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
 from tests.envs.frozen_lake import user_maps as lake
@@ -85,7 +84,7 @@ def test_given_levels_compile_nothing_anew():
     env.reset(seed=0)
     env.step([1, 1, 1])
     # An array that cannot be written would be another type.
-    signatures = rules.ROOM.place_rows.signatures
+    signatures = SokobanOptions().family().place_rows.signatures
     kinds = [kind for signature in signatures for kind in signature]
     assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
 

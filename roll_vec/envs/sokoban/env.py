@@ -108,7 +108,7 @@ class Sokoban(LevelEnv):
         """Number of boxes, and of targets, in the level that is played."""
         if self.options.levels is None and not self.grid.any():
             return self.options.num_boxes  # type: ignore[no-any-return]
-        return self.boxes_on_target + self.boxes_left
+        return self.boxes_on_target + int(self.boxes_left)
 
     @property
     def boxes_on_target(self) -> int:
