@@ -372,7 +372,7 @@ class EnvironmentFaultWarning(RollVecWarning):
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that takes hours to match some texts."""
+    """Given for an ``action_pattern`` that may take hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

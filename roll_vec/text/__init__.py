@@ -13,11 +13,10 @@
 
 The files in reading order:
 
-``options``         the keywords: pattern, special tokens, penalty, separator, limits
-``action_parser``   ROLL's rules: from a text, or a batch of texts, to actions
-``patterns``        matchers: find content and thinking in a text
-``regex_compiler``  compiles patterns, so that a search takes linear time
-``turn``            the rule of a step with a text, for one environment and for a batch
-``wrapper``         lets text act in environments that are objects
-``validation``      checks of text actions
+``options``        the keywords: pattern, special tokens, penalty, separator, limits
+``action_parser``  ROLL's rules: from a text, or a batch of texts, to actions
+``patterns``       matchers: find content and thinking in a text
+``turn``           the rule of a step with a text, for one environment and for a batch
+``wrapper``        lets text act in environments that are objects
+``validation``     checks of text actions
 """

@@ -15,12 +15,11 @@ The rules are those of ROLL's ``default_parser_action_func``
 Here ``action_pattern=None`` takes the text unchanged, special tokens included.  Three
 options go beyond ROLL: ``match="last"``, several actions in one text, and their limit.
 
-A search takes time linear in the length of the text, for any text, and finds what
-Python's `re` finds.  A few patterns need `re` itself, which some texts make backtrack
-for hours: look-around, back references and the others that
-`roll_vec.text.regex_compiler` lists.  These give a warning, and their texts are limited
-to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless ``max_answer_chars`` sets
-another limit.
+A search for literal tags takes time linear in the length of the text, for any text.
+Every other pattern is searched for by Python's `re`, which some patterns and texts make
+backtrack for hours.  If the pattern repeats anything, this gives a warning, and texts
+are limited to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless
+``max_answer_chars`` sets another limit.
 """
 
 from __future__ import annotations
