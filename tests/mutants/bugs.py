@@ -225,7 +225,7 @@ BUGS = [
     Bug(
         "sample_actions takes actions outside the mask",
         "roll_vec.vector.action_sampling",
-        "_choose_allowed",
+        "ActionStream.choose",
         change("ranks > target_ranks[:, None]", "ranks >= target_ranks[:, None]"),
         "tests/vector/test_action_sampling.py",
     ),
