@@ -212,7 +212,7 @@ def make_vector(
     """
     registered = ENVIRONMENTS[id]
     names = set(registered.defaults()) | _keywords_of(make_vector)
-    check_unknown(keywords, names, _hints(make_pool_vector, _STACKED_HINT))
+    check_unknown(keywords, names)
     # Check everything before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     batch = take_options(BatchOptions, keywords)
@@ -275,12 +275,7 @@ def make_pool_vector(
     names = _keywords_of(make_pool_vector)
     of_pool = {name: keywords.pop(name) for name in names & keywords.keys()}
     cls = registered.load()
-    keywords = check_keywords(
-        cls,
-        {**registered.keywords, **keywords},
-        names,
-        {**_hints(make_vector, _POOL_HINT), "prefetch": _PREFETCH_HINT},
-    )
+    keywords = check_keywords(cls, {**registered.keywords, **keywords}, names)
     # `gymnasium.make` warns of an unknown mode; `gymnasium.make_vec` does not check it.
     mode, modes = keywords.get("render_mode"), cls.metadata.get("render_modes", ())
     check_render_mode("render_mode", mode, modes)
@@ -291,26 +286,6 @@ def make_pool_vector(
     # The class, not the id: a worker process may not have registered the id.
     env_fn = partial(build, cls, pin_keywords(cls, keywords), spec)
     return PoolVectorEnv([env_fn] * num_envs, max_episode_steps=limit, **of_pool)
-
-
-# Hints for a keyword of the other kind of batch, at the end of the message.
-_STACKED_HINT = (
-    "; environments in stacked arrays need no workers and never hang: num_threads says "
-    "how many threads step them"
-)
-_POOL_HINT = (
-    "; a pool of objects is stepped by workers: workers says how many, executor "
-    "whether they are threads or processes"
-)
-_PREFETCH_HINT = (
-    "; levels are drawn ahead of time for environments in stacked arrays alone"
-)
-
-
-def _hints(other: Callable[..., Any], hint: str) -> dict[str, str]:
-    """Return a hint for each keyword that only the other kind of batch has."""
-    shared = _keywords_of(make_vector) & _keywords_of(make_pool_vector)
-    return dict.fromkeys(_keywords_of(other) - shared, hint)
 
 
 def _keywords_of(function: Callable[..., Any]) -> set[str]:

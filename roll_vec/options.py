@@ -16,7 +16,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,26 +34,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_INT = (1 << 31) - 1
 # Locks and pipes overflow at timeouts that are a little longer.
 _MAX_SECONDS = 1e9
-NO_HINTS: Mapping[str, str] = {}
-
-_ACTION_START_HINT = (
-    "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have action_start; "
-    "elsewhere actions are as the action space says, from its start on"
-)
-_SEED_HINT = (
-    "; seed_info and level_info are keywords of the ids that play a new level in each "
-    "episode; elsewhere get_state keeps an episode, and set_state opens it again"
-)
-_LEVELS_HINT = (
-    "; levels is a keyword of roll_vec/Sokoban-v0, RandomFrozenLake-v0, Sudoku-v0 and "
-    "SlidingTiles-v0, bands of difficulty are those of the first two; desc is the one "
-    "map of roll_vec/FrozenLake-v1"
-)
-# The keywords of batches, for a hint.  By name, because these modules import this one.
-_BATCH_OPTIONS = (
-    "roll_vec.vector.env:BatchOptions",
-    "roll_vec.pool.options:PoolOptions",
-)
 
 
 def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -233,15 +212,7 @@ def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:
     if not changes:
         expected = f"at least one of {', '.join(accepted)}"
         raise InvalidOptionError.expected("level options", expected, "none")
-    if changes.keys() <= set(accepted):
-        return
-    fixed = keywords_of(type(options)).keys() - set(accepted)
-    spaces = getattr(options, "SPACE_OPTIONS", ())
-    hints = {}
-    for name in fixed:
-        reason = "would change the spaces" if name in spaces else "is not of levels"
-        hints[name] = f"; {name} cannot change, as it {reason}: make a new environment"
-    check_unknown(changes, accepted, hints)
+    check_unknown(changes, accepted)
 
 
 def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Options:
@@ -250,8 +221,7 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     Parameters
     ----------
     options : frozen dataclass
-        Its class has ``LEVEL_OPTIONS``, the names that are accepted; optional is
-        ``SPACE_OPTIONS``, other names on which the spaces depend.
+        Its class has ``LEVEL_OPTIONS``, the names that are accepted.
     changes : mapping of str to object
 
     Raises
@@ -266,18 +236,8 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 
-def check_unknown(
-    keywords: Iterable[str],
-    accepted: Iterable[str],
-    hints: Mapping[str, str] = NO_HINTS,
-) -> None:
+def check_unknown(keywords: Iterable[str], accepted: Iterable[str]) -> None:
     """Raise an error if there are keywords that do not exist.
-
-    Parameters
-    ----------
-    keywords, accepted : iterable of str
-    hints : mapping of str
-        By keyword, the end of the message; for others it is the nearest keyword.
 
     Raises
     ------
@@ -292,28 +252,8 @@ def check_unknown(
         accepted = sorted(accepted)
         errors = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(errors)}; those that exist: {', '.join(accepted)}"
-        hints = {
-            **_batch_hints(),
-            "action_start": _ACTION_START_HINT,
-            **dict.fromkeys(("seed_info", "level_info"), _SEED_HINT),
-            **dict.fromkeys(("levels", "success_probability"), _LEVELS_HINT),
-            **hints,
-        }
-        ends = [hints.get(name) or did_you_mean(name, accepted) for name in unknown]
-        # Two keywords can have one hint.
+        ends = [did_you_mean(name, accepted) for name in unknown]
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
-
-
-def _batch_hints() -> dict[str, str]:
-    """Return a hint for each keyword that only batches take."""
-    names = ["num_envs", "num_threads", "prefetch"]
-    for entry in _BATCH_OPTIONS:
-        module, _, name = entry.partition(":")
-        names += inspect.signature(getattr(import_module(module), name)).parameters
-    names.remove("max_episode_steps")  # `gymnasium.make` takes it, too
-    return {
-        name: f"; {name} is for batches: gymnasium.make_vec takes it" for name in names
-    }
 
 
 def close_match(value: Any, choices: Iterable[Any]) -> str | None:

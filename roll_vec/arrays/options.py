@@ -666,8 +666,6 @@ class LevelOptions(GridOptions):
     DIFFICULTY : dict of str to int or float, of the class
         The measures of a level's difficulty, each with the highest bound of its band.
         A keyword of this name is the band.  An int: the measure is an integer.
-    SPACE_OPTIONS : tuple of str, of the class
-        Keywords of which the spaces are made.
 
     Raises
     ------
@@ -678,15 +676,6 @@ class LevelOptions(GridOptions):
     HAS_NEW_GENERATORS: ClassVar[bool] = True
     LEVEL_SET: ClassVar[type[LevelSet]]
     DIFFICULTY: ClassVar[Mapping[str, float]] = {}
-    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "action_lookup",
-        "action_mode",
-        "action_start",
-        "grid_lookup",
-        "levels",
-        "obs_mode",
-        "text_format",
-    )
 
     max_steps: int | None = option(None, check_optional, check_int, 1)
     grid_lookup: Mapping[int, str] | None = None

@@ -27,7 +27,6 @@ from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 # The keywords of a family that are not those of its batch.
 _OWN_KEYWORDS = ("id", "weight", "group_size")
-_HINT = "; keywords of environments and of pools stand in the dict of their family"
 
 
 @takes_keywords_of(BatchOptions)
@@ -79,7 +78,7 @@ def make_mixed(
         If an id does not exist.
     """
     names = {*keywords_of(BatchOptions), "render_mode", "num_envs"}
-    check_unknown(keywords, names, dict.fromkeys(keywords, _HINT))
+    check_unknown(keywords, names)
     options = take_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
     if not isinstance(families, Mapping) or not families:

@@ -11,7 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import NO_HINTS, check_choice, check_unknown, keywords_of
+from roll_vec.options import check_choice, check_unknown, keywords_of
 from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
@@ -43,10 +43,7 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
 
 
 def check_keywords(
-    cls: type[Any],
-    keywords: Mapping[str, Any],
-    others: Iterable[str] = (),
-    hints: Mapping[str, str] = NO_HINTS,
+    cls: type[Any], keywords: Mapping[str, Any], others: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return the keywords that `build` takes.
 
@@ -57,8 +54,6 @@ def check_keywords(
         A ``render_mode`` of None is left out if the class has no render mode.
     others : iterable of str
         More keywords for the list in the message.
-    hints : mapping of str
-        See `roll_vec.options.check_unknown`.
 
     Raises
     ------
@@ -71,7 +66,7 @@ def check_keywords(
     names = parameters_of(cls)
     if keywords.get("render_mode", 0) is None and "render_mode" not in names:
         del keywords["render_mode"]
-    check_unknown(keywords, {*names, *others}, hints)
+    check_unknown(keywords, {*names, *others})
     return keywords
 
 

@@ -46,26 +46,24 @@ def make(id, **keywords):
 
 
 @pytest.mark.parametrize(
-    ("id", "names", "message"),
+    ("id", "names"),
     [
-        (LAKE, ("max_steps", "grid_lookup", "size", "num_levels"), "{}"),
-        (LAKE, ("seed_info", "level_info"), "get_state keeps an episode"),
-        (LAKE, ("action_start",), "action_start.*Sokoban-v0 and roll_"),
-        ("roll_vec/Countdown-v0", ("action_start",), "Sokoban-v0 and roll_"),
+        (LAKE, ("max_steps", "grid_lookup", "size", "num_levels", "seed_info")),
+        ("roll_vec/Countdown-v0", ("action_start",)),
     ],
 )
-def test_keywords_of_other_ids_are_unknown(id, names, message):
+def test_keywords_of_other_ids_are_unknown(id, names):
     for name in names:
         for make in forms(id, **{name: 1}):
-            with pytest.raises(UnknownOptionError, match=message.format(name)):
+            with pytest.raises(UnknownOptionError, match=f"'{name}'; those that exist"):
                 make()
 
 
 def test_keywords_of_batches_of_arrays_are_unknown_elsewhere():
     for name in ("num_threads", "prefetch"):
-        with pytest.raises(UnknownOptionError, match=f"{name} is for batches"):
+        with pytest.raises(UnknownOptionError, match=f"'{name}'; those"):
             gymnasium.make(SOKOBAN, **{name: 1})
-    with pytest.raises(UnknownOptionError, match="stacked arrays alone"):
+    with pytest.raises(UnknownOptionError, match="'prefetch'; those"):
         roll_vec.make_vec("roll_vec/Countdown-v0", 2, prefetch=True)
     for value in (1, "yes", 0.0):
         with pytest.raises(InvalidOptionError, match=r"^prefetch: expected None, True"):

@@ -67,7 +67,7 @@ def test_a_keyword_is_shown_and_is_for_batches_alone(name):
     assert f"| `{name}` |" in PAGE
     assert f"\n    {name} : " in BatchOptions.__doc__
     for id in IDS:
-        with pytest.raises(UnknownOptionError, match=f"{name} is for batches"):
+        with pytest.raises(UnknownOptionError, match=f"'{name}'; those"):
             gymnasium.make(id, **{name: VALUES[name][0]})
 
 

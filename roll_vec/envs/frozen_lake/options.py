@@ -306,7 +306,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         *LevelOptions.LEVEL_OPTIONS,
     )
     DIFFICULTY: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
-    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule

@@ -111,12 +111,6 @@ class SokobanOptions(LevelOptions):
         *DIFFICULTY,
         *LevelOptions.LEVEL_OPTIONS,
     )
-    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "dim_room",
-        "dim_x",
-        "dim_y",
-        *LevelOptions.SPACE_OPTIONS,
-    )
 
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None
