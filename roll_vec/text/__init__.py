@@ -8,7 +8,7 @@
         | patterns: content "Right", thinking "box right"
         | action_parser: name -> code
     4                                                     an action
-        | turn: take it, or one after the other; add the penalty
+        | turn: play it, or one after the other; add the penalty
     reward, infos action_content, think_content, action_is_valid
 
 The files in reading order:

@@ -8,11 +8,11 @@ The rules are those of ROLL's ``default_parser_action_func``
 - The pattern is searched for with ``.`` matching newlines too.  A pattern with one
   group captures the action; with two or more, the first captures the thinking and the
   second the action.  Both are stripped.  The pattern does not match where it has no
-  group, or where one of these groups takes no part in the match.
+  group, or where one of these groups is no part of the match.
 - An action is the name of an action in any case of letters.  Numbers, several names and
-  all other texts are no actions.  An environment without named actions takes any text.
+  all other texts are no actions.  Where actions have no names, any text is an action.
 
-Here ``action_pattern=None`` takes the text unchanged, special tokens included.  Three
+Here ``action_pattern=None`` leaves the text unchanged, special tokens included.  Three
 options go beyond ROLL: ``match="last"``, several actions in one text, and their limit.
 
 A search for literal tags takes time linear in the length of the text, for any text.
@@ -67,14 +67,14 @@ class ActionParser:
         Names of the actions; of two equal names the last one counts.  None or empty:
         any text is an action.
     no_action : int, str or None
-        The action to take for a text without a valid one: a code, or without a lookup
-        a text.  Batches need an int.
+        The action for a text without a valid one: a code, or without a lookup a text.
+        Batches need an int.
     empty_action : str
-        Without a lookup: the action to take where the pattern matches an empty content.
+        Without a lookup: the action where the pattern matches an empty content.
 
     Attributes
     ----------
-    takes_any_text : bool
+    accepts_any_text : bool
         Whether every text is the action, unchanged.
 
     Raises
@@ -103,7 +103,7 @@ class ActionParser:
                 "environment whose actions have no names"
             )
             raise InvalidOptionError(message)
-        self.takes_any_text = options.action_pattern is None and self.codes is None
+        self.accepts_any_text = options.action_pattern is None and self.codes is None
         self._tags = literal_tags(options.action_pattern)
         self._tokens: tuple[str, ...] = ()
         if options.action_pattern is not None:

@@ -72,7 +72,7 @@ class TextOptions:
     action_separator : str or None
         Separates several actions in one text, as ``||`` in ``Up || Left``.
     max_actions_per_turn : int
-        With a separator: the actions of a text that are taken; later ones are ignored.
+        With a separator: the actions of a text that are played; later ones are ignored.
     max_answer_chars : int or None
         With a pattern: the longest text that is searched, in characters.  Special
         tokens do not count.  A longer text has no valid action.  None: no limit for

@@ -114,8 +114,8 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         if self._is_closed:
             self._check_open()
-        if not self.action_parser.takes_any_text:
-            return step_text(self.action_parser, action, self._take_action)
+        if not self.action_parser.accepts_any_text:
+            return step_text(self.action_parser, action, self._step_inside)
         # The text is the action: a turn without parsing, in a third of its time.
         text = action if type(action) is str else check_text(action)
         result = self.env.step(text)
@@ -201,8 +201,8 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """Save an observation for the next text without a valid action."""
         self._last_observation = copy.deepcopy(observation)
 
-    def _take_action(self, action: Any) -> EnvStep:
-        """Take one action; None for a text without one, where no code stands for it."""
+    def _step_inside(self, action: Any) -> EnvStep:
+        """Step the environment; None stands for a text without an action."""
         if action is None:
             info = {
                 "action_is_valid": True,

@@ -290,7 +290,7 @@ BUGS = [
     Bug(
         "actions after the end of an episode are taken",
         "roll_vec.text.turn",
-        "_take_later",
+        "_step_later",
         change("terminated or truncated", "truncated"),
         "tests/text/test_wrapper.py",
     ),
