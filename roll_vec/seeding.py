@@ -27,7 +27,6 @@ __all__ = [
     "draw_missing_seeds",
     "episode_seed",
     "expand_seeds",
-    "fold_in_arrays",
     "fold_seed",
     "generator_at",
     "generator_words",

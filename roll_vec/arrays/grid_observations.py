@@ -100,7 +100,7 @@ class GridObserver:
         if not is_known:
             self.space = options.observation_space
         elif self.obs_mode == "text":
-            self.space = self._text_space(glyphs, shortest)
+            self.space = self._text_space(shortest)
         else:
             highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
@@ -116,24 +116,18 @@ class GridObserver:
         height, width = self.shape
         return height * (width * glyph_length + 1) - 1
 
-    def _text_space(self, glyphs: list[str], shortest: int) -> UnicodeText:
+    def _text_space(self, shortest: int) -> UnicodeText:
         """Return the space of the texts, whose shortest glyph has that length."""
         min_length = self._text_length(shortest)
         max_length = self._text_length(self._glyph_length)
-        alphabet = "".join([*glyphs, "\n"])
         if self.text_format != "grid":
             writer = self._coordinates = CoordinateWriter(self.family, self.shape)
             is_joined = self.text_format == "grid_coord"
-            alphabet = writer.alphabet + alphabet * is_joined
             min_length = is_joined * (min_length + writer.joined_length)
             max_length = is_joined * (max_length + writer.joined_length)
             min_length += writer.min_length
             max_length += writer.max_length
-        return UnicodeText(
-            max_length,
-            min_length=min_length,
-            alphabet="".join(dict.fromkeys(alphabet)),
-        )
+        return UnicodeText(max_length, min_length=min_length)
 
     def observe(self, grids: Grids, out: Any = None) -> Any:
         """Return the observations of a batch of grids.
