@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space, Tuple
+from gymnasium.spaces import Discrete, Tuple
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
@@ -64,14 +64,14 @@ class BatchActionSampling(BatchAttributes):
         are sampled environment by environment, which takes much longer.
         """
         self._check_open()
-        if action_mask is not None:
-            action_mask = _parse_action_mask(
-                action_mask, self.single_action_space, self.num_envs
-            )
-        if seed is not None or self._action_stream is None:
+        stream = self._action_stream
+        if seed is not None or stream is None:
             seed = draw_entropy() if seed is None else check_seed(seed)
-            self._action_stream = ActionStream(self, seed)
-        return self._action_stream.next_actions(action_mask)
+            stream = ActionStream(self, seed)
+        actions = stream.next_actions(action_mask)
+        # A mask that is refused begins no sequence.
+        self._action_stream = stream
+        return actions
 
 
 class ActionStream:
@@ -97,27 +97,33 @@ class ActionStream:
         self._env_words = fold_in_arrays(seeds, *counters.astype(np.uint64))
         self._counters = np.zeros(envs.num_envs, np.uint64)
 
-    def next_actions(self, action_mask: NDArray[np.bool_] | None = None) -> Any:
+    def next_actions(self, action_mask: Any = None) -> Any:
         """Return a batch of actions; see `choose`."""
         words = fold_in_arrays(self._env_words, self._counters)
+        actions = self.choose(words, action_mask)
         self._counters += np.uint64(1)
-        return self.choose(words, action_mask)
+        return actions
 
-    def choose(
-        self, words: NDArray[np.uint64], action_mask: NDArray[np.bool_] | None = None
-    ) -> Any:
+    def choose(self, words: NDArray[np.uint64], action_mask: Any = None) -> Any:
         """Return the action that each random word stands for.
 
         Parameters
         ----------
         words : (num_envs,) uint64
-        action_mask : (num_envs, number of actions) bool, or None
-            True: the action may be chosen.  For a `Discrete` space alone.
+        action_mask : (num_envs, n) of 0 and 1, or None
+            For n integer actions: 1 where an action may be chosen.
 
         Returns
         -------
         (num_envs,) integers, a tuple of num_envs str, or a batch of the space
+
+        Raises
+        ------
+        InvalidOptionError
+            If the mask does not fit the actions.
         """
+        if action_mask is not None:
+            action_mask = self._check_mask(action_mask)
         # A remainder favours no action by more than one part in 2**60.
         if isinstance(self._space, Discrete):
             n, dtype = np.uint64(self._space.n), self._space.dtype
@@ -142,22 +148,14 @@ class ActionStream:
             samples.append(space.sample())
         return batch_items(space, samples)
 
-
-def _parse_action_mask(
-    mask: Any, space: Space[Any], num_envs: int
-) -> NDArray[np.bool_]:
-    """Return a mask of actions as an array of bool.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    if not isinstance(space, Discrete):
-        hint = f"; it masks integer actions, and these are of {space}"
-        raise InvalidOptionError.expected("action_mask", "None", mask, hint)
-    array, shape = np.asarray(mask), (num_envs, int(space.n))
-    is_mask = array.shape == shape and array.dtype.kind in "biu"
-    if not is_mask or not ((array == 0) | (array == 1)).all():
-        accepted = f"an array of 0 and 1 of shape {shape}"
-        raise InvalidOptionError.expected("action_mask", accepted, mask)
-    return array.astype(np.bool_, copy=False)
+    def _check_mask(self, mask: Any) -> NDArray[np.bool_]:
+        """Return a mask of actions as an array of bool."""
+        if not isinstance(self._space, Discrete):
+            hint = f"; it masks integer actions, and these are of {self._space}"
+            raise InvalidOptionError.expected("action_mask", "None", mask, hint)
+        array, shape = np.asarray(mask), (len(self._counters), int(self._space.n))
+        is_mask = array.shape == shape and array.dtype.kind in "biu"
+        if not is_mask or not ((array == 0) | (array == 1)).all():
+            accepted = f"an array of 0 and 1 of shape {shape}"
+            raise InvalidOptionError.expected("action_mask", accepted, mask)
+        return array.astype(np.bool_, copy=False)
