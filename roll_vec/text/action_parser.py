@@ -24,13 +24,14 @@ are limited to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import AnswerMatch, literal_tags, make_matcher
 
@@ -220,3 +221,10 @@ class ActionParser:
         opening, *middle, closing = self._tags
         thinking = "..." if middle else ""
         return "".join((opening, thinking, *middle, action, closing))
+
+    def text_space(self, actions: Iterable[str]) -> UnicodeText:
+        """Return the space of texts; its samples are texts of some actions."""
+        examples = [self.example(action) for action in actions]
+        return UnicodeText(
+            MAX_TEXT, examples=[text for text in examples if text is not None]
+        )

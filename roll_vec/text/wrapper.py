@@ -12,7 +12,6 @@ from roll_vec.errors import UnsupportedError, shorten
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import get_env_state, set_env_state
-from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
@@ -73,10 +72,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._last_success = _NO_INFO
         if self._is_discrete or options.action_pattern is not None:
             names: Any = lookup.values() or getattr(env.action_space, "examples", ())
-            examples = [self.action_parser.example(name) for name in names]
-            self.action_space = UnicodeText(
-                MAX_TEXT, examples=[text for text in examples if text is not None]
-            )
+            self.action_space = self.action_parser.text_space(names)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
