@@ -101,7 +101,7 @@ def test_bad_level_options_change_nothing(workers):
     envs.set_level_options(mask=np.arange(6) == 0, num_levels=4)
     singles[0].set_level_options(num_levels=4)
     for name, value, error, message in (
-        ("operators", "+", UnknownOptionError, "num_operations.*operators cannot"),
+        ("operators", "+", UnknownOptionError, "'operators'; those .*num_operations"),
         ("num_operation", 3, UnknownOptionError, "did you mean num_operations"),
         ("num_numbers", (3, 5), InvalidOptionError, "num_numbers: .*at most 4 numbers"),
         ("num_operations", (3, 2), InvalidOptionError, "num_operations"),
