@@ -8,7 +8,6 @@ notes below the message.
 
     RollVecError
     ├── InvalidActionError       ValueError
-    │   └── UnbatchedActionError TypeError
     ├── InvalidOptionError       ValueError
     │   └── InvalidOptionTypeError TypeError
     ├── UnknownOptionError       TypeError
@@ -79,7 +78,6 @@ __all__ = [
     "SlowPatternWarning",
     "SolverLimitError",
     "SpaceMismatchError",
-    "UnbatchedActionError",
     "UnknownOptionError",
     "UnsolvableLevelError",
     "UnsupportedError",
@@ -142,10 +140,6 @@ class _InvalidValueError(RollVecError):
 
 class InvalidActionError(_InvalidValueError, ValueError):
     """Raised when actions have the wrong type, shape, dtype or range."""
-
-
-class UnbatchedActionError(InvalidActionError, TypeError):
-    """Raised when actions cannot be iterated; a TypeError, as in Gymnasium."""
 
 
 class InvalidOptionError(_InvalidValueError, ValueError):
@@ -372,7 +366,7 @@ class EnvironmentFaultWarning(RollVecWarning):
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that takes hours to match some texts."""
+    """Given for an ``action_pattern`` that may take hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -224,14 +224,28 @@ def episode_seeds(
     folded: NDArray[np.uint64], episodes: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """Return `episode_seed` of many streams, by folded seeds; all (n,) uint64."""
-    from roll_vec.kernels.rng.pcg64 import fold_in_rows
-
     is_first = episodes == 0
     num_first = np.count_nonzero(is_first)
     if num_first == len(folded):
         return folded.copy()  # so that a first reset does not compile `fold_in_rows`
-    seeds = np.empty_like(folded)
-    fold_in_rows(folded, episodes, seeds)
+    seeds = fold_in_arrays(folded, episodes)
     if num_first:
         seeds[is_first] = folded[is_first]
     return seeds
+
+
+def fold_in_arrays(
+    words: NDArray[np.uint64], *counters: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return ``fold_in`` of each word and its counters, one after the other.
+
+    All arrays are (n,) uint64.
+    """
+    # Its import loads numba.
+    from roll_vec.kernels.rng.pcg64 import fold_in_rows
+
+    for column in counters:
+        folded = np.empty_like(words)
+        fold_in_rows(words, column, folded)
+        words = folded
+    return words

@@ -77,8 +77,6 @@ class UnicodeText(Text):
     examples : sequence of str
         Texts for `sample` to choose from, if random letters mean nothing to the
         environment.  Empty: random letters.
-    alphabet : str or None
-        All characters that occur in texts; see `characters`.
     """
 
     def __init__(
@@ -88,23 +86,20 @@ class UnicodeText(Text):
         min_length: int = 0,
         seed: int | np.random.Generator | None = None,
         examples: Sequence[str] = (),
-        alphabet: str | None = None,
     ) -> None:
         # The tables of characters of the base class are constant, and shared.
         self.__dict__.update(_template(max_length, min_length).__dict__)
         if seed is not None:
             Space.__init__(self, dtype=str, seed=seed)
         self.examples = tuple(examples)
-        self.alphabet = alphabet
 
     @property
     def characters(self) -> str:
-        """The characters of texts, for programs that need a list, such as Minari.
+        """The characters of all languages and emoji, for programs that need a list.
 
-        The alphabet; without one, the characters of all languages and emoji.  The space
-        contains texts of other characters as well.
+        Such as Minari.  The space contains texts of other characters as well.
         """
-        return self.alphabet or _all_languages()
+        return _all_languages()
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """Return a random string; see `gymnasium.spaces.Text.sample`."""

@@ -14,7 +14,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `coordinate_texts`     the coordinates of things on a grid, as texts
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
-`text_actions`         the parser, the space and the instructions for texts
+`text_actions`         the parser and the instructions for texts
 `bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
 `option_sets`          the level options of each environment of a batch

@@ -10,7 +10,6 @@ The strings are those of RAGEN (20daedc), ``ragen/env/*/utils.py``, to the chara
 
 from __future__ import annotations
 
-import string
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -39,11 +38,7 @@ class CoordinateWriter:
     ----------
     min_length, max_length : int
         Bounds of the length of a text.
-    alphabet : str
-        The characters of all texts.
     """
-
-    alphabet = string.ascii_letters + string.digits + " .:,()-\n"
 
     def __init__(self, family: GridFamily, shape: tuple[int, int]) -> None:
         height, width = shape

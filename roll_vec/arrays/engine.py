@@ -20,7 +20,7 @@ from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.text_actions import make_action_parser, text_action_space
+from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.thread_team import IS_COMPILED
@@ -97,7 +97,8 @@ class ArrayEngine(ObservedEngine):
             self.action_codes = ActionCodes(options)
         self.action_parser = make_action_parser(options)
         if self.action_parser is not None:
-            self.single_action_space = text_action_space(self.action_parser)
+            names = options.action_lookup.values()
+            self.single_action_space = self.action_parser.text_space(names)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.unroll_slices = SliceSizer("environments")

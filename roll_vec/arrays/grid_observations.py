@@ -57,35 +57,6 @@ OBS_MODES = {
 }
 
 
-def _write_of(family: GridFamily, obs_mode: str) -> tuple[Any, tuple[Any, ...]]:
-    """Return the kernel of a mode, and the tables that it takes."""
-    # Functions are never pickled.
-    mode = family.more_modes.get(obs_mode) or ARRAY_MODES[obs_mode]
-    return mode.write, () if mode.table is None else (getattr(family, mode.table),)
-
-
-def cell_table(family: GridFamily, obs_mode: str) -> Grids:
-    """Return what a mode makes of each cell code alone.
-
-    Parameters
-    ----------
-    family : GridFamily
-    obs_mode : str
-        A mode of arrays but ``grid``.
-
-    Returns
-    -------
-    (C, ...) uint8
-        The observations of C grids of one cell, one for each code.
-    """
-    mode = {**ARRAY_MODES, **family.more_modes}[obs_mode]
-    codes = np.arange(family.num_codes, dtype=np.uint8).reshape(-1, 1, 1)
-    write, tables = _write_of(family, obs_mode)
-    table = np.empty((len(codes), *mode.shape(len(codes), 1, 1)), np.uint8)
-    write(0, len(codes), codes, *tables, table)
-    return table
-
-
 class GridObserver:
     """Turns the grids of one environment or batch into observations and frames.
 
@@ -129,7 +100,7 @@ class GridObserver:
         if not is_known:
             self.space = options.observation_space
         elif self.obs_mode == "text":
-            self.space = self._text_space(glyphs, shortest)
+            self.space = self._text_space(shortest)
         else:
             highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
@@ -145,24 +116,18 @@ class GridObserver:
         height, width = self.shape
         return height * (width * glyph_length + 1) - 1
 
-    def _text_space(self, glyphs: list[str], shortest: int) -> UnicodeText:
+    def _text_space(self, shortest: int) -> UnicodeText:
         """Return the space of the texts, whose shortest glyph has that length."""
         min_length = self._text_length(shortest)
         max_length = self._text_length(self._glyph_length)
-        alphabet = "".join([*glyphs, "\n"])
         if self.text_format != "grid":
             writer = self._coordinates = CoordinateWriter(self.family, self.shape)
             is_joined = self.text_format == "grid_coord"
-            alphabet = writer.alphabet + alphabet * is_joined
             min_length = is_joined * (min_length + writer.joined_length)
             max_length = is_joined * (max_length + writer.joined_length)
             min_length += writer.min_length
             max_length += writer.max_length
-        return UnicodeText(
-            max_length,
-            min_length=min_length,
-            alphabet="".join(dict.fromkeys(alphabet)),
-        )
+        return UnicodeText(max_length, min_length=min_length)
 
     def observe(self, grids: Grids, out: Any = None) -> Any:
         """Return the observations of a batch of grids.
@@ -221,16 +186,18 @@ class GridObserver:
             observations = self.observe(grids, out)
         return observations.reshape(*shape, *observations.shape[1:])
 
-    def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
-        write, tables = _write_of(self.family, mode)
-        if write is None:
+    def _array(self, grids: Grids, obs_mode: str, out: Any = None) -> Any:
+        # Functions are never pickled.
+        mode = self.family.more_modes.get(obs_mode) or ARRAY_MODES[obs_mode]
+        if mode.write is None:
             if out is None:
                 return grids.copy()
             np.copyto(out, grids)
             return out
         if out is None:
-            out = np.empty((len(grids), *self._shapes[mode]), np.uint8)
-        self.kernel_threads.run(write, len(grids), grids, *tables, out)
+            out = np.empty((len(grids), *self._shapes[obs_mode]), np.uint8)
+        tables = () if mode.table is None else (getattr(self.family, mode.table),)
+        self.kernel_threads.run(mode.write, len(grids), grids, *tables, out)
         return out
 
     def _texts(self, grids: Grids) -> tuple[str, ...]:

@@ -1,11 +1,10 @@
-"""Text for stacked environments: their parser, action space and instructions."""
+"""Text for stacked environments: their parser and instructions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 
 
@@ -14,13 +13,6 @@ def make_action_parser(options: Any) -> ActionParser | None:
     if options.action_mode != "text":
         return None
     return ActionParser(options, options.action_lookup, options.first_action - 1)
-
-
-def text_action_space(parser: ActionParser) -> UnicodeText:
-    """Return the space of a single action; its samples are texts of actions."""
-    names = parser.options.action_lookup.values()  # type: ignore[attr-defined]
-    examples = [parser.example(name) for name in names]
-    return UnicodeText(MAX_TEXT, examples=[text for text in examples if text])
 
 
 def describe_actions(

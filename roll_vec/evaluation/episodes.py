@@ -16,7 +16,7 @@ from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_inter
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import check_seed
 from roll_vec.trajectories import Policy, Turn, play_steps
-from roll_vec.vector.action_sampling import choose_actions
+from roll_vec.vector.action_sampling import ActionStream
 from roll_vec.vector.known_infos import episode_successes
 
 # Keywords in the spec of a batch that are not of its environments.
@@ -226,8 +226,8 @@ class UniformPolicy:
             accepted = "environments whose texts have examples"
             raise InvalidOptionError.expected("envs", accepted, space)
         self._seed = check_seed(seed)
-        self._space = space
+        self._stream = ActionStream(envs, self._seed)
 
     def __call__(self, turn: Turn) -> Any:
         """Return an action for each environment."""
-        return choose_actions(turn.random_words(self._seed), self._space)
+        return self._stream.choose(turn.random_words(self._seed))

@@ -428,16 +428,10 @@ def _join_spaces(
     """Return the space of one environment of any family, and that of the batch."""
     texts = [space for space in singles if isinstance(space, UnicodeText)]
     assert len(texts) == len(singles)
-    alphabets = [text.alphabet for text in texts]
-    alphabet = None
-    if all(own is not None for own in alphabets):
-        characters = itertools.chain.from_iterable(own or "" for own in alphabets)
-        alphabet = "".join(dict.fromkeys(characters))
     single = UnicodeText(
         max(text.max_length for text in texts),
         min_length=min(text.min_length for text in texts),
         examples=tuple(dict.fromkeys(x for text in texts for x in text.examples)),
-        alphabet=alphabet,
     )
     # A sample of the batch has for each environment a text of its own family; the
     # bounds are those of all, so that the space equals `batch_space` of the single one.
@@ -447,7 +441,6 @@ def _join_spaces(
             single.max_length,
             min_length=single.min_length,
             examples=text.examples,
-            alphabet=text.alphabet,
         )
         batches.append(batch_space(own_space, size))
     return single, Tuple(list(itertools.chain.from_iterable(batches)))

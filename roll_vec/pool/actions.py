@@ -9,12 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
-from roll_vec.errors import (
-    InvalidActionError,
-    UnbatchedActionError,
-    list_env_ids,
-    shorten,
-)
+from roll_vec.errors import InvalidActionError, list_env_ids, shorten
 from roll_vec.text.validation import check_texts, text_hint
 
 
@@ -44,15 +39,8 @@ def check_action_batch(
     Raises
     ------
     InvalidActionError
-        An `UnbatchedActionError` if it is a single action.
     """
     num_envs = len(skip_mask)
-    try:
-        len(actions)
-    except TypeError:
-        raise UnbatchedActionError.expected(
-            "actions", f"{num_envs} of them", actions
-        ) from None
     if isinstance(single_space, spaces.Text):
         return check_texts(actions, skip_mask)
     if isinstance(single_space, spaces.Discrete):

@@ -8,16 +8,15 @@
         | patterns: content "Right", thinking "box right"
         | action_parser: name -> code
     4                                                     an action
-        | turn: take it, or one after the other; add the penalty
+        | turn: play it, or one after the other; add the penalty
     reward, infos action_content, think_content, action_is_valid
 
 The files in reading order:
 
-``options``         the keywords: pattern, special tokens, penalty, separator, limits
-``action_parser``   ROLL's rules: from a text, or a batch of texts, to actions
-``patterns``        matchers: find content and thinking in a text
-``regex_compiler``  compiles patterns, so that a search takes linear time
-``turn``            the rule of a step with a text, for one environment and for a batch
-``wrapper``         lets text act in environments that are objects
-``validation``      checks of text actions
+``options``        the keywords: pattern, special tokens, penalty, separator, limits
+``action_parser``  ROLL's rules: from a text, or a batch of texts, to actions
+``patterns``       matchers: find content and thinking in a text
+``turn``           the rule of a step with a text, for one environment and for a batch
+``wrapper``        lets text act in environments that are objects
+``validation``     checks of text actions
 """

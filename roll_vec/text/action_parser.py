@@ -8,30 +8,30 @@ The rules are those of ROLL's ``default_parser_action_func``
 - The pattern is searched for with ``.`` matching newlines too.  A pattern with one
   group captures the action; with two or more, the first captures the thinking and the
   second the action.  Both are stripped.  The pattern does not match where it has no
-  group, or where one of these groups takes no part in the match.
+  group, or where one of these groups is no part of the match.
 - An action is the name of an action in any case of letters.  Numbers, several names and
-  all other texts are no actions.  An environment without named actions takes any text.
+  all other texts are no actions.  Where actions have no names, any text is an action.
 
-Here ``action_pattern=None`` takes the text unchanged, special tokens included.  Three
+Here ``action_pattern=None`` leaves the text unchanged, special tokens included.  Three
 options go beyond ROLL: ``match="last"``, several actions in one text, and their limit.
 
-A search takes time linear in the length of the text, for any text, and finds what
-Python's `re` finds.  A few patterns need `re` itself, which some texts make backtrack
-for hours: look-around, back references and the others that
-`roll_vec.text.regex_compiler` lists.  These give a warning, and their texts are limited
-to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless ``max_answer_chars`` sets
-another limit.
+A search for literal tags takes time linear in the length of the text, for any text.
+Every other pattern is searched for by Python's `re`, which some patterns and texts make
+backtrack for hours.  If the pattern repeats anything, this gives a warning, and texts
+are limited to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless
+``max_answer_chars`` sets another limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import AnswerMatch, literal_tags, make_matcher
 
@@ -68,14 +68,14 @@ class ActionParser:
         Names of the actions; of two equal names the last one counts.  None or empty:
         any text is an action.
     no_action : int, str or None
-        The action to take for a text without a valid one: a code, or without a lookup
-        a text.  Batches need an int.
+        The action for a text without a valid one: a code, or without a lookup a text.
+        Batches need an int.
     empty_action : str
-        Without a lookup: the action to take where the pattern matches an empty content.
+        Without a lookup: the action where the pattern matches an empty content.
 
     Attributes
     ----------
-    takes_any_text : bool
+    accepts_any_text : bool
         Whether every text is the action, unchanged.
 
     Raises
@@ -104,7 +104,7 @@ class ActionParser:
                 "environment whose actions have no names"
             )
             raise InvalidOptionError(message)
-        self.takes_any_text = options.action_pattern is None and self.codes is None
+        self.accepts_any_text = options.action_pattern is None and self.codes is None
         self._tags = literal_tags(options.action_pattern)
         self._tokens: tuple[str, ...] = ()
         if options.action_pattern is not None:
@@ -221,3 +221,10 @@ class ActionParser:
         opening, *middle, closing = self._tags
         thinking = "..." if middle else ""
         return "".join((opening, thinking, *middle, action, closing))
+
+    def text_space(self, actions: Iterable[str]) -> UnicodeText:
+        """Return the space of texts; its samples are texts of some actions."""
+        examples = [self.example(action) for action in actions]
+        return UnicodeText(
+            MAX_TEXT, examples=[text for text in examples if text is not None]
+        )

@@ -16,7 +16,7 @@ from roll_vec.options import (
     option,
     refuse_unused,
 )
-from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, literal_tags
+from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, may_be_slow
 
 # Values of `action_mode` of an environment with integer actions.
 ACTION_MODES = ("discrete", "text")
@@ -72,12 +72,12 @@ class TextOptions:
     action_separator : str or None
         Separates several actions in one text, as ``||`` in ``Up || Left``.
     max_actions_per_turn : int
-        With a separator: the actions of a text that are taken; later ones are ignored.
+        With a separator: the actions of a text that are played; later ones are ignored.
     max_answer_chars : int or None
         With a pattern: the longest text that is searched, in characters.  Special
         tokens do not count.  A longer text has no valid action.  None: no limit for
-        literal tags around ``(.*?)``; 16,384 for a pattern that only Python's `re` can
-        search for; 2**20 for any other.
+        literal tags around ``(.*?)``, and for a pattern without ``*``, ``+`` and ``{``;
+        16,384 for any other.
 
     Infos
     -----
@@ -93,6 +93,11 @@ class TextOptions:
     Raises
     ------
     InvalidOptionError
+
+    Warns
+    -----
+    SlowPatternWarning
+        Where ``max_answer_chars`` is None and the limit is 16,384.
     """
 
     action_pattern: str | None = option(None, check_optional, _check_pattern)
@@ -111,24 +116,13 @@ class TextOptions:
         if pattern is None:
             names = "special_token_list", "match", "max_answer_chars"
             refuse_unused(self, names, "needs an action_pattern")
-        elif self.max_answer_chars is None and not literal_tags(pattern):
-            _warn_if_slow(pattern)
+        elif self.max_answer_chars is None and may_be_slow(pattern):
+            warn_caller(
+                f"action_pattern: {pattern!r} is not literal text around '(.*?)', so "
+                "Python's re searches for it, which takes hours for some patterns and "
+                f"texts; texts of more than {MAX_REGEX_CHARS} characters have no valid "
+                "action, unless max_answer_chars sets another limit",
+                SlowPatternWarning,
+            )
         if self.action_separator is None:
             refuse_unused(self, ["max_actions_per_turn"], "needs an action_separator")
-
-
-def _warn_if_slow(pattern: str) -> None:
-    """Warn of a pattern that `re` could backtrack in for hours."""
-    # Importing the compiler imports numba, which literal tags do without.
-    from roll_vec.text.regex_compiler import compile_program, has_repetition
-
-    compiled = compile_pattern(pattern)
-    if compile_program(compiled) is None and has_repetition(compiled):
-        warn_caller(
-            f"action_pattern: {pattern!r} needs Python's re, which takes hours for "
-            f"some texts, so that texts of more than {MAX_REGEX_CHARS} characters have "
-            "no valid action; a pattern without look-around, back references and "
-            "repetitions of what may be empty is searched for in linear time, or set "
-            "max_answer_chars",
-            SlowPatternWarning,
-        )

@@ -1,30 +1,28 @@
-"""Matchers: find the action and the thinking in a text, in linear time where possible.
+"""Matchers: find the action and the thinking in a text.
 
 For every opening tag that is not closed, `re` scans the rest of the text once, so that
-a megabyte of such tags takes hours.  The matchers of literal tags never go back.  Most
-other patterns are compiled by `roll_vec.text.regex_compiler`, the rest is left to `re`.
+a megabyte of such tags takes hours.  The matchers of literal tags never go back.  All
+other patterns are left to `re`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.spaces import MAX_TEXT
 
-if TYPE_CHECKING:
-    from roll_vec.text.regex_compiler import PatternProgram
-
-# Longest text that is searched with Python's `re`.
 MAX_REGEX_CHARS = 1 << 14
+"""Longest text that is searched for a pattern that `may_be_slow`."""
 
 # Content and thinking, stripped; None where the pattern does not match.
 AnswerMatch = tuple[str, str] | None
 
 _GROUP = "(.*?)"
 _GAP = r"\s*"
+# Characters that stand for themselves.  A brace begins a repetition only before digits.
+_LITERAL_TEXT = re.compile(r"(?:[^.^$*+?{\[\\|()]|\{(?![\d,])|\\\W)+")
 
 
 def compile_pattern(pattern: Any) -> re.Pattern[str]:
@@ -56,15 +54,23 @@ def literal_tags(pattern: str | None) -> tuple[str, ...]:
         thinking and then those of the action; three where no white space is allowed
         between them, so that the closing and the opening tag in the middle are one.
     """
-    tags = (pattern or "").split(_GROUP)
+    # White space at the ends of a group is stripped anyway.
+    pattern = (pattern or "").replace(_GAP + _GROUP, _GROUP)
+    tags = pattern.replace(_GROUP + _GAP, _GROUP).split(_GROUP)
     if len(tags) == 3:
         tags[1:2] = tags[1].split(_GAP)
-    special = set(".^$*+?{}[]\\|()")
-    if len(tags) not in (2, 3, 4) or any(
-        not tag or tag != tag.strip() or special.intersection(tag) for tag in tags
-    ):
+    if len(tags) not in (2, 3, 4) or not all(map(_LITERAL_TEXT.fullmatch, tags)):
         return ()
-    return tuple(tags)
+    tags = [re.sub(r"(?s)\\(.)", r"\1", tag) for tag in tags]
+    return tuple(tags) if all(tag == tag.strip() for tag in tags) else ()
+
+
+def may_be_slow(pattern: str) -> bool:
+    """Return whether a search may take more than linear time.
+
+    Such a pattern is no literal text around groups, and has a character that repeats.
+    """
+    return not literal_tags(pattern) and not set("*+{").isdisjoint(pattern)
 
 
 def make_matcher(
@@ -86,20 +92,16 @@ def make_matcher(
     if pattern is None:
         return IdentityMatcher()
     matcher: Matcher
-    tags, compiled = literal_tags(pattern), compile_pattern(pattern)
+    tags = literal_tags(pattern)
     # Tags begin and end without white space, so they need no stripped text.
     if len(tags) == 2:
         matcher = TagMatcher(*tags, last=last)
     elif tags:
         matcher = ThinkAnswerMatcher(*tags, last=last)
     else:
-        # Importing the compiler imports numba, which literal tags do without.
-        from roll_vec.text.regex_compiler import compile_program
-
-        program = compile_program(compiled)
-        # The memory of a program grows with the text.
-        max_chars = max_chars or (MAX_REGEX_CHARS if program is None else MAX_TEXT)
-        matcher = GroupMatcher(compiled, program, strips=strips, last=last)
+        matcher = RegexMatcher(compile_pattern(pattern), strips=strips, last=last)
+        if max_chars is None and may_be_slow(pattern):
+            max_chars = MAX_REGEX_CHARS
     return matcher if max_chars is None else LengthLimitMatcher(matcher, max_chars)
 
 
@@ -135,7 +137,7 @@ class Matcher:
 
 
 class IdentityMatcher(Matcher):
-    """Takes the whole text, unchanged, as the content."""
+    """Returns the whole text, unchanged, as the content."""
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking; see `Matcher.find`."""
@@ -217,53 +219,29 @@ class LengthLimitMatcher(Matcher):
         return None if len(text) > self.max_chars else self.matcher.find(text)
 
 
-class GroupMatcher(Matcher):
+class RegexMatcher(Matcher):
     """Finds the groups of any pattern: one is the content, two thinking and content.
 
     Parameters
     ----------
     pattern : re.Pattern
         Without a group it matches no text.
-    program : PatternProgram or None
-        Searches in linear time; None: `re` searches, in time without a bound.
     strips, last : bool
         See `make_matcher`.
     """
 
-    def __init__(
-        self,
-        pattern: re.Pattern[str],
-        program: PatternProgram | None,
-        *,
-        strips: bool,
-        last: bool,
-    ) -> None:
-        self.pattern, self.program = pattern, program
-        self.strips, self.last = strips, last
+    def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
+        self.pattern, self.strips, self.last = pattern, strips, last
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking; see `Matcher.find`."""
-        if not self.pattern.groups:
+        match = None
+        text = text.strip() if self.strips else text
+        for match in self.pattern.finditer(text):  # noqa: B007
+            if not self.last:
+                break
+        groups = () if match is None else match.groups()[:2]
+        if not groups or None in groups:
             return None
-        if self.strips:
-            text = text.strip()
-        search = self._search_re if self.program is None else self._search_program
-        groups = [group.strip() for group in search(text) if group is not None]
-        if len(groups) < min(self.pattern.groups, 2):
-            return None
-        return groups[-1], groups[0] if len(groups) > 1 else ""
-
-    def _search_program(self, text: str) -> Sequence[str | None]:
-        """Return groups 1 and 2 of the match, or less; empty without a match."""
-        assert self.program is not None
-        ends = self.program.search(text, last=self.last) or ()
-        spans = zip(ends[::2], ends[1::2], strict=True)
-        return [text[start:end] if start >= 0 else None for start, end in spans]
-
-    def _search_re(self, text: str) -> Sequence[str | None]:
-        """Return groups 1 and 2 of the match, or less; empty without a match."""
-        match = self.pattern.search(text)
-        if match is not None and self.last:
-            for match in self.pattern.finditer(text):  # noqa: B007
-                pass
-        return () if match is None else match.groups()[:2]
+        content = groups[-1].strip()
+        return content, groups[0].strip() if len(groups) > 1 else ""

@@ -1,8 +1,8 @@
 """The turn: one step of an environment, or of a batch, with a parsed text.
 
-A turn takes the actions of a text in their order until the episode ends.  For a text
-without a valid action it takes the parser's ``no_action``.  The turn is one step for
-every limit.
+A turn plays the actions of a text in their order until the episode ends; for a text
+without a valid action, the parser's ``no_action``.  The turn is one step for every
+limit.
 
 Rewards are added up in this order.  ``action_is_effective`` is true if it is for one of
 the actions; stacked environments multiply the ``prob`` of slippery moves.  Everything
@@ -40,7 +40,7 @@ BatchStep = tuple[
 def step_text(
     parser: ActionParser,
     text: Any,
-    take_action: Callable[[Any], EnvStep],
+    step: Callable[[Any], EnvStep],
     multiplied_infos: tuple[str, ...] = (),
 ) -> EnvStep:
     """Step one environment with a text.
@@ -49,20 +49,20 @@ def step_text(
     ----------
     parser : ActionParser
     text : str
-    take_action : function from an action to an EnvStep
-        Takes one action; its info, with ``action_is_valid``, is changed.
+    step : function from an action to an EnvStep
+        Plays one action; its info, with ``action_is_valid``, is changed.
     multiplied_infos : tuple of str
         Keys of infos that are multiplied, where the environment has them.
 
     Raises
     ------
     InvalidActionError
-        If the text is no str; no action was taken then.
+        If the text is no str; no action was played then.
     """
     actions, content, think, is_valid = parser.parse(check_text(text))
-    result = take_action(actions[0] if actions else parser.no_action)
+    result = step(actions[0] if actions else parser.no_action)
     if len(actions) > 1:
-        result = _take_later(actions[1:], result, take_action, multiplied_infos)
+        result = _step_later(actions[1:], result, step, multiplied_infos)
     observation, reward, terminated, truncated, info = result
     if not is_valid:
         info["action_is_valid"] = False
@@ -73,20 +73,23 @@ def step_text(
     return observation, reward, terminated, truncated, info
 
 
-def _take_later(
+def _step_later(
     actions: Sequence[int],
     result: EnvStep,
-    take_action: Callable[[Any], EnvStep],
+    step: Callable[[Any], EnvStep],
     multiplied_infos: tuple[str, ...],
 ) -> EnvStep:
-    """Take the actions after the first, whose result is given, until the end."""
+    """Play the actions after the first until the episode ends.
+
+    ``result`` is the first action's.
+    """
     observation, reward, terminated, truncated, info = result
     is_effective = info.get("action_is_effective")
     for action in actions:
         if terminated or truncated:
             break
         total, earlier = reward, info
-        observation, reward, terminated, truncated, info = take_action(action)
+        observation, reward, terminated, truncated, info = step(action)
         reward = total + reward
         is_effective = is_effective or info.get("action_is_effective")
         if "action_is_effective" in info:
@@ -101,7 +104,7 @@ def step_texts(
     parser: ActionParser,
     batch: ParsedBatch,
     skip_mask: NDArray[np.bool_],
-    take_actions: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchStep],
+    step: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchStep],
 ) -> BatchStep:
     """Step a batch with parsed texts.
 
@@ -112,21 +115,21 @@ def step_texts(
     batch : ParsedBatch
         Of n texts.
     skip_mask : (n,) bool
-        Environments that take no action.
-    take_actions : function from (n,) int64 codes and a mask to a BatchStep
-        Takes one action in every environment but those of the mask, which have zeros.
+        Environments that play no action.
+    step : function from (n,) int64 codes and a mask to a BatchStep
+        Plays one action in every environment but those of the mask, which have zeros.
 
     Returns
     -------
     BatchStep
-        The arrays of ``take_actions`` are changed.
+        The arrays of ``step`` are changed.
     """
-    rewards, terminations, truncations, infos = take_actions(batch.codes[0], skip_mask)
+    rewards, terminations, truncations, infos = step(batch.codes[0], skip_mask)
     for number in range(1, len(batch.codes)):
         active = (number < batch.counts) & ~(terminations | truncations | skip_mask)
         if not active.any():
             break
-        more, ends, limits, later = take_actions(batch.codes[number], ~active)
+        more, ends, limits, later = step(batch.codes[number], ~active)
         rewards[active] += more[active]
         terminations |= ends
         truncations |= limits

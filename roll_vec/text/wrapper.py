@@ -12,7 +12,6 @@ from roll_vec.errors import UnsupportedError, shorten
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import get_env_state, set_env_state
-from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.turn import EnvStep, step_text
@@ -73,10 +72,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._last_success = _NO_INFO
         if self._is_discrete or options.action_pattern is not None:
             names: Any = lookup.values() or getattr(env.action_space, "examples", ())
-            examples = [self.action_parser.example(name) for name in names]
-            self.action_space = UnicodeText(
-                MAX_TEXT, examples=[text for text in examples if text is not None]
-            )
+            self.action_space = self.action_parser.text_space(names)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -114,8 +110,8 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         if self._is_closed:
             self._check_open()
-        if not self.action_parser.takes_any_text:
-            return step_text(self.action_parser, action, self._take_action)
+        if not self.action_parser.accepts_any_text:
+            return step_text(self.action_parser, action, self._step_inside)
         # The text is the action: a turn without parsing, in a third of its time.
         text = action if type(action) is str else check_text(action)
         result = self.env.step(text)
@@ -201,8 +197,8 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """Save an observation for the next text without a valid action."""
         self._last_observation = copy.deepcopy(observation)
 
-    def _take_action(self, action: Any) -> EnvStep:
-        """Take one action; None for a text without one, where no code stands for it."""
+    def _step_inside(self, action: Any) -> EnvStep:
+        """Step the environment; None stands for a text without an action."""
         if action is None:
             info = {
                 "action_is_valid": True,

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.seeding import fold_seed
+from roll_vec.seeding import fold_in_arrays, fold_seed
 from roll_vec.trajectories.trajectory import OpenEpisode, Trajectory
 from roll_vec.vector.infos import split_infos
 from roll_vec.vector.known_infos import episode_success, faults_of
@@ -53,13 +53,9 @@ class Turn:
 
     def random_words(self, seed: int) -> NDArray[np.uint64]:
         """Return (num_envs,) uint64, each a function of seed, episode and step."""
-        # Its import loads numba.
-        from roll_vec.kernels.rng.pcg64 import fold_in_rows
-
         words = np.full(len(self.steps), fold_seed(seed), np.uint64)
-        for counters in (self.episodes, self.steps):
-            fold_in_rows(words.copy(), counters.astype(np.uint64), words)
-        return words
+        counters = np.array([self.episodes, self.steps], np.uint64)
+        return fold_in_arrays(words, *counters)
 
 
 # From a `Turn` to the actions of the batch.

@@ -140,7 +140,7 @@ def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
 
 def test_the_programs_of_the_page_about_torch_run():
     blocks = blocks_of(ROOT / "docs" / "torch.md")
-    assert len(blocks) == 7
+    assert len(blocks) == 5
     for number, block in enumerate(blocks):
         exec(compile(block, f"<block {number} of torch.md>", "exec"), {})
 

@@ -225,7 +225,7 @@ BUGS = [
     Bug(
         "sample_actions takes actions outside the mask",
         "roll_vec.vector.action_sampling",
-        "_choose_allowed",
+        "ActionStream.choose",
         change("ranks > target_ranks[:, None]", "ranks >= target_ranks[:, None]"),
         "tests/vector/test_action_sampling.py",
     ),
@@ -290,7 +290,7 @@ BUGS = [
     Bug(
         "actions after the end of an episode are taken",
         "roll_vec.text.turn",
-        "_take_later",
+        "_step_later",
         change("terminated or truncated", "truncated"),
         "tests/text/test_wrapper.py",
     ),

@@ -3,6 +3,7 @@
 import pickle
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -12,27 +13,39 @@ from hypothesis import strategies as st
 from roll_vec.errors import InvalidOptionError, SlowPatternWarning
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
-from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher
+from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher, may_be_slow
 
 LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 ANSWER = "<answer>(.*?)</answer>"
 THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
 CLOSE = f"<think>(.*?)</think>{ANSWER}"
-PATTERNS = (
+TAGS = (
     ANSWER,
     THINK,
     CLOSE,
+    # Literal text with escapes, and white space beside groups.
+    r"\\boxed{(.*?)}",
+    r"\\boxed\{(.*?)\}",
+    r"<think>\s*(.*?)\s*</think>\s*<answer>\s*(.*?)\s*</answer>",
+    r"\|\|\s*(.*?)\|\|",
+    # Closing tags may overlap: in "aaaaaUp" the second one has the action behind it.
+    "aa(.*?)b(.*?)aa",
+    "aa(.*?)aa",
+    r"aa(.*?)aa\s*Up(.*?)aa",
+)
+PATTERNS = (
+    *TAGS,
     "^<answer>(.*?)</answer>$",
     "^(.*)$",
     "<answer>.*?</answer>",
     r"(<think>)?(.*?)<answer>",
-    r"\\boxed{(.*?)}",
     r"(?i)<answer>\s*(\w*)\s*</answer>",
     r"(a|up|\|)+ *(<|$)",
-    "aa(.*?)b(.*?)aa",
-    "aa(.*?)aa",
-    # Closing tags may overlap: in "aaaaaUp" the second one has the action behind it.
-    r"aa(.*?)aa\s*Up(.*?)aa",
+    r"(up|down)",
+    # An escaped backslash, a gap that captures, and a repetition of a tag's end.
+    r"\\s*(.*?)up",
+    r"aa(.*?)aa(\s*)Up(.*?)aa",
+    r"a{2}(.*?)aa",
 )
 TOKENS = ("<|im_start|>", "<|im_end|>")
 PIECES = (
@@ -49,8 +62,16 @@ BLOCKS = (
     *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
 )
 TOKEN_LISTS = (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
+
+
+def pattern_options(pattern):
+    """Return the keywords of a pattern; a limit where there would be a warning."""
+    limit = {"max_answer_chars": 10**6} if may_be_slow(pattern) else {}
+    return {"action_pattern": pattern, **limit}
+
+
 SEARCHES = [
-    {"action_pattern": pattern, "special_token_list": tokens, "match": match}
+    {**pattern_options(pattern), "special_token_list": tokens, "match": match}
     for pattern in PATTERNS
     for tokens in TOKEN_LISTS
     for match in ("first", "last")
@@ -198,35 +219,45 @@ def test_searches_for_tags_take_linear_work(piece, last):
             assert text.num_scans <= 5 * len(text)
 
 
-def test_a_search_by_a_program_ends_for_every_text():
-    # `re` would go back and forth for hours.
-    options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
-    parser = ActionParser(options, LOOKUP)
-    assert parser.parse("<answer>" + "a" * 30_000)[3] is False
-    assert parser.parse("<answer>" * 4000 + "up</answer>")[0] == (1,)
-    # A text beyond the action space is not searched.
-    parser = ActionParser(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
-    assert parser.find("up" + " " * ((1 << 20) - 2)) == ("up", "")
-    assert parser.find("up" + "|" * ((1 << 20) - 1)) is None
+@pytest.mark.parametrize(
+    ("pattern", "answer", "is_slow"),
+    [
+        (ANSWER, "<answer>a</answer>", False),
+        (r"<answer>\s*(.*?)\s*</answer>", "<answer>a</answer>", False),
+        (r"\\boxed\{(.*?)\}", r"\boxed{a}", False),
+        (r"\[(up|down)\]", "[up]", False),
+        (r"\\boxed\{(.*?)\}$", r"\boxed{a}", True),
+        (r"<answer>(\w+)</answer>", "<answer>a</answer>", True),
+        (r"(a{1,9}){9}", "aaaaaaaaa", True),
+    ],
+)
+def test_a_pattern_that_re_repeats_warns_and_limits_texts(pattern, answer, is_slow):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        options = TextOptions(action_pattern=pattern)
+    assert [each.category for each in warned] == [SlowPatternWarning] * is_slow
+    assert not warned or "more than 16384 characters" in str(warned[0].message)
+    parser = ActionParser(options)
+    assert parser.find(answer.rjust(16_384, ".")) is not None
+    assert (parser.find(answer.rjust(16_385, ".")) is None) == is_slow
+    # With a limit of the user there is no warning.
+    options = TextOptions(action_pattern=pattern, max_answer_chars=20_000)
+    assert ActionParser(options).find(answer.rjust(20_000, ".")) is not None
 
 
-def test_a_pattern_for_re_alone_warns_and_a_bad_one_is_named():
-    match = r"action_pattern: .* more than 16384 charac"
-    with pytest.warns(SlowPatternWarning, match=match):
-        options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
-    assert options.max_answer_chars is None
+def test_a_bad_pattern_is_named():
     with pytest.raises(InvalidOptionError, match=r"action_pattern: .*'\(': missing \)"):
         TextOptions(action_pattern="(")
 
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
 def test_examples_and_pickled_parsers_are_parsed_to_their_action(pattern):
-    match = "first" if pattern is None else "last"
-    parser = ActionParser(TextOptions(action_pattern=pattern, match=match), LOOKUP)
+    options = {"match": "last", **pattern_options(pattern)} if pattern else {}
+    parser = ActionParser(TextOptions(**options), LOOKUP)
     example = parser.example("Left")
     if example is not None:
         assert parser.parse(example)[0] == (3,)
-    assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-3:]))
+    assert (example is None) == (pattern not in (None, *TAGS))
     again = pickle.loads(pickle.dumps(parser))
     for text in (*BLOCKS, "Up", ""):
         assert again.parse(text) == parser.parse(text)

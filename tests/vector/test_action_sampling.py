@@ -2,16 +2,18 @@
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
+from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
 from roll_vec.errors import ClosedError, InvalidOptionError, InvalidSeedError
-from roll_vec.vector.action_sampling import choose_actions
+from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
 MAPS = {"levels": ["SF\nFG"]}
@@ -74,7 +76,11 @@ def test_a_mask_chooses_among_its_actions(dtype):
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
 def test_actions_are_the_words_modulo_their_number(n):
     words = np.array([0, 1, 5, 2**63 + 3, 2**64 - 1], np.uint64)
-    actions = choose_actions(words, Discrete(n, start=-2))
+    space = Discrete(n, start=-2)
+    envs = SimpleNamespace(
+        single_action_space=space, action_space=batch_space(space, 5), num_envs=5
+    )
+    actions = ActionStream(envs, 0).choose(words)
     assert actions.tolist() == [int(word) % n - 2 for word in words]
     assert actions.dtype == np.int64
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import string
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any, ClassVar
@@ -171,9 +170,7 @@ class Countdown(TextLevelEnv):
             self._file = load_tasks(str(options.data))
             self._file.check(options)
             max_numbers = self._file.max_numbers
-        self.observation_space = UnicodeText(
-            longest_observation(options, max_numbers), alphabet=string.printable
-        )
+        self.observation_space = UnicodeText(longest_observation(options, max_numbers))
         self._grader = AnswerGrader(max_numbers, options)
         self._tasks = self._make_tasks(options)
         self.nums: list[int] = []
