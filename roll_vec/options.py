@@ -262,8 +262,8 @@ def close_match(value: Any, choices: Iterable[Any]) -> str | None:
         return None
     # Without regard to case: "Planes" means "planes".
     names = {name.casefold(): name for name in choices if isinstance(name, str)}
-    # With the default, 0.6, num_threads would be near to num_boxes.
-    matches = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.7)
+    # With 0.7, num_envs would be near to num_levels.
+    matches = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.8)
     return names[matches[0]] if matches else None
 
 
