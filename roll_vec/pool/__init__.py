@@ -2,8 +2,9 @@
 
 A pool is for environments that are Python objects, such as those of language agents.
 It steps them in the calling thread, in threads or in processes.  An environment that
-raises, hangs or dies is replaced.  The others keep their episodes.  (Sokoban and
-FrozenLake are no pools: they stand in arrays, see `roll_vec.arrays`.)
+raises, hangs or dies is replaced.  The others keep their episodes, but for those in a
+process that dies.  (Sokoban and FrozenLake are no pools: they stand in arrays, see
+`roll_vec.arrays`.)
 
 Each file needs only the files below it; read from top to bottom::
 
@@ -15,7 +16,6 @@ Each file needs only the files below it; read from top to bottom::
     serial          ╮
     threads         ├ the three kinds of workers, all with the interface `workers`;
     processes       ╯ the last two on `worker_queue`, the last with `worker_process`
-    journal         the calls that restore the other environments of a dead process
     faults          counts, warning, error; the picture of a fault's path
     member          Member: what the pool knows of an environment; its episodes
     env_runner      runs tasks on environment objects, wherever the objects are

@@ -97,7 +97,7 @@ def get_state(
         "first_seeds": encode_seeds([one.first_seed for one in records]),
         "episode_numbers": np.array([one.episode for one in records], np.int64),
         "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
-        "needs_replacement": np.array([one.needs_replacement for one in records]),
+        "needs_replacement": np.array([env_id not in by_id for env_id in env_ids]),
     }
     return arrays, objects
 
@@ -105,10 +105,11 @@ def get_state(
 def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
     kinds, contents = [], []
     observations = members.observations.batch_parts()
+    errors = members.faults.lost | members.faults.stalled
     for env_id in env_ids:
         record = {
             "observation": observations[env_id],
-            "error": members.faults.stalled.get(env_id),
+            "error": errors.get(env_id),
             "level_options": members.records[env_id].level_options,
         }
         try:
@@ -252,6 +253,7 @@ def set_state(
         member.needs_replacement = bool(arrays["needs_replacement"][row])
         members.observations.set_latest(env_id, record["observation"])
         members.faults.stalled.pop(env_id, None)
+        members.faults.lost.pop(env_id, None)
         if record["error"] is not None:
             members.faults.stalled[env_id] = record["error"]
 

@@ -19,14 +19,12 @@ from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import check_env_state, set_env_state
 from roll_vec.pool.env_descriptions import describe_env
-from roll_vec.pool.observations import same_data
 from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     EnvFnsById,
     Fault,
-    ReplayPlan,
     ResetRequest,
     StateRequest,
     StepValues,
@@ -43,7 +41,7 @@ from roll_vec.vector.columns import (
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
-_WITHOUT_OBJECT = ("build", "reset", "restore", "set_state", "step")
+_WITHOUT_OBJECT = ("build", "reset", "set_state", "step")
 
 
 def to_float(reward: Any) -> float:
@@ -206,22 +204,6 @@ class EnvRunner:
         """Return the environment object, pickled."""
         return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
 
-    def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
-        """Return a snapshot for `roll_vec.pool.journal`.
-
-        Raises
-        ------
-        UnsupportedError
-            If the environment has no state that can be kept.
-        ValueError
-            If that takes more than ``limit`` bytes.
-        """
-        snapshot = self.get_state(env_id, False)
-        if len(snapshot.content) > limit:
-            message = f"it takes {len(snapshot.content)} bytes, and {limit} are kept"
-            raise ValueError(message)
-        return snapshot
-
     def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
         """Return a snapshot of an environment object; see `take_snapshot`."""
         name = f"environment {env_id}"
@@ -324,35 +306,6 @@ class EnvRunner:
     def solve(self, env_id: int, _: None = None) -> Any:
         """Return the environment's own solution."""
         return find_method(self.envs[env_id], "solve", "returns its solution")()
-
-    def restore(self, env_id: int, plan: ReplayPlan) -> None:
-        """Build an environment object and repeat the calls of the one before it.
-
-        Raises
-        ------
-        RuntimeError
-            If the last observation is not the same.
-        """
-        observation: tuple[Any, ...] = ()
-        self.envs.pop(env_id, None)
-        try:
-            if isinstance(plan.base, EnvSnapshot):
-                self.set_state(env_id, StateRequest(plan.base, plan.attributes))
-            elif plan.base is None:
-                self._build_with(env_id, plan.attributes)
-            else:
-                observation = self.reset(env_id, plan.base)[:1]
-            for pickled in plan.calls:
-                _, operation, argument = pickle.loads(pickled)
-                result = getattr(self, operation)(env_id, argument)
-                if operation != "set":
-                    observation = result[:1]
-            if not same_data(observation, plan.observation):
-                message = "the same actions led to another observation"
-                raise RuntimeError(message)
-        except BaseException:
-            self.close(env_id)
-            raise
 
     def close(self, env_id: int, _: None = None) -> None:
         """Close an environment object; exceptions of its `close` are ignored.

@@ -7,8 +7,8 @@ The path of a fault through the pool::
       EnvRunner.run_all  QueuedWorkers._stop_late_tasks     │
           │               ├─ threads: abandon it            │
           │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
-          │                  │                     ProcessRecovery: which are lost,
-          │                  │                     which are restored, and how
+          │                  │                     the others of the process fail
+          │                  │                     too, or are in `Faults.lost`
           ▼                  ▼                              │
       Outcomes with a Fault ◀───────────────────────────────╯
           │
@@ -55,6 +55,9 @@ class Faults:
         Whether all environments must be reset before anything else.
     stalled : dict of int to str
         The environments whose last reset failed in all attempts, and the error.
+    lost : dict of int to str
+        The environments whose object ended with its process in a task of another one,
+        and the error of their next step.  Worker processes add to it.
     raises : bool
         True with ``on_error="raise"``.
     raising : dict of int to Fault
@@ -68,6 +71,7 @@ class Faults:
         )
         self.needs_full_reset = False
         self.stalled: dict[int, str] = {}
+        self.lost: dict[int, str] = {}
         self.raises = on_error == "raise"
         self._may_warn = not self.raises
         self._warning = ""

@@ -103,8 +103,8 @@ class Members:
         self.transmit: Callable[[Any], Any] | None = None
         # Steps and resets that have started and not ended.
         self._num_active = 0
-        # Environments whose step ended without a task: they are stalled.
-        self._stalled_steps: list[int] = []
+        # Environments whose step ended without a task: they are stalled, or lost.
+        self._steps_without_task: list[int] = []
         self.workers = self._make_workers()
 
     def __len__(self) -> int:
@@ -117,8 +117,7 @@ class Members:
             return ThreadWorkers(self.env_fns, self._options)
         from roll_vec.pool.processes import ProcessWorkers
 
-        attributes = [member.attributes for member in self.records]
-        return ProcessWorkers(self.env_fns, self._options, attributes)
+        return ProcessWorkers(self.env_fns, self._options, self.faults.lost)
 
     def build(self) -> list[EnvDescription]:
         """Build the environment objects, and return their descriptions."""
@@ -144,21 +143,26 @@ class Members:
     def _submit_resets(self, env_ids: Sequence[int]) -> None:
         for env_id in env_ids:
             self.faults.stalled.pop(env_id, None)
+            if self.faults.lost.pop(env_id, None) is not None:
+                self.records[env_id].needs_replacement = True
         requests = [self.records[env_id].reset_request() for env_id in env_ids]
         self._submit("reset", env_ids, requests)
 
     def start_steps(self, env_ids: Sequence[int], actions: Sequence[Any]) -> None:
         """Start steps of some environments, with an action for each."""
-        stalled = self.faults.stalled
-        if stalled:
+        stalled, lost = self.faults.stalled, self.faults.lost
+        if stalled or lost:
             able: dict[int, Any] = {}
             for env_id, action in zip(env_ids, actions, strict=True):
                 if env_id in stalled:
                     info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
-                    self._stalled_steps.append(env_id)
+                elif env_id in lost:
+                    self._fail_step(env_id, Fault("worker_death", lost.pop(env_id)))
                 else:
                     able[env_id] = action
+                    continue
+                self._steps_without_task.append(env_id)
             env_ids, actions = list(able), list(able.values())
         self._submit("step", env_ids, actions)
 
@@ -186,7 +190,7 @@ class Members:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        self._stalled_steps.clear()
+        self._steps_without_task.clear()
         self.observations.batch_copies()
         self._wait(checks_steps=False)
         results = self.results
@@ -215,7 +219,7 @@ class Members:
         EnvironmentFaultError
             If a fault shall raise, or no environment can be reset any longer.
         """
-        self._stalled_steps.clear()
+        self._steps_without_task.clear()
         self._wait()
         self._raise_faults()
 
@@ -243,7 +247,7 @@ class Members:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        env_ids, self._stalled_steps = self._stalled_steps, []
+        env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
             env_ids = self._take(self._collect(timeout, count))
         self._raise_faults()
@@ -266,7 +270,7 @@ class Members:
         """Drop everything that was started; every environment must be reset now."""
         self.faults.needs_full_reset = True
         self._num_active = 0
-        self._stalled_steps.clear()
+        self._steps_without_task.clear()
         for env_id in self.workers.drop():
             self.records[env_id].needs_replacement = True
 
@@ -324,13 +328,15 @@ class Members:
         The others are reset again.
         """
         retries: list[int] = []
+        # Their process ended before it came to the reset.
+        lost = self.faults.lost
         for env_id, value in zip(env_ids, values, strict=True):
             if env_id not in faults:
                 member = self.records[env_id]
                 observation, member.reset_info = value
                 self.observations.set_latest(env_id, observation)
                 member.needs_replacement, member.elapsed_steps = False, 0
-            elif not self._fail_reset(env_id, faults[env_id]):
+            elif env_id in lost or not self._fail_reset(env_id, faults[env_id]):
                 retries.append(env_id)
         if not retries:
             return list(env_ids)
@@ -502,9 +508,12 @@ class Members:
 
     @property
     def able_ids(self) -> list[int]:
-        """The environments whose last step or reset has not failed."""
-        records = enumerate(self.records)
-        return [env_id for env_id, one in records if not one.needs_replacement]
+        """The environments that have an object, whose last call has not failed."""
+        return [
+            env_id
+            for env_id, one in enumerate(self.records)
+            if not (one.needs_replacement or env_id in self.faults.lost)
+        ]
 
     def close(self) -> None:
         """Close the environments, and end the workers."""

@@ -128,19 +128,6 @@ class StateRequest(NamedTuple):
     """Whether a state needs a new object even if there is one."""
 
 
-class ReplayPlan(NamedTuple):
-    """The argument of the task ``restore``: how a lost environment is rebuilt."""
-
-    base: ResetRequest | EnvSnapshot | None
-    """What it begins with; None: as it was built."""
-    attributes: Mapping[str, Any]
-    """Set on the new object first."""
-    calls: list[bytes]
-    """Pickled tasks to repeat, in order."""
-    observation: Any
-    """A tuple of the observation that the last call must return again; or empty."""
-
-
 def exception_fault(operation: str, error: BaseException) -> Fault:
     """Return the fault for an exception that an environment raised."""
     try:

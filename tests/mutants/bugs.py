@@ -270,10 +270,10 @@ BUGS = [
         "tests/pool/test_faults.py",
     ),
     Bug(
-        "a worker that dies restores an environment from before its snapshot",
-        "roll_vec.pool.journal",
-        "EnvJournal.record",
-        change("operation == 'set_state'", "operation == 'set_nothing'"),
+        "a reset that a dead worker has not begun counts as an attempt",
+        "roll_vec.pool.members",
+        "Members._take_resets",
+        change("env_id in lost or ", ""),
         "tests/pool/test_worker_deaths.py",
     ),
     Bug(

