@@ -21,7 +21,6 @@ from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
-from roll_vec.vector.masks import list_rows
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 
@@ -139,11 +138,13 @@ class PoolEngine(Engine):
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        env_ids = list_rows(~skip_mask).tolist()
+        env_ids: list[int] = (~skip_mask).nonzero()[0].tolist()
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
+        self._stepping_ids = env_ids
         self.members.start_steps(env_ids, actions)
-        self.members.workers.flush()
+        if self.members.workers.are_others:
+            self.members.workers.flush()
 
     def end_step(
         self,
@@ -152,8 +153,7 @@ class PoolEngine(Engine):
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        env_ids = list_rows(~skip_mask).tolist()
-        infos = self.members.end_steps(env_ids)
+        infos = self.members.end_steps(self._stepping_ids)
         results = self.members.results
         is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
         for env_id in is_reset.nonzero()[0].tolist():
@@ -164,21 +164,26 @@ class PoolEngine(Engine):
                 results[env_id] = NO_STEP
         _, rewards, terminations, truncations, _ = zip(*results, strict=True)
         # Half the time of np.array, which asks each value for its type.
-        ends = [bytes(one) for one in (terminations, truncations)]
-        terminated, truncated = (np.frombuffer(one, np.bool_).copy() for one in ends)
+        terminated = np.frombuffer(bytearray(terminations), np.bool_)
+        truncated = np.frombuffer(bytearray(truncations), np.bool_)
+        self.ends = terminated | truncated
+        self.has_ends = True in terminations or True in truncations
         return np.array(rewards, np.float64), terminated, truncated, infos
 
     # -------------------------------------------------------- observations
 
     def observe(self) -> Any:
         """Return a new batch of all observations."""
-        batch = self.observe_in_place()
+        if self.members.num_active:
+            self.members.wait_for_all()
+        batch = self.observations.batch()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
     def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.members.wait_for_all()
+        if self.members.num_active:
+            self.members.wait_for_all()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
@@ -228,7 +233,8 @@ class PoolEngine(Engine):
 
     def warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
-        self.faults.warn_once()
+        if self.faults.warning:
+            self.faults.warn_once()
 
     def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
         """Return the faults by environment, (n,), and by kind."""

@@ -60,6 +60,8 @@ class Faults:
         and the error of their next step.  Worker processes add to it.
     raises : bool
         True with ``on_error="raise"``.
+    warning : str
+        The warning of the first fault until `warn_once` gives it; else empty.
     raising : dict of int to Fault
         Faults of the current call; empty with ``on_error="truncate"``.
     """
@@ -74,7 +76,7 @@ class Faults:
         self.lost: dict[int, str] = {}
         self.raises = on_error == "raise"
         self._may_warn = not self.raises
-        self._warning = ""
+        self.warning = ""
         self.raising: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
@@ -99,7 +101,7 @@ class Faults:
             return
         self._may_warn = False
         # As text: an exception would keep the frames of the environment alive.
-        self._warning = (
+        self.warning = (
             f"environment {env_id + (self._first_env_id or 0)} failed: "
             f"{fault.message}\nThe episode of an "
             "environment that fails ends as truncated, with infos['error'], and the "
@@ -110,7 +112,7 @@ class Faults:
         if fault.exception is not None:
             trace = format_traceback(fault.exception)
         if trace:
-            self._warning += f"\n\n{trace}"
+            self.warning += f"\n\n{trace}"
 
     def stall(self, env_id: int, fault: Fault) -> None:
         """Note that all attempts at a reset have failed, the last with this fault."""
@@ -121,8 +123,8 @@ class Faults:
 
     def warn_once(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
-        if self._warning:
-            message, self._warning = self._warning, ""
+        if self.warning:
+            message, self.warning = self.warning, ""
             warn_caller(message, EnvironmentFaultWarning)
 
     def raise_if_needed(self) -> None:
@@ -138,7 +140,7 @@ class Faults:
         if self._last_fault is not None:
             fault, self._last_fault = self._last_fault, None
             # The error reports the fault.
-            self._warning = ""
+            self.warning = ""
             raise EnvironmentFaultError(self.stalled) from _cause_of(fault)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -33,6 +34,7 @@ from roll_vec.vector.columns import LOST
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
 
+_INFO = itemgetter(4)
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
 # Further attempts at a reset that fails, each in the next episode.
@@ -78,6 +80,8 @@ class Members:
         Of the last step of each environment; `NO_STEP` if a reset took its place.
     observations : Observations
         Set by the owner once the environments are built.
+    num_active : int
+        Steps and resets that have started and not ended.
     faults : Faults
     workers : Workers
     transmit : callable or None
@@ -101,8 +105,7 @@ class Members:
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
         self.faults = Faults(len(env_fns), options.on_error)
         self.transmit: Callable[[Any], Any] | None = None
-        # Steps and resets that have started and not ended.
-        self._num_active = 0
+        self.num_active = 0
         # Environments whose step ended without a task: they are stalled, or lost.
         self._steps_without_task: list[int] = []
         self.workers = self._make_workers()
@@ -169,7 +172,7 @@ class Members:
     def _submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
     ) -> None:
-        self._num_active += len(env_ids)
+        self.num_active += len(env_ids)
         self.workers.submit(operation, env_ids, arguments)
 
     def end_steps(self, env_ids: Sequence[int]) -> AnyInfos:
@@ -194,8 +197,8 @@ class Members:
         self.observations.batch_copies()
         self._wait(checks_steps=False)
         results = self.results
-        infos = [results[env_id][4] for env_id in env_ids]
-        layout = stack_plain(infos, env_ids, len(self))
+        infos = list(map(_INFO, map(results.__getitem__, env_ids)))
+        layout = stack_plain(infos, env_ids, len(results))
         if layout is None:
             for k, fault in _find_unstackable("step", infos).items():
                 self._fail_step(env_ids[k], fault)
@@ -224,8 +227,8 @@ class Members:
         self._raise_faults()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
-        while self._num_active:
-            self._take(self._collect(None, None), checks_steps=checks_steps)
+        while self.num_active:
+            self._take_ready(None, None, checks_steps=checks_steps)
 
     def wait_for_some(self, timeout: float | None, count: int = 1) -> list[int]:
         """Wait for the first step or reset that ends.
@@ -249,17 +252,9 @@ class Members:
         """
         env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
-            env_ids = self._take(self._collect(timeout, count))
+            env_ids = self._take_ready(timeout, count)
         self._raise_faults()
         return env_ids
-
-    def _collect(self, timeout: float | None, count: int | None) -> list[Outcomes]:
-        try:
-            return self.workers.collect(timeout, count)
-        except BaseException:
-            # Ctrl-C, or no process can be started: the state of the tasks is unknown.
-            self.demand_reset()
-            raise
 
     def _raise_faults(self) -> None:
         if self.faults.raising:
@@ -269,27 +264,34 @@ class Members:
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
         self.faults.needs_full_reset = True
-        self._num_active = 0
+        self.num_active = 0
         self._steps_without_task.clear()
         for env_id in self.workers.drop():
             self.records[env_id].needs_replacement = True
 
     # ------------------------------------------------------------ outcomes
 
-    def _take(
-        self, outcomes: Sequence[Outcomes], *, checks_steps: bool = True
+    def _take_ready(
+        self, timeout: float | None, count: int | None, *, checks_steps: bool = True
     ) -> list[int]:
         """Take outcomes; return the environments whose step or reset has ended.
 
         Parameters
         ----------
-        outcomes : sequence of Outcomes
+        timeout, count
+            See `Workers.collect`.
         checks_steps : bool
             False: the caller checks whether observations and infos of steps fit.
         """
+        try:
+            outcomes = self.workers.collect(timeout, count)
+        except BaseException:
+            # Ctrl-C, or no process can be started: the state of the tasks is unknown.
+            self.demand_reset()
+            raise
         ended_ids: list[int] = []
         for each in outcomes:
-            self._num_active -= len(each.env_ids)
+            self.num_active -= len(each.env_ids)
             is_step, faults = each.operation == "step", each.faults
             if self.transmit is not None:
                 faults = self._find_unsendable(each) | faults
@@ -298,7 +300,10 @@ class Members:
             if is_step:
                 for env_id, fault in faults.items():
                     self._fail_step(env_id, fault)
-                self._take_steps(*each.without(faults))
+                if faults:
+                    self._take_steps(*each.without(faults))
+                else:
+                    self._take_steps(each.env_ids, each.values)
                 ended_ids += each.env_ids
             else:
                 ended_ids += self._take_resets(each.env_ids, each.values, faults)

@@ -41,8 +41,11 @@ class SerialWorkers(Workers):
             if len(env_ids) > num:
                 self._tasks.insert(0, (operation, env_ids[num:], arguments[num:]))
             tasks = [(operation, env_ids[:num], arguments[:num])]
-        # An operation, its environments; their results, and the faults.
-        return [Outcomes(*task[:2], *self._runner.run_all(*task)) for task in tasks]
+        outcomes: list[Outcomes] = []
+        for operation, env_ids, arguments in tasks:
+            values, faults = self._runner.run_all(operation, env_ids, arguments)
+            outcomes.append(Outcomes(operation, env_ids, values, faults))
+        return outcomes
 
     def runner_of(self, env_id: int) -> EnvRunner:  # noqa: ARG002
         """Return the only runner."""

@@ -60,8 +60,6 @@ class Outcomes(NamedTuple):
         self, faults: Mapping[int, Fault]
     ) -> tuple[Sequence[int], Sequence[Any]]:
         """Return the environments that have none of some faults, and their results."""
-        if not faults:
-            return self.env_ids, self.values
         pairs = zip(self.env_ids, self.values, strict=True)
         able = {env_id: value for env_id, value in pairs if env_id not in faults}
         return list(able), list(able.values())
