@@ -2,15 +2,15 @@
 
 The arrays, with a row for each environment::
 
-    states, state_lengths, state_kinds         snapshots of the environment objects
-    records, record_lengths, record_kinds      a dict: see `_RECORD`
+    states               bytes                 snapshots of the environment objects
+    records              bytes                 a dict: see `_RECORD`
     first_seeds          bytes, hexadecimal    see `pool.member`; empty: none
     episode_numbers      int64                 from 0
     elapsed_steps        int64                 see `pool.member`
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
-See `roll_vec.vector.columns` about the first six.
+See `roll_vec.vector.values` about the first two.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from roll_vec.pool.observations import Observations, same_data
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
-from roll_vec.storage.plain_data import decode
 from roll_vec.vector.columns import (
-    COPY,
-    LOST,
-    PICKLED,
-    PLAIN,
     StreamSeeds,
-    array_names,
     check_numbers,
-    check_packed,
     decode_seed,
     encode_seeds,
-    from_bytes,
-    pack,
-    to_bytes,
-    unpack,
 )
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.values import (
+    LOST,
+    OBJECT,
+    PICKLED,
+    PICKLED_ENV,
+    PLAIN,
+    RECORDS,
+    STATES,
+    check_values,
+    from_bytes,
+    to_bytes,
+)
 
 # Dtypes, and the lowest and the highest value.
 _LIMITS = {
@@ -57,7 +58,7 @@ _LIMITS = {
 _RECORD = {"observation", "error", "level_options"}
 """The latest observation; the error of a stalled environment, or None; the keywords of
 `set_level_options` for new objects, or None."""
-_NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS}
+_NAMES = {STATES, RECORDS, "first_seeds", *_LIMITS}
 
 
 def get_state(
@@ -84,26 +85,27 @@ def get_state(
     arguments = [members.in_caller_process] * len(able_ids)
     able = members.run("get_state", arguments, able_ids)
     by_id = dict(zip(able_ids, able, strict=True))
-    snapshots = [by_id.get(env_id) or EnvSnapshot(LOST) for env_id in env_ids]
-    kinds = [snapshot.kind for snapshot in snapshots]
-    contents = [b"" if one.kind == COPY else one.content for one in snapshots]
-    objects = None
-    if COPY in kinds:
-        objects = tuple(one.content if one.kind == COPY else None for one in snapshots)
+    snapshots = [by_id.get(env_id) for env_id in env_ids]
+    contents = [
+        LOST if one is None else one if isinstance(one, bytes) else OBJECT
+        for one in snapshots
+    ]
+    pairs = zip(snapshots, contents, strict=True)
+    objects = tuple(one if content == OBJECT else None for one, content in pairs)
     records = [members.records[env_id] for env_id in env_ids]
     arrays = {
-        **pack("state", kinds, contents),
-        **_pack_records(members, env_ids),
+        STATES: np.array(contents),
+        RECORDS: _write_records(members, env_ids),
         "first_seeds": encode_seeds([one.first_seed for one in records]),
         "episode_numbers": np.array([one.episode for one in records], np.int64),
         "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
         "needs_replacement": np.array([env_id not in by_id for env_id in env_ids]),
     }
-    return arrays, objects
+    return arrays, objects if OBJECT in contents else None
 
 
-def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
-    kinds, contents = [], []
+def _write_records(members: Members, env_ids: Sequence[int]) -> NDArray[np.bytes_]:
+    contents = []
     observations = members.observations.batch_parts()
     errors = members.faults.lost | members.faults.stalled
     for env_id in env_ids:
@@ -113,16 +115,14 @@ def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray
             "level_options": members.records[env_id].level_options,
         }
         try:
-            kind, content = to_bytes(record)
+            contents.append(to_bytes(record))
         except Exception as error:
             message = (
                 f"get_state: the observation or the level options of environment "
                 f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
             )
             raise UnsupportedError(message) from error
-        kinds.append(kind)
-        contents.append(content)
-    return pack("record", kinds, contents)
+    return np.array(contents)
 
 
 def check_state(state: EngineState, members: Members, any_object: bool) -> None:
@@ -150,44 +150,46 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
         raise InvalidStateError.expected(
             "state", f"the arrays {sorted(_NAMES)}", sorted(arrays)
         )
-    check_packed("state", arrays, LOST)
-    check_packed("record", arrays, PICKLED)
+    kinds = PLAIN, PICKLED, PICKLED_ENV, OBJECT, LOST
+    check_values(STATES, arrays[STATES], kinds)
+    check_values(RECORDS, arrays[RECORDS], kinds[:2])
     for name, (dtype, lowest, highest) in _LIMITS.items():
         check_numbers(name, arrays[name], dtype, lowest, highest)
     StreamSeeds.check(arrays, "first_seeds")
-    is_lost = arrays["state_kinds"] == LOST
+    is_lost = arrays[STATES] == LOST
     if (arrays["needs_replacement"] & ~is_lost).any():
         raise InvalidStateError.of_array(
             "needs_replacement", "True only where no object is left", "others"
         )
     able_ids = members.able_ids
-    parts: dict[int, dict[int, EnvSnapshot]] = {env_id: {} for env_id in able_ids}
-    rows, objects = np.arange(len(is_lost)), state.objects or ()
-    for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
+    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
+    objects = state.objects or ()
+    for row, content in enumerate(arrays[STATES].tolist()):
+        kind = content[:1]
         if kind == PLAIN:
-            from_bytes(kind, content, f"states[{row}]")
+            from_bytes(content, f"{STATES}[{row}]")
         if kind in (PLAIN, PICKLED):
             env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
             if env_id in parts:
-                parts[env_id][row] = EnvSnapshot(kind, content)
-        elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
+                parts[env_id][row] = content
+        elif kind == OBJECT and (objects[row : row + 1] or (None,))[0] is None:
             message = (
                 f"state: environment {row} is a copy of an object, which only the "
                 "process that has made it can use"
             )
             raise InvalidStateError(message)
-    for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
-        if kind == PLAIN:
-            _read_record(members.observations, row, kind, content)
+    for row, content in enumerate(arrays[RECORDS].tolist()):
+        if content[:1] == PLAIN:
+            _read_record(members.observations, row, content)
     members.run("check_states", list(parts.values()), able_ids)
 
 
 def _read_record(
-    observations: Observations, row: int, kind: int, content: bytes
+    observations: Observations, row: int, content: bytes
 ) -> dict[str, Any]:
     """Return a record, checked."""
-    name = f"records[{row}]"
-    record = from_bytes(kind, content, name)
+    name = f"{RECORDS}[{row}]"
+    record = from_bytes(content, name)
     if not isinstance(record, dict) or record.keys() != _RECORD:
         accepted = f"a dict with {sorted(_RECORD)}"
         raise InvalidStateError.of_array(name, accepted, record)
@@ -224,25 +226,28 @@ def set_state(
         then, and those that failed get new objects.
     """
     arrays = state.arrays
-    rows = np.array([row for row, _ in pairs], np.int64)
-    snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
-    for j, (row, _) in enumerate(pairs):
-        if snapshots[j].kind == COPY and state.objects is not None:
+    snapshots: list[EnvSnapshot] = []
+    for row, _ in pairs:
+        snapshot: EnvSnapshot = bytes(arrays[STATES][row])
+        if snapshot == OBJECT and state.objects is not None:
             if not members.in_caller_process:
                 message = (
                     f"state: environment {row} is a copy of an object, which "
                     "cannot be pickled for the processes of this pool"
                 )
                 raise InvalidStateError(message)
-            snapshots[j] = EnvSnapshot(COPY, state.objects[row])
-    records = [
-        decode(one)
-        if kind == PLAIN
-        else _read_record(members.observations, row, kind, one)
-        for row, (kind, one) in zip(
-            rows.tolist(), unpack("record", arrays, rows), strict=True
+            snapshot = state.objects[row]
+        snapshots.append(snapshot)
+    records: list[dict[str, Any]] = []
+    for row, _ in pairs:
+        content = bytes(arrays[RECORDS][row])
+        # `check_state` has read plain data.
+        is_checked = content[:1] == PLAIN
+        records.append(
+            from_bytes(content)
+            if is_checked
+            else _read_record(members.observations, row, content)
         )
-    ]
     _set_snapshots(members, [env_id for _, env_id in pairs], snapshots, records)
     for (row, env_id), record in zip(pairs, records, strict=True):
         member = members.records[env_id]

@@ -32,12 +32,7 @@ from roll_vec.pool.tasks import (
     exception_fault,
 )
 from roll_vec.seeding import episode_seed
-from roll_vec.vector.columns import (
-    COPY,
-    LOST,
-    PICKLED_ENV,
-    from_bytes,
-)
+from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
@@ -202,30 +197,30 @@ class EnvRunner:
 
     def fetch(self, env_id: int, _: None = None) -> EnvSnapshot:
         """Return the environment object, pickled."""
-        return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
+        return PICKLED_ENV + pickle.dumps(self.envs[env_id])
 
     def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
         """Return a snapshot of an environment object; see `take_snapshot`."""
         name = f"environment {env_id}"
         return take_snapshot(self.envs[env_id], name, in_caller_process)
 
-    def check_states(self, env_id: int, snapshots: Mapping[int, EnvSnapshot]) -> None:
+    def check_states(self, env_id: int, states: Mapping[int, bytes]) -> None:
         """Check states that an environment object may be set to; it does not change.
 
         Parameters
         ----------
         env_id : int
-        snapshots : mapping from int to EnvSnapshot
-            By row of a state of the pool, of the kind `PLAIN` or `PICKLED`.
+        states : mapping from int to bytes
+            Results of `to_bytes`, by row of a state of the pool.
 
         Raises
         ------
         InvalidStateError
             Names the row.  Other exceptions of the environment are raised as they are.
         """
-        for row, (kind, content) in snapshots.items():
+        for row, content in states.items():
             try:
-                check_env_state(self.envs[env_id], from_bytes(kind, content))
+                check_env_state(self.envs[env_id], from_bytes(content))
             except InvalidStateError as error:
                 message = f"environment {row} of the state: {error}"
                 raise InvalidStateError(message) from None
@@ -235,16 +230,16 @@ class EnvRunner:
 
         A state goes into a new object if there is none, or if the request says so.
         """
-        kind, content = request.snapshot
-        if kind == LOST:
+        content = request.snapshot
+        if content == LOST:
             self.close(env_id)
-        elif kind in (PICKLED_ENV, COPY):
-            is_copy = kind == COPY
-            env = copy.deepcopy(content) if is_copy else pickle.loads(content)
+        elif not isinstance(content, bytes) or content[:1] == PICKLED_ENV:
+            is_copy = not isinstance(content, bytes)
+            env = copy.deepcopy(content) if is_copy else pickle.loads(content[1:])
             self.close(env_id)
             self.envs[env_id] = env
         else:
-            state = from_bytes(kind, content)
+            state = from_bytes(content)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)

@@ -15,7 +15,6 @@ from roll_vec.pool.member import Member, ResetArguments
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
-from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     NO_STEP,
@@ -30,9 +29,9 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
-from roll_vec.vector.columns import LOST
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
+from roll_vec.vector.values import LOST
 
 _INFO = itemgetter(4)
 # Longest wait for busy workers when a pool is closed, in seconds.
@@ -540,8 +539,7 @@ class Members:
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
         if not self.in_caller_process:
-            lost = EnvSnapshot(LOST)
-            self.run("set_state", [StateRequest(one or lost) for one in envs])
+            self.run("set_state", [StateRequest(one or LOST) for one in envs])
             return
         for env_id, env in enumerate(envs):
             runner = self.workers.runner_of(env_id)

@@ -1,4 +1,4 @@
-"""Python calls of a step of cheap environments, most of its time: they grow unnoticed."""
+"""Python calls of a step of cheap environments: they grow, and nobody notices."""
 
 import pytest
 
