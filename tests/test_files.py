@@ -366,8 +366,8 @@ def test_a_pool_that_is_unpickled_elsewhere_goes_on_or_raises(
         with pytest.raises(InvalidOptionError, match=match):
             pickle.loads(pickled)
         # Nor is a lost environment built from another file.
-        for member in envs.engine.members.records:
-            member.needs_replacement = True
+        for record in envs.engine.envs.records:
+            record.needs_replacement = True
         with pytest.raises(EnvironmentFaultError, match=r"tasks\.jsonl has changed si"):
             envs.reset(seed=0)
     envs.close()

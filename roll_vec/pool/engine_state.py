@@ -4,9 +4,9 @@ The arrays, with a row for each environment::
 
     states               bytes                 snapshots of the environment objects
     records              bytes                 a dict: see `_RECORD`
-    first_seeds          bytes, hexadecimal    see `pool.member`; empty: none
+    first_seeds          bytes, hexadecimal    see `pool.env_record`; empty: none
     episode_numbers      int64                 from 0
-    elapsed_steps        int64                 see `pool.member`
+    elapsed_steps        int64                 see `pool.env_record`
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.pool.faults import raise_faults
-from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, same_data
+from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
@@ -62,7 +62,7 @@ _NAMES = {STATES, RECORDS, "first_seeds", *_LIMITS}
 
 
 def get_state(
-    members: Members, env_ids: Sequence[int]
+    envs: PoolEnvs, env_ids: Sequence[int]
 ) -> tuple[dict[str, NDArray[Any]], tuple[Any, ...] | None]:
     """Return the arrays but ``successes``, and the objects that are copies.
 
@@ -70,7 +70,7 @@ def get_state(
 
     Parameters
     ----------
-    members : Members
+    envs : PoolEnvs
     env_ids : sequence of int
         The environments whose rows are returned.
 
@@ -81,9 +81,9 @@ def get_state(
     EnvironmentFaultError
         If a worker died.  An exception of an environment is raised as it is.
     """
-    able_ids = sorted({*members.able_ids} & {*env_ids})
-    arguments = [members.in_caller_process] * len(able_ids)
-    able = members.run("get_state", arguments, able_ids)
+    able_ids = sorted({*envs.able_ids} & {*env_ids})
+    arguments = [envs.in_caller_process] * len(able_ids)
+    able = envs.run("get_state", arguments, able_ids)
     by_id = dict(zip(able_ids, able, strict=True))
     snapshots = [by_id.get(env_id) for env_id in env_ids]
     contents = [
@@ -92,10 +92,10 @@ def get_state(
     ]
     pairs = zip(snapshots, contents, strict=True)
     objects = tuple(one if content == OBJECT else None for one, content in pairs)
-    records = [members.records[env_id] for env_id in env_ids]
+    records = [envs.records[env_id] for env_id in env_ids]
     arrays = {
         STATES: np.array(contents),
-        RECORDS: _write_records(members, env_ids),
+        RECORDS: _write_records(envs, env_ids),
         "first_seeds": encode_seeds([one.first_seed for one in records]),
         "episode_numbers": np.array([one.episode for one in records], np.int64),
         "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
@@ -104,15 +104,15 @@ def get_state(
     return arrays, objects if OBJECT in contents else None
 
 
-def _write_records(members: Members, env_ids: Sequence[int]) -> NDArray[np.bytes_]:
+def _write_records(envs: PoolEnvs, env_ids: Sequence[int]) -> NDArray[np.bytes_]:
     contents = []
-    observations = members.observations.batch_parts()
-    errors = members.faults.lost | members.faults.stalled
+    observations = envs.observations.batch_parts()
+    errors = envs.faults.lost | envs.faults.stalled
     for env_id in env_ids:
         record = {
             "observation": observations[env_id],
             "error": errors.get(env_id),
-            "level_options": members.records[env_id].level_options,
+            "level_options": envs.records[env_id].level_options,
         }
         try:
             contents.append(to_bytes(record))
@@ -125,7 +125,7 @@ def _write_records(members: Members, env_ids: Sequence[int]) -> NDArray[np.bytes
     return np.array(contents)
 
 
-def check_state(state: EngineState, members: Members, any_object: bool) -> None:
+def check_state(state: EngineState, envs: PoolEnvs, any_object: bool) -> None:
     """Check a state, by the environments' own `check_state` where they have one.
 
     The content of pickled records and objects is not checked, nor is a state whose
@@ -134,7 +134,7 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
     Parameters
     ----------
     state : EngineState
-    members : Members
+    envs : PoolEnvs
     any_object : bool
         Whether all environments are alike.  If not, row i is for environment i.
 
@@ -161,7 +161,7 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
         raise InvalidStateError.of_array(
             "needs_replacement", "True only where no object is left", "others"
         )
-    able_ids = members.able_ids
+    able_ids = envs.able_ids
     parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
     objects = state.objects or ()
     for row, content in enumerate(arrays[STATES].tolist()):
@@ -180,8 +180,8 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
             raise InvalidStateError(message)
     for row, content in enumerate(arrays[RECORDS].tolist()):
         if content[:1] == PLAIN:
-            _read_record(members.observations, row, content)
-    members.run("check_states", list(parts.values()), able_ids)
+            _read_record(envs.observations, row, content)
+    envs.run("check_states", list(parts.values()), able_ids)
 
 
 def _read_record(
@@ -207,7 +207,7 @@ def _read_record(
 def set_state(
     state: EngineState,
     pairs: Sequence[tuple[int, int]],
-    members: Members,
+    envs: PoolEnvs,
 ) -> None:
     """Make environments copies of rows of a checked state.
 
@@ -215,7 +215,7 @@ def set_state(
     ----------
     state : EngineState
     pairs : sequence of (row, env_id)
-    members : Members
+    envs : PoolEnvs
 
     Raises
     ------
@@ -230,7 +230,7 @@ def set_state(
     for row, _ in pairs:
         snapshot: EnvSnapshot = bytes(arrays[STATES][row])
         if snapshot == OBJECT and state.objects is not None:
-            if not members.in_caller_process:
+            if not envs.in_caller_process:
                 message = (
                     f"state: environment {row} is a copy of an object, which "
                     "cannot be pickled for the processes of this pool"
@@ -246,25 +246,25 @@ def set_state(
         records.append(
             from_bytes(content)
             if is_checked
-            else _read_record(members.observations, row, content)
+            else _read_record(envs.observations, row, content)
         )
-    _set_snapshots(members, [env_id for _, env_id in pairs], snapshots, records)
-    for (row, env_id), record in zip(pairs, records, strict=True):
-        member = members.records[env_id]
-        member.start_episode()
-        member.first_seed = decode_seed(arrays["first_seeds"][row])
-        member.episode = int(arrays["episode_numbers"][row])
-        member.elapsed_steps = int(arrays["elapsed_steps"][row])
-        member.needs_replacement = bool(arrays["needs_replacement"][row])
-        members.observations.set_latest(env_id, record["observation"])
-        members.faults.stalled.pop(env_id, None)
-        members.faults.lost.pop(env_id, None)
-        if record["error"] is not None:
-            members.faults.stalled[env_id] = record["error"]
+    _set_snapshots(envs, [env_id for _, env_id in pairs], snapshots, records)
+    for (row, env_id), entries in zip(pairs, records, strict=True):
+        record = envs.records[env_id]
+        record.start_episode()
+        record.first_seed = decode_seed(arrays["first_seeds"][row])
+        record.episode = int(arrays["episode_numbers"][row])
+        record.elapsed_steps = int(arrays["elapsed_steps"][row])
+        record.needs_replacement = bool(arrays["needs_replacement"][row])
+        envs.observations.set_latest(env_id, entries["observation"])
+        envs.faults.stalled.pop(env_id, None)
+        envs.faults.lost.pop(env_id, None)
+        if entries["error"] is not None:
+            envs.faults.stalled[env_id] = entries["error"]
 
 
 def _set_snapshots(
-    members: Members,
+    envs: PoolEnvs,
     env_ids: Sequence[int],
     snapshots: Sequence[EnvSnapshot],
     records: Sequence[Mapping[str, Any]],
@@ -275,18 +275,18 @@ def _set_snapshots(
     options, which its state need not have.
     """
     requests = []
-    for env_id, snapshot, record in zip(env_ids, snapshots, records, strict=True):
-        member, options = members.records[env_id], record["level_options"]
-        replace_env = member.needs_replacement
-        if not same_data(member.level_options, options):
+    for env_id, snapshot, entries in zip(env_ids, snapshots, records, strict=True):
+        record, options = envs.records[env_id], entries["level_options"]
+        replace_env = record.needs_replacement
+        if not same_data(record.level_options, options):
             replace_env = True
-            member.attributes.pop(LEVEL_OPTIONS, None)
+            record.attributes.pop(LEVEL_OPTIONS, None)
             if options is not None:
-                member.attributes[LEVEL_OPTIONS] = options
-        requests.append(StateRequest(snapshot, dict(member.attributes), replace_env))
-    faults = members.run_each("set_state", requests, env_ids)[1]
+                record.attributes[LEVEL_OPTIONS] = options
+        requests.append(StateRequest(snapshot, dict(record.attributes), replace_env))
+    faults = envs.run_each("set_state", requests, env_ids)[1]
     if faults:
         for env_id in faults:
-            members.records[env_id].needs_replacement = True
-        members.demand_reset()
+            envs.records[env_id].needs_replacement = True
+        envs.demand_reset()
         raise_faults(faults)

@@ -230,19 +230,21 @@ class EnvRunner:
 
         A state goes into a new object if there is none, or if the request says so.
         """
-        content = request.snapshot
-        if content == LOST:
-            self.close(env_id)
-        elif not isinstance(content, bytes) or content[:1] == PICKLED_ENV:
-            is_copy = not isinstance(content, bytes)
-            env = copy.deepcopy(content) if is_copy else pickle.loads(content[1:])
-            self.close(env_id)
-            self.envs[env_id] = env
-        else:
-            state = from_bytes(content)
+        snapshot = request.snapshot
+        env: gymnasium.Env[Any, Any] | None = None
+        if not isinstance(snapshot, bytes):
+            env = copy.deepcopy(snapshot)
+        elif snapshot[:1] == PICKLED_ENV:
+            env = pickle.loads(snapshot[1:])
+        elif snapshot != LOST:
+            state = from_bytes(snapshot)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)
+            return
+        self.close(env_id)
+        if env is not None:
+            self.envs[env_id] = env
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""

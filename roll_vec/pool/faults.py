@@ -12,16 +12,16 @@ The path of a fault through the pool::
           ▼                  ▼                              │
       Outcomes with a Fault ◀───────────────────────────────╯
           │
-      Members              marks the environment: its next reset builds a new object
-          │                (`Member.needs_replacement`); Faults counts it, and prepares
-          │                the warning
+      PoolEnvs             marks the environment: its next reset builds a new object
+          │                (`EnvRecord.needs_replacement`); Faults counts it, and
+          │                prepares the warning
           ├─ of a step     the episode ends: truncated, reward 0, infos["error"]
           ├─ of a reset    next episode's reset, MAX_RETRIES times; then the environment
           │                is stalled: its next step ends the episode, and so on
           └─ on_error="raise", or all environments are stalled: EnvironmentFaultError
 
 The new object continues with the next episode of the environment's seed, see
-`roll_vec.pool.member`.
+`roll_vec.pool.env_record`.
 """
 
 from __future__ import annotations

@@ -106,9 +106,9 @@ context
         AttributeError
             If they are in worker processes.
         """
-        return self.engine.members.envs
+        return self.engine.envs.objects
 
     @property
     def env_fns(self) -> Sequence[Callable[[], gymnasium.Env[Any, Any]]]:
         """The constructors of the environments."""
-        return self.engine.members.env_fns
+        return self.engine.envs.env_fns

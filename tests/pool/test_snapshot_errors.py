@@ -17,7 +17,6 @@ from roll_vec.errors import (
     ResetNeededError,
     UnsupportedError,
 )
-from roll_vec.vector.values import OBJECT, PICKLED
 from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -40,6 +39,10 @@ from tests.pool.snapshot_envs import (
     Stateful,
     Unpicklable,
 )
+
+
+# In the files: pickled data, and an object that only this process has.
+PICKLED, OBJECT = b"P", b"O"
 
 
 @EACH_EXECUTOR

@@ -10,11 +10,10 @@ import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.pool.env_record import EnvRecord, ResetArguments
 from roll_vec.pool.faults import Faults, raise_faults
-from roll_vec.pool.member import Member, ResetArguments
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.serial import SerialWorkers
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     NO_STEP,
@@ -28,7 +27,7 @@ from roll_vec.pool.tasks import (
     unsendable_fault,
 )
 from roll_vec.pool.threads import ThreadWorkers
-from roll_vec.pool.workers import Workers
+from roll_vec.pool.workers import SerialWorkers, Workers
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
 from roll_vec.vector.values import LOST
@@ -62,7 +61,7 @@ def _find_unstackable(operation: str, infos: InfoList) -> dict[int, Fault]:
     }
 
 
-class Members:
+class PoolEnvs:
     """The environments of a pool, and the workers that have their objects.
 
     Parameters
@@ -73,7 +72,7 @@ class Members:
 
     Attributes
     ----------
-    records : list of Member
+    records : list of EnvRecord
         What the pool knows of each environment.
     results : list of StepValues
         Of the last step of each environment; `NO_STEP` if a reset took its place.
@@ -100,7 +99,7 @@ class Members:
             message = "env_fns: expected at least one, got none"
             raise InvalidOptionError(message)
         self.env_fns, self._options = env_fns, options
-        self.records = [Member() for _ in env_fns]
+        self.records = [EnvRecord() for _ in env_fns]
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
         self.faults = Faults(len(env_fns), options.on_error)
         self.transmit: Callable[[Any], Any] | None = None
@@ -124,8 +123,8 @@ class Members:
     def build(self) -> list[EnvDescription]:
         """Build the environment objects, and return their descriptions."""
         descriptions: list[EnvDescription] = self.run("build", [None] * len(self))
-        for member, description in zip(self.records, descriptions, strict=True):
-            member.can_resume = description.can_resume
+        for record, description in zip(self.records, descriptions, strict=True):
+            record.can_resume = description.can_resume
         return descriptions
 
     # ---------------------------------------------------- steps and resets
@@ -318,9 +317,9 @@ class Members:
         limit = self._options.max_episode_steps
         if limit is not None:
             for env_id in env_ids:
-                member = self.records[env_id]
-                member.elapsed_steps += 1
-                if member.elapsed_steps >= limit:
+                record = self.records[env_id]
+                record.elapsed_steps += 1
+                if record.elapsed_steps >= limit:
                     *others, _, info = results[env_id]
                     results[env_id] = *others, True, info
 
@@ -336,10 +335,10 @@ class Members:
         lost = self.faults.lost
         for env_id, value in zip(env_ids, values, strict=True):
             if env_id not in faults:
-                member = self.records[env_id]
-                observation, member.reset_info = value
+                record = self.records[env_id]
+                observation, record.reset_info = value
                 self.observations.set_latest(env_id, observation)
-                member.needs_replacement, member.elapsed_steps = False, 0
+                record.needs_replacement, record.elapsed_steps = False, 0
             elif env_id in lost or not self._fail_reset(env_id, faults[env_id]):
                 retries.append(env_id)
         if not retries:
@@ -378,24 +377,24 @@ class Members:
 
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
         """Take the fault of a reset; return False if it is to be tried again."""
-        member, faults = self.records[env_id], self.faults
+        record, faults = self.records[env_id], self.faults
         faults.count(env_id, fault)
-        member.needs_replacement, member.elapsed_steps = True, 0
-        if not faults.raises and member.num_retries < MAX_RETRIES:
-            member.skip_episode()
+        record.needs_replacement, record.elapsed_steps = True, 0
+        if not faults.raises and record.num_retries < MAX_RETRIES:
+            record.skip_episode()
             return False
         if not faults.raises:
             faults.stall(env_id, fault)
-            member.reset_info = fault_info(fault.message)
+            record.reset_info = fault_info(fault.message)
             self.observations.go_back(env_id)
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:
         """Take the fault of a step: the episode is truncated."""
         self.faults.count(env_id, fault)
-        member = self.records[env_id]
+        record = self.records[env_id]
         # The step may have been counted before the fault was found.
-        member.needs_replacement, member.elapsed_steps = True, 0
+        record.needs_replacement, record.elapsed_steps = True, 0
         self.results[env_id] = None, 0.0, False, True, fault_info(fault.message)
         self.observations.go_back(env_id)
 
@@ -491,7 +490,7 @@ class Members:
         return self.workers.runner_of(0) is not None
 
     @property
-    def envs(self) -> list[gymnasium.Env[Any, Any]]:
+    def objects(self) -> list[gymnasium.Env[Any, Any]]:
         """The environment objects; None for one that was lost.
 
         Raises
@@ -528,7 +527,7 @@ class Members:
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
         if self.in_caller_process:
-            state["envs"] = self.envs
+            state["envs"] = self.objects
         else:
             state["envs"] = self.run("fetch", [None] * len(self))
         return state

@@ -20,7 +20,7 @@ ResetArguments = tuple[int | None, dict[str, Any] | None]
 
 
 @dataclass(slots=True)
-class Member:
+class EnvRecord:
     """What a pool knows of one of its environments, besides the observation."""
 
     can_resume: bool = False
