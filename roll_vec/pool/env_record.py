@@ -27,7 +27,7 @@ class EnvRecord:
     """Whether the environment can be moved to any episode of a seed."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """The attributes that the user has set; new objects get them too.  Under
-    `LEVEL_OPTIONS` are the keywords of `set_level_options`.  Always the same dict."""
+    `LEVEL_OPTIONS` are the keywords of `set_level_options`."""
     first_seed: int | None = None
     """Of the present stream of episodes; None: the environment drew it itself."""
     episode: int = -1

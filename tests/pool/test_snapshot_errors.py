@@ -40,7 +40,6 @@ from tests.pool.snapshot_envs import (
     Unpicklable,
 )
 
-
 # In the files: pickled data, and an object that only this process has.
 PICKLED, OBJECT = b"P", b"O"
 
