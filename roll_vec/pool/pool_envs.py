@@ -331,20 +331,25 @@ class PoolEnvs:
         The others are reset again.
         """
         retries: list[int] = []
-        # Their process ended before it came to the reset.
-        lost = self.faults.lost
         for env_id, value in zip(env_ids, values, strict=True):
-            if env_id not in faults:
+            fault = faults.get(env_id)
+            if fault is None:
                 record = self.records[env_id]
                 observation, record.reset_info = value
                 self.observations.set_latest(env_id, observation)
                 record.needs_replacement, record.elapsed_steps = False, 0
-            elif env_id in lost or not self._fail_reset(env_id, faults[env_id]):
+            elif not (
+                self._is_attempt(env_id, fault) and self._fail_reset(env_id, fault)
+            ):
                 retries.append(env_id)
         if not retries:
             return list(env_ids)
         self._submit_resets(retries)
         return [env_id for env_id in env_ids if env_id not in retries]
+
+    def _is_attempt(self, env_id: int, fault: Fault) -> bool:
+        """Return False if the process of a reset ended before it came to the reset."""
+        return env_id not in self.faults.lost or fault.kind != "worker_death"
 
     def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
         """Return the faults of results that do not fit into a batch, by environment."""

@@ -353,7 +353,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
                 env_id, operation, _ = queue.tasks[0]
                 lost[env_id] = fault.message
                 if operation in ("step", "reset"):
-                    del lost[env_id]
+                    lost.pop(env_id, None)
                 outcomes += self._finish(queue, None, fault)
         tasks = list(queue.tasks)
         queue.clear()
@@ -365,7 +365,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             else:
                 self._enqueue(queue, task)
             if operation == "step":
-                del lost[env_id]
+                lost.pop(env_id, None)
         for env_id, text in lost.items():
             self._lost.setdefault(env_id, text)
         self._flush(queue)

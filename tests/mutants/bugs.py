@@ -272,8 +272,8 @@ BUGS = [
     Bug(
         "a reset that a dead worker has not begun counts as an attempt",
         "roll_vec.pool.pool_envs",
-        "PoolEnvs._take_resets",
-        change("env_id in lost", "False"),
+        "PoolEnvs._is_attempt",
+        change("env_id not in self.faults.lost", "True"),
         "tests/pool/test_worker_deaths.py",
     ),
     Bug(
