@@ -2,8 +2,9 @@
 
 A pool is for environments that are Python objects, such as those of language agents.
 It steps them in the calling thread, in threads or in processes.  An environment that
-raises, hangs or dies is replaced.  The others keep their episodes.  (Sokoban and
-FrozenLake are no pools: they stand in arrays, see `roll_vec.arrays`.)
+raises, hangs or dies is replaced.  The others keep their episodes, but for those in a
+process that dies.  (Sokoban and FrozenLake are no pools: they stand in arrays, see
+`roll_vec.arrays`.)
 
 Each file needs only the files below it; read from top to bottom::
 
@@ -11,13 +12,12 @@ Each file needs only the files below it; read from top to bottom::
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks;
                     PoolSteps: steps of some, begun now and received later
     engine_state    the state of all environments as arrays, and back
-    members         all environments: tasks submitted to workers, outcomes taken
-    serial          ╮
-    threads         ├ the three kinds of workers, all with the interface `workers`;
-    processes       ╯ the last two on `worker_queue`, the last with `worker_process`
-    journal         the calls that restore the other environments of a dead process
+    pool_envs       all environments: tasks submitted to workers, outcomes taken
+    workers         the interface of workers, and the calling thread as one
+    threads         ╮ the other kinds of workers, both on `worker_queue`;
+    processes       ╯ the last with `worker_process`
     faults          counts, warning, error; the picture of a fault's path
-    member          Member: what the pool knows of an environment; its episodes
+    env_record      EnvRecord: what the pool knows of an environment; its episodes
     env_runner      runs tasks on environment objects, wherever the objects are
     snapshots       the state of one environment object: plain data, a pickle, a copy
     env_descriptions   by which pools know whether they can exchange states
@@ -41,7 +41,7 @@ A step with workers::
                                          │
                           Workers.collect: Outcomes
                                          ▼
-      Members.end_steps                  value: observation, reward, ...
+      PoolEnvs.end_steps                 value: observation, reward, ...
                                          fault: the episode ends, and the next reset
                                          builds a new environment object
       Observations.build_batch             all observations as one array

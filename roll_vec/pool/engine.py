@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.pool import engine_state
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
-from roll_vec.vector.masks import list_rows
 from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
 
 
@@ -38,7 +37,7 @@ class PoolEngine(Engine):
 
     Attributes
     ----------
-    members : Members
+    envs : PoolEnvs
         What the pool knows of its environments, and their workers.
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
@@ -57,15 +56,15 @@ class PoolEngine(Engine):
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
         self.num_envs = len(env_fns)
-        self.members = Members(env_fns, options)
-        self.faults = self.members.faults
+        self.envs = PoolEnvs(env_fns, options)
+        self.faults = self.envs.faults
         try:
-            self._set_spaces(self.members.build(), observation_mode)
+            self._set_spaces(self.envs.build(), observation_mode)
         except BaseException:
             self.close()
             raise
         self.observations = Observations(self.single_observation_space, self.num_envs)
-        self.members.observations = self.observations
+        self.envs.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
 
     def _set_spaces(
@@ -97,19 +96,19 @@ class PoolEngine(Engine):
     ) -> None:
         """Start new episodes in some environments; see `Engine.reset`."""
         arguments = [(seed, options) for seed in seeds]
-        self.members.start_resets(env_ids.tolist(), arguments)
-        self.members.wait_for_all()
+        self.envs.start_resets(env_ids.tolist(), arguments)
+        self.envs.wait_for_all()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
     def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments; see `Members.start_resets`."""
-        self.members.start_resets(env_ids.tolist(), [None] * len(env_ids))
+        """Start the next episode in some environments; see `PoolEnvs.start_resets`."""
+        self.envs.start_resets(env_ids.tolist(), [None] * len(env_ids))
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
-        self.members.wait_for_all()
-        records = self.members.records
+        self.envs.wait_for_all()
+        records = self.envs.records
         return [records[env_id].reset_info for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
@@ -139,11 +138,13 @@ class PoolEngine(Engine):
 
     def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
         """Let the workers begin with a step; `end_step` must follow."""
-        env_ids = list_rows(~skip_mask).tolist()
+        env_ids: list[int] = (~skip_mask).nonzero()[0].tolist()
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
-        self.members.start_steps(env_ids, actions)
-        self.members.workers.flush()
+        self._stepping_ids = env_ids
+        self.envs.start_steps(env_ids, actions)
+        if self.envs.workers.are_others:
+            self.envs.workers.flush()
 
     def end_step(
         self,
@@ -152,9 +153,8 @@ class PoolEngine(Engine):
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
-        env_ids = list_rows(~skip_mask).tolist()
-        infos = self.members.end_steps(env_ids)
-        results = self.members.results
+        infos = self.envs.end_steps(self._stepping_ids)
+        results = self.envs.results
         is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
         for env_id in is_reset.nonzero()[0].tolist():
             results[env_id] = NO_STEP
@@ -164,33 +164,38 @@ class PoolEngine(Engine):
                 results[env_id] = NO_STEP
         _, rewards, terminations, truncations, _ = zip(*results, strict=True)
         # Half the time of np.array, which asks each value for its type.
-        ends = [bytes(one) for one in (terminations, truncations)]
-        terminated, truncated = (np.frombuffer(one, np.bool_).copy() for one in ends)
+        terminated = np.frombuffer(bytearray(terminations), np.bool_)
+        truncated = np.frombuffer(bytearray(truncations), np.bool_)
+        self.ends = terminated | truncated
+        self.has_ends = True in terminations or True in truncations
         return np.array(rewards, np.float64), terminated, truncated, infos
 
     # -------------------------------------------------------- observations
 
     def observe(self) -> Any:
         """Return a new batch of all observations."""
-        batch = self.observe_in_place()
+        if self.envs.num_active:
+            self.envs.wait_for_all()
+        batch = self.observations.batch()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
     def observe_in_place(self) -> Any:
         """Return the batch of all observations; the next step writes into it."""
-        self.members.wait_for_all()
+        if self.envs.num_active:
+            self.envs.wait_for_all()
         return self.observations.batch()
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
-        self.members.wait_for_all()
+        self.envs.wait_for_all()
         latest = self.observations.latest
         return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """(n,) bool: whether the info of each last step says success."""
-        infos = [result[4] for result in self.members.results]
+        infos = [result[4] for result in self.envs.results]
         return np.array([read_success(info) is True for info in infos])
 
     # -------------------------------------------------------------- faults
@@ -213,22 +218,23 @@ class PoolEngine(Engine):
     @property
     def abandoned_threads(self) -> int:  # type: ignore[override]
         """Threads that were left to environments that took too long."""
-        return self.members.workers.abandoned_threads
+        return self.envs.workers.abandoned_threads
 
     def become_part(
         self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
     ) -> None:
         """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
         self.faults.is_part_from(first_env_id)
-        self.members.transmit = transmit
+        self.envs.transmit = transmit
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
-        self.members.demand_reset()
+        self.envs.demand_reset()
 
     def warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
-        self.faults.warn_once()
+        if self.faults.warning:
+            self.faults.warn_once()
 
     def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
         """Return the faults by environment, (n,), and by kind."""
@@ -267,16 +273,16 @@ class PoolEngine(Engine):
         return self._get_states([env_id])
 
     def _get_states(self, env_ids: Sequence[int]) -> EngineState:
-        self.members.wait_for_all()
-        arrays, objects = engine_state.get_state(self.members, env_ids)
+        self.envs.wait_for_all()
+        arrays, objects = engine_state.get_state(self.envs, env_ids)
         arrays["successes"] = self.successes[np.array(env_ids)]
         return EngineState(arrays, objects=objects)
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
-        self.members.wait_for_all()
+        self.envs.wait_for_all()
         any_object = len(self._descriptions) == 1
-        engine_state.check_state(state, self.members, any_object)
+        engine_state.check_state(state, self.envs, any_object)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -291,7 +297,7 @@ class PoolEngine(Engine):
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
-        self.members.wait_for_all()
+        self.envs.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
         if len(self._descriptions) > 1:
             for row, env_id in pairs:
@@ -301,11 +307,11 @@ class PoolEngine(Engine):
                         f"environment {row}: they are different"
                     )
                     raise InvalidStateError(message)
-        engine_state.set_state(state, pairs, self.members)
+        engine_state.set_state(state, pairs, self.envs)
         successes = state.arrays["successes"]
         for row, env_id in pairs:
             info = {"success": bool(successes[row])}
-            self.members.results[env_id] = None, 0.0, False, False, info
+            self.envs.results[env_id] = None, 0.0, False, False, info
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False
 
@@ -326,7 +332,7 @@ class PoolEngine(Engine):
 
         None for an object that was lost in a fault and is not replaced yet.
         """
-        return tuple(self.members.run("call", [(name, args, kwargs)] * self.num_envs))
+        return tuple(self.envs.run("call", [(name, args, kwargs)] * self.num_envs))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each environment object, now and when it is replaced.
@@ -334,7 +340,7 @@ class PoolEngine(Engine):
         If one raises, the others have it then.
         """
         items = [(name, value) for value in values]
-        self.members.set(items, range(self.num_envs))
+        self.envs.set(items, range(self.num_envs))
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -351,9 +357,9 @@ class PoolEngine(Engine):
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        all_able = set(self.members.able_ids)
+        all_able = set(self.envs.able_ids)
         able_ids = [env_id for env_id in env_ids.tolist() if env_id in all_able]
-        results = self.members.run("solve", [None] * len(able_ids), able_ids)
+        results = self.envs.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
 
@@ -367,7 +373,7 @@ class PoolEngine(Engine):
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        self.members.set_level_options(env_ids.tolist(), level_options)
+        self.envs.set_level_options(env_ids.tolist(), level_options)
 
     def frames(
         self,
@@ -376,11 +382,11 @@ class PoolEngine(Engine):
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
         call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        return tuple(self.members.run("call", [call] * len(env_ids), env_ids.tolist()))
+        return tuple(self.envs.run("call", [call] * len(env_ids), env_ids.tolist()))
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
-        self.members.close()
+        self.envs.close()
 
 
 class PoolSteps(Steps):
@@ -392,9 +398,9 @@ class PoolSteps(Steps):
     """
 
     def __init__(self, engine: PoolEngine) -> None:
-        self._members = engine.members
+        self._envs = engine.envs
         self._resets: dict[int, ResetCall] = {}
-        self.in_workers = engine.members.workers.are_others
+        self.in_workers = engine.envs.workers.are_others
 
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
@@ -402,25 +408,25 @@ class PoolSteps(Steps):
         """Begin steps and resets; see `Steps.begin`."""
         self._resets |= resets
         calls = [None if isinstance(one, Next) else one for one in resets.values()]
-        self._members.start_resets(list(resets), calls)
-        self._members.start_steps(list(actions), list(actions.values()))
-        self._members.workers.flush()
+        self._envs.start_resets(list(resets), calls)
+        self._envs.start_steps(list(actions), list(actions.values()))
+        self._envs.workers.flush()
 
     def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results that are there; see `Steps.poll`."""
-        env_ids = self._members.wait_for_some(timeout, count)
+        env_ids = self._envs.wait_for_some(timeout, count)
         return [(env_id, self._take(env_id)) for env_id in env_ids]
 
     def _take(self, env_id: int) -> EnvResult:
         # The pool needs its own copy if a later step fails.
-        observation = copy_data(self._members.observations.copy_latest(env_id))
-        members, call = self._members, self._resets.pop(env_id, None)
+        observation = copy_data(self._envs.observations.copy_latest(env_id))
+        envs, call = self._envs, self._resets.pop(env_id, None)
         if call is None:
-            _, reward, terminated, truncated, info = members.results[env_id]
+            _, reward, terminated, truncated, info = envs.results[env_id]
             return EnvResult(observation, info, reward, terminated, truncated)
         if call is Next.IN_PLACE_OF_STEP:
-            members.results[env_id] = NO_STEP
-        return EnvResult(observation, members.records[env_id].reset_info)
+            envs.results[env_id] = NO_STEP
+        return EnvResult(observation, envs.records[env_id].reset_info)
 
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""
@@ -428,8 +434,8 @@ class PoolSteps(Steps):
 
     def serve_single(self) -> None:
         """Let `wake` work."""
-        self._members.workers.allow_wake()
+        self._envs.workers.allow_wake()
 
     def wake(self) -> None:
         """Let `poll`, in another thread, return at once."""
-        self._members.workers.wake()
+        self._envs.workers.wake()

@@ -2,15 +2,15 @@
 
 The arrays, with a row for each environment::
 
-    states, state_lengths, state_kinds         snapshots of the environment objects
-    records, record_lengths, record_kinds      a dict: see `_RECORD`
-    first_seeds          bytes, hexadecimal    see `pool.member`; empty: none
+    states               bytes                 snapshots of the environment objects
+    records              bytes                 a dict: see `_RECORD`
+    first_seeds          bytes, hexadecimal    see `pool.env_record`; empty: none
     episode_numbers      int64                 from 0
-    elapsed_steps        int64                 see `pool.member`
+    elapsed_steps        int64                 see `pool.env_record`
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
-See `roll_vec.vector.columns` about the first six.
+See `roll_vec.vector.values` about the first two.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.pool.faults import raise_faults
-from roll_vec.pool.members import Members
 from roll_vec.pool.observations import Observations, same_data
+from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
 from roll_vec.seeding import MAX_COUNT
-from roll_vec.storage.plain_data import decode
 from roll_vec.vector.columns import (
-    COPY,
-    LOST,
-    PICKLED,
-    PLAIN,
     StreamSeeds,
-    array_names,
     check_numbers,
-    check_packed,
     decode_seed,
     encode_seeds,
-    from_bytes,
-    pack,
-    to_bytes,
-    unpack,
 )
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.values import (
+    LOST,
+    OBJECT,
+    PICKLED,
+    PICKLED_ENV,
+    PLAIN,
+    RECORDS,
+    STATES,
+    check_values,
+    from_bytes,
+    to_bytes,
+)
 
 # Dtypes, and the lowest and the highest value.
 _LIMITS = {
@@ -57,11 +58,11 @@ _LIMITS = {
 _RECORD = {"observation", "error", "level_options"}
 """The latest observation; the error of a stalled environment, or None; the keywords of
 `set_level_options` for new objects, or None."""
-_NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS}
+_NAMES = {STATES, RECORDS, "first_seeds", *_LIMITS}
 
 
 def get_state(
-    members: Members, env_ids: Sequence[int]
+    envs: PoolEnvs, env_ids: Sequence[int]
 ) -> tuple[dict[str, NDArray[Any]], tuple[Any, ...] | None]:
     """Return the arrays but ``successes``, and the objects that are copies.
 
@@ -69,7 +70,7 @@ def get_state(
 
     Parameters
     ----------
-    members : Members
+    envs : PoolEnvs
     env_ids : sequence of int
         The environments whose rows are returned.
 
@@ -80,51 +81,51 @@ def get_state(
     EnvironmentFaultError
         If a worker died.  An exception of an environment is raised as it is.
     """
-    able_ids = sorted({*members.able_ids} & {*env_ids})
-    arguments = [members.in_caller_process] * len(able_ids)
-    able = members.run("get_state", arguments, able_ids)
+    able_ids = sorted({*envs.able_ids} & {*env_ids})
+    arguments = [envs.in_caller_process] * len(able_ids)
+    able = envs.run("get_state", arguments, able_ids)
     by_id = dict(zip(able_ids, able, strict=True))
-    snapshots = [by_id.get(env_id) or EnvSnapshot(LOST) for env_id in env_ids]
-    kinds = [snapshot.kind for snapshot in snapshots]
-    contents = [b"" if one.kind == COPY else one.content for one in snapshots]
-    objects = None
-    if COPY in kinds:
-        objects = tuple(one.content if one.kind == COPY else None for one in snapshots)
-    records = [members.records[env_id] for env_id in env_ids]
+    snapshots = [by_id.get(env_id) for env_id in env_ids]
+    contents = [
+        LOST if one is None else one if isinstance(one, bytes) else OBJECT
+        for one in snapshots
+    ]
+    pairs = zip(snapshots, contents, strict=True)
+    objects = tuple(one if content == OBJECT else None for one, content in pairs)
+    records = [envs.records[env_id] for env_id in env_ids]
     arrays = {
-        **pack("state", kinds, contents),
-        **_pack_records(members, env_ids),
+        STATES: np.array(contents),
+        RECORDS: _write_records(envs, env_ids),
         "first_seeds": encode_seeds([one.first_seed for one in records]),
         "episode_numbers": np.array([one.episode for one in records], np.int64),
         "elapsed_steps": np.array([one.elapsed_steps for one in records], np.int64),
-        "needs_replacement": np.array([one.needs_replacement for one in records]),
+        "needs_replacement": np.array([env_id not in by_id for env_id in env_ids]),
     }
-    return arrays, objects
+    return arrays, objects if OBJECT in contents else None
 
 
-def _pack_records(members: Members, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
-    kinds, contents = [], []
-    observations = members.observations.batch_parts()
+def _write_records(envs: PoolEnvs, env_ids: Sequence[int]) -> NDArray[np.bytes_]:
+    contents = []
+    observations = envs.observations.batch_parts()
+    errors = envs.faults.lost | envs.faults.stalled
     for env_id in env_ids:
         record = {
             "observation": observations[env_id],
-            "error": members.faults.stalled.get(env_id),
-            "level_options": members.records[env_id].level_options,
+            "error": errors.get(env_id),
+            "level_options": envs.records[env_id].level_options,
         }
         try:
-            kind, content = to_bytes(record)
+            contents.append(to_bytes(record))
         except Exception as error:
             message = (
                 f"get_state: the observation or the level options of environment "
                 f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
             )
             raise UnsupportedError(message) from error
-        kinds.append(kind)
-        contents.append(content)
-    return pack("record", kinds, contents)
+    return np.array(contents)
 
 
-def check_state(state: EngineState, members: Members, any_object: bool) -> None:
+def check_state(state: EngineState, envs: PoolEnvs, any_object: bool) -> None:
     """Check a state, by the environments' own `check_state` where they have one.
 
     The content of pickled records and objects is not checked, nor is a state whose
@@ -133,7 +134,7 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
     Parameters
     ----------
     state : EngineState
-    members : Members
+    envs : PoolEnvs
     any_object : bool
         Whether all environments are alike.  If not, row i is for environment i.
 
@@ -149,44 +150,46 @@ def check_state(state: EngineState, members: Members, any_object: bool) -> None:
         raise InvalidStateError.expected(
             "state", f"the arrays {sorted(_NAMES)}", sorted(arrays)
         )
-    check_packed("state", arrays, LOST)
-    check_packed("record", arrays, PICKLED)
+    kinds = PLAIN, PICKLED, PICKLED_ENV, OBJECT, LOST
+    check_values(STATES, arrays[STATES], kinds)
+    check_values(RECORDS, arrays[RECORDS], kinds[:2])
     for name, (dtype, lowest, highest) in _LIMITS.items():
         check_numbers(name, arrays[name], dtype, lowest, highest)
     StreamSeeds.check(arrays, "first_seeds")
-    is_lost = arrays["state_kinds"] == LOST
+    is_lost = arrays[STATES] == LOST
     if (arrays["needs_replacement"] & ~is_lost).any():
         raise InvalidStateError.of_array(
             "needs_replacement", "True only where no object is left", "others"
         )
-    able_ids = members.able_ids
-    parts: dict[int, dict[int, EnvSnapshot]] = {env_id: {} for env_id in able_ids}
-    rows, objects = np.arange(len(is_lost)), state.objects or ()
-    for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
+    able_ids = envs.able_ids
+    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
+    objects = state.objects or ()
+    for row, content in enumerate(arrays[STATES].tolist()):
+        kind = content[:1]
         if kind == PLAIN:
-            from_bytes(kind, content, f"states[{row}]")
+            from_bytes(content, f"{STATES}[{row}]")
         if kind in (PLAIN, PICKLED):
             env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
             if env_id in parts:
-                parts[env_id][row] = EnvSnapshot(kind, content)
-        elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
+                parts[env_id][row] = content
+        elif kind == OBJECT and (objects[row : row + 1] or (None,))[0] is None:
             message = (
                 f"state: environment {row} is a copy of an object, which only the "
                 "process that has made it can use"
             )
             raise InvalidStateError(message)
-    for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
-        if kind == PLAIN:
-            _read_record(members.observations, row, kind, content)
-    members.run("check_states", list(parts.values()), able_ids)
+    for row, content in enumerate(arrays[RECORDS].tolist()):
+        if content[:1] == PLAIN:
+            _read_record(envs.observations, row, content)
+    envs.run("check_states", list(parts.values()), able_ids)
 
 
 def _read_record(
-    observations: Observations, row: int, kind: int, content: bytes
+    observations: Observations, row: int, content: bytes
 ) -> dict[str, Any]:
     """Return a record, checked."""
-    name = f"records[{row}]"
-    record = from_bytes(kind, content, name)
+    name = f"{RECORDS}[{row}]"
+    record = from_bytes(content, name)
     if not isinstance(record, dict) or record.keys() != _RECORD:
         accepted = f"a dict with {sorted(_RECORD)}"
         raise InvalidStateError.of_array(name, accepted, record)
@@ -204,7 +207,7 @@ def _read_record(
 def set_state(
     state: EngineState,
     pairs: Sequence[tuple[int, int]],
-    members: Members,
+    envs: PoolEnvs,
 ) -> None:
     """Make environments copies of rows of a checked state.
 
@@ -212,7 +215,7 @@ def set_state(
     ----------
     state : EngineState
     pairs : sequence of (row, env_id)
-    members : Members
+    envs : PoolEnvs
 
     Raises
     ------
@@ -223,41 +226,45 @@ def set_state(
         then, and those that failed get new objects.
     """
     arrays = state.arrays
-    rows = np.array([row for row, _ in pairs], np.int64)
-    snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
-    for j, (row, _) in enumerate(pairs):
-        if snapshots[j].kind == COPY and state.objects is not None:
-            if not members.in_caller_process:
+    snapshots: list[EnvSnapshot] = []
+    for row, _ in pairs:
+        snapshot: EnvSnapshot = bytes(arrays[STATES][row])
+        if snapshot == OBJECT and state.objects is not None:
+            if not envs.in_caller_process:
                 message = (
                     f"state: environment {row} is a copy of an object, which "
                     "cannot be pickled for the processes of this pool"
                 )
                 raise InvalidStateError(message)
-            snapshots[j] = EnvSnapshot(COPY, state.objects[row])
-    records = [
-        decode(one)
-        if kind == PLAIN
-        else _read_record(members.observations, row, kind, one)
-        for row, (kind, one) in zip(
-            rows.tolist(), unpack("record", arrays, rows), strict=True
+            snapshot = state.objects[row]
+        snapshots.append(snapshot)
+    records: list[dict[str, Any]] = []
+    for row, _ in pairs:
+        content = bytes(arrays[RECORDS][row])
+        # `check_state` has read plain data.
+        is_checked = content[:1] == PLAIN
+        records.append(
+            from_bytes(content)
+            if is_checked
+            else _read_record(envs.observations, row, content)
         )
-    ]
-    _set_snapshots(members, [env_id for _, env_id in pairs], snapshots, records)
-    for (row, env_id), record in zip(pairs, records, strict=True):
-        member = members.records[env_id]
-        member.start_episode()
-        member.first_seed = decode_seed(arrays["first_seeds"][row])
-        member.episode = int(arrays["episode_numbers"][row])
-        member.elapsed_steps = int(arrays["elapsed_steps"][row])
-        member.needs_replacement = bool(arrays["needs_replacement"][row])
-        members.observations.set_latest(env_id, record["observation"])
-        members.faults.stalled.pop(env_id, None)
-        if record["error"] is not None:
-            members.faults.stalled[env_id] = record["error"]
+    _set_snapshots(envs, [env_id for _, env_id in pairs], snapshots, records)
+    for (row, env_id), entries in zip(pairs, records, strict=True):
+        record = envs.records[env_id]
+        record.start_episode()
+        record.first_seed = decode_seed(arrays["first_seeds"][row])
+        record.episode = int(arrays["episode_numbers"][row])
+        record.elapsed_steps = int(arrays["elapsed_steps"][row])
+        record.needs_replacement = bool(arrays["needs_replacement"][row])
+        envs.observations.set_latest(env_id, entries["observation"])
+        envs.faults.stalled.pop(env_id, None)
+        envs.faults.lost.pop(env_id, None)
+        if entries["error"] is not None:
+            envs.faults.stalled[env_id] = entries["error"]
 
 
 def _set_snapshots(
-    members: Members,
+    envs: PoolEnvs,
     env_ids: Sequence[int],
     snapshots: Sequence[EnvSnapshot],
     records: Sequence[Mapping[str, Any]],
@@ -268,18 +275,18 @@ def _set_snapshots(
     options, which its state need not have.
     """
     requests = []
-    for env_id, snapshot, record in zip(env_ids, snapshots, records, strict=True):
-        member, options = members.records[env_id], record["level_options"]
-        replace_env = member.needs_replacement
-        if not same_data(member.level_options, options):
+    for env_id, snapshot, entries in zip(env_ids, snapshots, records, strict=True):
+        record, options = envs.records[env_id], entries["level_options"]
+        replace_env = record.needs_replacement
+        if not same_data(record.level_options, options):
             replace_env = True
-            member.attributes.pop(LEVEL_OPTIONS, None)
+            record.attributes.pop(LEVEL_OPTIONS, None)
             if options is not None:
-                member.attributes[LEVEL_OPTIONS] = options
-        requests.append(StateRequest(snapshot, dict(member.attributes), replace_env))
-    faults = members.run_each("set_state", requests, env_ids)[1]
+                record.attributes[LEVEL_OPTIONS] = options
+        requests.append(StateRequest(snapshot, dict(record.attributes), replace_env))
+    faults = envs.run_each("set_state", requests, env_ids)[1]
     if faults:
         for env_id in faults:
-            members.records[env_id].needs_replacement = True
-        members.demand_reset()
+            envs.records[env_id].needs_replacement = True
+        envs.demand_reset()
         raise_faults(faults)

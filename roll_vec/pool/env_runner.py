@@ -19,14 +19,12 @@ from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import check_env_state, set_env_state
 from roll_vec.pool.env_descriptions import describe_env
-from roll_vec.pool.observations import same_data
 from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     EnvFnsById,
     Fault,
-    ReplayPlan,
     ResetRequest,
     StateRequest,
     StepValues,
@@ -34,16 +32,11 @@ from roll_vec.pool.tasks import (
     exception_fault,
 )
 from roll_vec.seeding import episode_seed
-from roll_vec.vector.columns import (
-    COPY,
-    LOST,
-    PICKLED_ENV,
-    from_bytes,
-)
+from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
-_WITHOUT_OBJECT = ("build", "reset", "restore", "set_state", "step")
+_WITHOUT_OBJECT = ("build", "reset", "set_state", "step")
 
 
 def to_float(reward: Any) -> float:
@@ -204,46 +197,30 @@ class EnvRunner:
 
     def fetch(self, env_id: int, _: None = None) -> EnvSnapshot:
         """Return the environment object, pickled."""
-        return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
-
-    def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
-        """Return a snapshot for `roll_vec.pool.journal`.
-
-        Raises
-        ------
-        UnsupportedError
-            If the environment has no state that can be kept.
-        ValueError
-            If that takes more than ``limit`` bytes.
-        """
-        snapshot = self.get_state(env_id, False)
-        if len(snapshot.content) > limit:
-            message = f"it takes {len(snapshot.content)} bytes, and {limit} are kept"
-            raise ValueError(message)
-        return snapshot
+        return PICKLED_ENV + pickle.dumps(self.envs[env_id])
 
     def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
         """Return a snapshot of an environment object; see `take_snapshot`."""
         name = f"environment {env_id}"
         return take_snapshot(self.envs[env_id], name, in_caller_process)
 
-    def check_states(self, env_id: int, snapshots: Mapping[int, EnvSnapshot]) -> None:
+    def check_states(self, env_id: int, states: Mapping[int, bytes]) -> None:
         """Check states that an environment object may be set to; it does not change.
 
         Parameters
         ----------
         env_id : int
-        snapshots : mapping from int to EnvSnapshot
-            By row of a state of the pool, of the kind `PLAIN` or `PICKLED`.
+        states : mapping from int to bytes
+            Results of `to_bytes`, by row of a state of the pool.
 
         Raises
         ------
         InvalidStateError
             Names the row.  Other exceptions of the environment are raised as they are.
         """
-        for row, (kind, content) in snapshots.items():
+        for row, content in states.items():
             try:
-                check_env_state(self.envs[env_id], from_bytes(kind, content))
+                check_env_state(self.envs[env_id], from_bytes(content))
             except InvalidStateError as error:
                 message = f"environment {row} of the state: {error}"
                 raise InvalidStateError(message) from None
@@ -253,19 +230,21 @@ class EnvRunner:
 
         A state goes into a new object if there is none, or if the request says so.
         """
-        kind, content = request.snapshot
-        if kind == LOST:
-            self.close(env_id)
-        elif kind in (PICKLED_ENV, COPY):
-            is_copy = kind == COPY
-            env = copy.deepcopy(content) if is_copy else pickle.loads(content)
-            self.close(env_id)
-            self.envs[env_id] = env
-        else:
-            state = from_bytes(kind, content)
+        snapshot = request.snapshot
+        env: gymnasium.Env[Any, Any] | None = None
+        if not isinstance(snapshot, bytes):
+            env = copy.deepcopy(snapshot)
+        elif snapshot[:1] == PICKLED_ENV:
+            env = pickle.loads(snapshot[1:])
+        elif snapshot != LOST:
+            state = from_bytes(snapshot)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)
+            return
+        self.close(env_id)
+        if env is not None:
+            self.envs[env_id] = env
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
@@ -324,35 +303,6 @@ class EnvRunner:
     def solve(self, env_id: int, _: None = None) -> Any:
         """Return the environment's own solution."""
         return find_method(self.envs[env_id], "solve", "returns its solution")()
-
-    def restore(self, env_id: int, plan: ReplayPlan) -> None:
-        """Build an environment object and repeat the calls of the one before it.
-
-        Raises
-        ------
-        RuntimeError
-            If the last observation is not the same.
-        """
-        observation: tuple[Any, ...] = ()
-        self.envs.pop(env_id, None)
-        try:
-            if isinstance(plan.base, EnvSnapshot):
-                self.set_state(env_id, StateRequest(plan.base, plan.attributes))
-            elif plan.base is None:
-                self._build_with(env_id, plan.attributes)
-            else:
-                observation = self.reset(env_id, plan.base)[:1]
-            for pickled in plan.calls:
-                _, operation, argument = pickle.loads(pickled)
-                result = getattr(self, operation)(env_id, argument)
-                if operation != "set":
-                    observation = result[:1]
-            if not same_data(observation, plan.observation):
-                message = "the same actions led to another observation"
-                raise RuntimeError(message)
-        except BaseException:
-            self.close(env_id)
-            raise
 
     def close(self, env_id: int, _: None = None) -> None:
         """Close an environment object; exceptions of its `close` are ignored.

@@ -7,21 +7,21 @@ The path of a fault through the pool::
       EnvRunner.run_all  QueuedWorkers._stop_late_tasks     │
           │               ├─ threads: abandon it            │
           │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
-          │                  │                     ProcessRecovery: which are lost,
-          │                  │                     which are restored, and how
+          │                  │                     the others of the process fail
+          │                  │                     too, or are in `Faults.lost`
           ▼                  ▼                              │
       Outcomes with a Fault ◀───────────────────────────────╯
           │
-      Members              marks the environment: its next reset builds a new object
-          │                (`Member.needs_replacement`); Faults counts it, and prepares
-          │                the warning
+      PoolEnvs             marks the environment: its next reset builds a new object
+          │                (`EnvRecord.needs_replacement`); Faults counts it, and
+          │                prepares the warning
           ├─ of a step     the episode ends: truncated, reward 0, infos["error"]
           ├─ of a reset    next episode's reset, MAX_RETRIES times; then the environment
           │                is stalled: its next step ends the episode, and so on
           └─ on_error="raise", or all environments are stalled: EnvironmentFaultError
 
 The new object continues with the next episode of the environment's seed, see
-`roll_vec.pool.member`.
+`roll_vec.pool.env_record`.
 """
 
 from __future__ import annotations
@@ -55,8 +55,13 @@ class Faults:
         Whether all environments must be reset before anything else.
     stalled : dict of int to str
         The environments whose last reset failed in all attempts, and the error.
+    lost : dict of int to str
+        The environments whose object ended with its process in a task of another one,
+        and the error of their next step.  Worker processes add to it.
     raises : bool
         True with ``on_error="raise"``.
+    warning : str
+        The warning of the first fault until `warn_once` gives it; else empty.
     raising : dict of int to Fault
         Faults of the current call; empty with ``on_error="truncate"``.
     """
@@ -68,9 +73,10 @@ class Faults:
         )
         self.needs_full_reset = False
         self.stalled: dict[int, str] = {}
+        self.lost: dict[int, str] = {}
         self.raises = on_error == "raise"
         self._may_warn = not self.raises
-        self._warning = ""
+        self.warning = ""
         self.raising: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
@@ -95,7 +101,7 @@ class Faults:
             return
         self._may_warn = False
         # As text: an exception would keep the frames of the environment alive.
-        self._warning = (
+        self.warning = (
             f"environment {env_id + (self._first_env_id or 0)} failed: "
             f"{fault.message}\nThe episode of an "
             "environment that fails ends as truncated, with infos['error'], and the "
@@ -106,7 +112,7 @@ class Faults:
         if fault.exception is not None:
             trace = format_traceback(fault.exception)
         if trace:
-            self._warning += f"\n\n{trace}"
+            self.warning += f"\n\n{trace}"
 
     def stall(self, env_id: int, fault: Fault) -> None:
         """Note that all attempts at a reset have failed, the last with this fault."""
@@ -117,8 +123,8 @@ class Faults:
 
     def warn_once(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
-        if self._warning:
-            message, self._warning = self._warning, ""
+        if self.warning:
+            message, self.warning = self.warning, ""
             warn_caller(message, EnvironmentFaultWarning)
 
     def raise_if_needed(self) -> None:
@@ -134,7 +140,7 @@ class Faults:
         if self._last_fault is not None:
             fault, self._last_fault = self._last_fault, None
             # The error reports the fault.
-            self._warning = ""
+            self.warning = ""
             raise EnvironmentFaultError(self.stalled) from _cause_of(fault)
 
 

@@ -119,9 +119,15 @@ class Observations:
         """
         if not self.is_stale:
             return ()
-        # Gymnasium batches texts without a check.
-        if self.is_text and (misfits := self.find_misfits(self.latest)):
-            return misfits
+        if self.is_text:
+            misfits = self.find_misfits(self.latest)
+            if misfits:
+                return misfits
+            # As Gymnasium's `concatenate`, which checks nothing and takes four calls.
+            self._batch = tuple(self.latest)
+            self.is_stale = False
+            self.copied_ids.clear()
+            return ()
         out = self._batch
         if self._is_nested:
             # An attempt that fails writes some parts, and `last_valid` needs them.
@@ -152,7 +158,8 @@ class Observations:
 
     def batch(self) -> Any:
         """Return the batch of all latest observations; the next step writes into it."""
-        self.build_batch()
+        if self.is_stale:
+            self.build_batch()
         return self._batch
 
     def batch_parts(self) -> list[Any]:

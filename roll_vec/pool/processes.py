@@ -1,8 +1,9 @@
 """Worker processes: for environments that must be stopped, or that need many cores.
 
 Only a process can be stopped whatever its code does.  A process that takes too long is
-killed, and one that died is replaced.  `roll_vec.pool.journal` decides what
-becomes of its environments.
+killed, and one that died is replaced.  All environment objects of a process die with
+it: the environment whose task was running has a fault, and the others of this worker
+lose their episodes too.  The pool builds new objects for their next episodes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pickle
 import time
 import warnings
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -22,7 +23,6 @@ from typing import Any
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.pool.journal import INTERNAL_TASKS, ProcessRecovery
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import (
     EnvFns,
@@ -80,10 +80,10 @@ class ProcessQueue(WorkerQueue):
         Whether the process has its constructors, and takes tasks.
     task_pipe, result_pipe : Connection
     pickled_tasks : deque of bytes
-        The tasks of the queue.
+        The tasks that are still to be sent.
     num_sent : int
-        The first so many were sent, in one message.  The next message waits until they
-        have ended: a busy worker reads nothing, and a pipe holds 64 KiB.
+        The tasks before them, which were sent in one message.  The next message waits
+        until they have ended: a busy worker reads nothing, and a pipe holds 64 KiB.
     """
 
     process: Any = None
@@ -121,6 +121,15 @@ class ProcessQueue(WorkerQueue):
         return exit_code
 
 
+def _death_fault(queue: ProcessQueue, exit_code: int | None) -> Fault:
+    """Return the fault of the first task of a queue whose process has died."""
+    where = f" during {queue.tasks[0][1]}" if queue.tasks else ""
+    if not queue.is_ready:
+        where = f" before it was ready {START_ADVICE}"
+    message = f"worker death: its process ended with exit code {exit_code}{where}"
+    return Fault("worker_death", message)
+
+
 class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     """Worker processes, each with some of the environment objects.
 
@@ -128,8 +137,8 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     ----------
     env_fns, options
         See `QueuedWorkers`.
-    attributes : sequence of mapping
-        The attributes that the user has set, by environment; see `ProcessRecovery`.
+    lost : dict of int to str
+        See `Faults`: the workers add the environments whose process has ended.
 
     Raises
     ------
@@ -143,7 +152,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         self,
         env_fns: EnvFns,
         options: PoolOptions,
-        attributes: Sequence[Mapping[str, Any]],
+        lost: dict[int, str],
     ) -> None:
         if multiprocessing.current_process().daemon:
             message = (
@@ -153,7 +162,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             )
             raise InvalidOptionError(message)
         self._context: Any = multiprocessing.get_context(options.context)
-        self._recovery = ProcessRecovery(attributes)
+        self._lost = lost
         # Outcomes of tasks that cannot be pickled.
         self._unsendable: list[Outcome] = []
         self._last_check = time.monotonic()
@@ -213,13 +222,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
 
     # --------------------------------------------------------------- tasks
 
-    def _enqueue(self, queue: ProcessQueue, task: Task) -> None:
-        """Take a task, and before it a snapshot of its environment if one is due."""
-        if self._recovery.needs_snapshot(task):
-            snapshot = (task[0], "snapshot", self._recovery.snapshot_limit)
-            super()._enqueue(queue, snapshot)
-        super()._enqueue(queue, task)
-
     def _send(self, queue: ProcessQueue, task: Task) -> None:
         if queue.process is None:
             self._start_process(queue)
@@ -247,6 +249,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         with suppress(OSError):  # the worker is dead: `_read_results` will notice it
             queue.task_pipe.send_bytes(pickle.dumps(list(queue.pickled_tasks)))
         queue.num_sent = len(queue.pickled_tasks)
+        queue.pickled_tasks.clear()
 
     # ------------------------------------------------------------- results
 
@@ -305,18 +308,13 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             raise
         except BaseException as error:
             value, fault = None, unsendable_fault(queue.tasks[0][1], error)
-        task, pickled = queue.tasks[0], queue.pickled_tasks[0]
-        fault = self._recovery.record(task, pickled, value, fault)
         return self._finish(queue, value, fault)
 
     def _finish(
         self, queue: ProcessQueue, value: Any, fault: Fault | None
     ) -> list[Outcome]:
-        queue.pickled_tasks.popleft()
         queue.num_sent = max(queue.num_sent - 1, 0)
-        is_internal = queue.tasks[0][1] in INTERNAL_TASKS
-        outcomes = super()._finish(queue, value, fault)
-        return [] if is_internal else outcomes
+        return super()._finish(queue, value, fault)
 
     # -------------------------------------------------------------- deaths
 
@@ -328,7 +326,9 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     ) -> list[Outcome]:
         """Start a new process for one that died, or that is killed for a timeout.
 
-        The first task fails; `ProcessRecovery` decides what follows.
+        The first task fails, and so do the steps and resets that the process has not
+        begun.  It runs the other tasks.  An environment without a step that fails is
+        added to the lost ones: so the pool knows that its reset was no attempt.
         """
         outcomes: list[Outcome] = []
         late_task = queue.tasks[0] if timeout is not None else None
@@ -340,27 +340,34 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             while queue.tasks and queue.result_pipe.poll(0):
                 outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
         exit_code = queue.kill()
+        fault = timeout or _death_fault(queue, exit_code)
+        message = (
+            "worker death: its process ended in a task of another environment "
+            f"({fault.message})"
+        )
+        lost = dict.fromkeys(queue.env_ids, message)
         if queue.tasks and (timeout is None or queue.tasks[0] is late_task):
-            fault = timeout
-            if fault is None:
-                where = f"during {queue.tasks[0][1]}"
-                if not queue.is_ready:
-                    where = f"before it was ready {START_ADVICE}"
-                message = (
-                    "worker death: its process ended with exit code "
-                    f"{exit_code} {where}"
-                )
-                fault = Fault("worker_death", message)
             # A start that hangs would do so again for each of the tasks.
             is_start = timeout is not None and not queue.is_ready
             for _ in range(len(queue.tasks) if is_start else 1):
-                self._recovery.record_death(queue.tasks[0], fault)
+                env_id, operation, _ = queue.tasks[0]
+                lost[env_id] = fault.message
+                if operation in ("step", "reset"):
+                    lost.pop(env_id, None)
                 outcomes += self._finish(queue, None, fault)
-        tasks = self._recovery.plan_restart(queue.env_ids, queue.tasks)
+        tasks = list(queue.tasks)
         queue.clear()
         self._start_process(queue)
         for task in tasks:
-            super()._enqueue(queue, task)
+            env_id, operation, _ = task
+            if operation in ("step", "reset"):
+                outcomes.append((task, None, Fault("worker_death", message)))
+            else:
+                self._enqueue(queue, task)
+            if operation == "step":
+                lost.pop(env_id, None)
+        for env_id, text in lost.items():
+            self._lost.setdefault(env_id, text)
         self._flush(queue)
         return outcomes
 
@@ -382,17 +389,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         limit = self._start_limit
         return f"timeout: its process was not ready after {limit:g} s {START_ADVICE}"
 
-    def _time_limit(self, task: Task) -> float | None:
-        _, operation, argument = task
-        if operation == "snapshot":
-            return self._time_limits.get("reset")
-        if operation != "restore":
-            return super()._time_limit(task)
-        step, reset = self._time_limits.get("step"), self._time_limits.get("reset")
-        if step is None or reset is None:
-            return None
-        return reset + step * len(argument.calls)
-
     def drop(self) -> list[int]:
         """Kill the workers that have outstanding tasks; their environments are lost.
 
@@ -406,7 +402,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             queue.kill()
             queue.clear()
             lost_env_ids += queue.env_ids
-        self._recovery.record_interrupt(lost_env_ids)
         return lost_env_ids
 
     def close(self, patience: float) -> None:

@@ -1,12 +1,14 @@
 """Snapshots of environment objects.
 
-A snapshot is the first of these that the environment allows::
+A snapshot is the first of these that the environment allows, the first three as bytes
+of `roll_vec.vector.values`::
 
-    PLAIN           its own `get_state`, as plain data
-    PICKLED         its own `get_state`, pickled: a part is no plain data
-    PICKLED_ENV     the whole object, pickled
-    COPY            a copy of the object, for pools in this process
-    LOST            nothing: a fault lost the object, and the next reset builds another
+    its own `get_state`, as plain data
+    its own `get_state`, pickled: a part is no plain data
+    the whole object, pickled
+    a copy of the object, for pools in this process
+
+No bytes at all stand for an object that a fault lost: the next reset builds another.
 
 A state goes into an environment object that exists, or into a new one, and leaves alone
 the attributes that the user has set in the pool.  A whole object brings its own.
@@ -20,22 +22,17 @@ from __future__ import annotations
 import copy
 import pickle
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import gymnasium
 from gymnasium.utils import EzPickle
 
 from roll_vec.errors import UnsupportedError
 from roll_vec.objects.states import get_env_state, supports_state
-from roll_vec.vector.columns import COPY, PICKLED_ENV, to_bytes
+from roll_vec.vector.values import PICKLED_ENV, to_bytes
 
-
-class EnvSnapshot(NamedTuple):
-    """A snapshot of one environment object."""
-
-    kind: int
-    content: Any = b""
-    """Bytes; the object itself of the kind `COPY`."""
+EnvSnapshot: TypeAlias = "bytes | gymnasium.Env[Any, Any]"
+"""A snapshot of one environment object; a copy of it where it is no bytes."""
 
 
 def take_snapshot(
@@ -60,15 +57,15 @@ def take_snapshot(
         state = get_env_state(env)
         # It may hold what cannot be pickled, and the object drop that.
         with suppress(Exception):
-            return EnvSnapshot(*to_bytes(state))
+            return to_bytes(state)
     try:
-        return EnvSnapshot(PICKLED_ENV, _pickle_env(env))
+        return PICKLED_ENV + _pickle_env(env)
     except Exception as error:
         obstacle = f"{type(error).__name__}: {error}"
     # A copy is made by the same methods of a class as a pickle.
     if in_caller_process and _forgetful_layer(env) is None:
         try:
-            return EnvSnapshot(COPY, copy.deepcopy(env))
+            return copy.deepcopy(env)
         except Exception as error:
             obstacle += f"; it cannot be copied: {type(error).__name__}: {error}"
     cls = type(env.unwrapped).__name__

@@ -60,8 +60,6 @@ class Outcomes(NamedTuple):
         self, faults: Mapping[int, Fault]
     ) -> tuple[Sequence[int], Sequence[Any]]:
         """Return the environments that have none of some faults, and their results."""
-        if not faults:
-            return self.env_ids, self.values
         pairs = zip(self.env_ids, self.values, strict=True)
         able = {env_id: value for env_id, value in pairs if env_id not in faults}
         return list(able), list(able.values())
@@ -126,19 +124,6 @@ class StateRequest(NamedTuple):
     """Set on a new object that is built for a state."""
     replace_env: bool = False
     """Whether a state needs a new object even if there is one."""
-
-
-class ReplayPlan(NamedTuple):
-    """The argument of the task ``restore``: how a lost environment is rebuilt."""
-
-    base: ResetRequest | EnvSnapshot | None
-    """What it begins with; None: as it was built."""
-    attributes: Mapping[str, Any]
-    """Set on the new object first."""
-    calls: list[bytes]
-    """Pickled tasks to repeat, in order."""
-    observation: Any
-    """A tuple of the observation that the last call must return again; or empty."""
 
 
 def exception_fault(operation: str, error: BaseException) -> Fault:

@@ -27,8 +27,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     An environment has a fault if it raises, returns something invalid, takes too long,
     or its process dies.  Its episode then ends: truncated, with reward 0, the last
     valid observation and ``info["error"]``, a `FaultMessage`.  A new environment object
-    replaces it and begins the next episode of its seed.  No other environment notices.
-    `roll_vec.faults_of` returns the faults of a step.
+    replaces it and begins the next episode of its seed.  No other environment notices,
+    but those whose process has died.  `roll_vec.faults_of` returns the faults of a
+    step.
 
     If a reset fails, the next three episodes are tried.  If they fail too, the
     environment is stalled: its reset has ``info["error"]``, its next step ends the
@@ -51,17 +52,9 @@ context
 
     Notes
     -----
-    When a worker process dies, the environment that was running loses its episode.  The
-    others of this worker are built again in a new process, and their actions are
-    repeated.  An environment that acts on an outside world then does so twice: give
-    each a worker of its own, ``workers=num_envs``.
-
-    The pool keeps up to 1 MiB of actions for each environment.  With more than 64
-    environments it keeps up to 64 MiB in total, but at least 64 KiB each.  At this
-    limit the worker pickles the environment, and the actions before that are dropped.
-    If it cannot be pickled, or its pickle has more than 16 times the limit, the pool
-    keeps 16 times as many actions.  With more of them the environment, too, loses its
-    episode when its worker dies.
+    When a worker process dies, the environment that was running has a fault, and the
+    others that this process had end their episodes too: in the same step, or in their
+    next one.  ``workers=num_envs`` isolates each environment.
 
     The first fault of a pool gives an `EnvironmentFaultWarning` with the traceback,
     unless faults raise.
@@ -113,9 +106,9 @@ context
         AttributeError
             If they are in worker processes.
         """
-        return self.engine.members.envs
+        return self.engine.envs.objects
 
     @property
     def env_fns(self) -> Sequence[Callable[[], gymnasium.Env[Any, Any]]]:
         """The constructors of the environments."""
-        return self.engine.members.env_fns
+        return self.engine.envs.env_fns

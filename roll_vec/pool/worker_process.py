@@ -28,7 +28,7 @@ READY = b"ready"
 STOP = b"stop"
 
 # Operations whose exceptions are faults; the caller raises those of others as they are.
-_FAULT_OPERATIONS = ("reset", "restore", "snapshot", "step", "task")
+_FAULT_OPERATIONS = ("reset", "step", "task")
 
 
 def run_worker(

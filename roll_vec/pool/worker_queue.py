@@ -167,15 +167,11 @@ class QueuedWorkers(Workers, Generic[Queue]):
                 seconds = max(min(moments) - time.monotonic(), 0.0)
         return group_outcomes(outcomes)
 
-    def _time_limit(self, task: Task) -> float | None:
-        """Return the seconds that a task may run."""
-        return self._time_limits.get(task[1])
-
     def _deadline(self, queue: Queue) -> float | None:
         """Return the time until which the first task of a queue may run."""
         if not self._time_limits or not queue.tasks or queue.start_time is None:
             return None
-        limit = self._time_limit(queue.tasks[0])
+        limit = self._time_limits.get(queue.tasks[0][1])
         return None if limit is None else queue.start_time + limit
 
     def _stop_late_tasks(self) -> list[Outcome]:
@@ -191,8 +187,9 @@ class QueuedWorkers(Workers, Generic[Queue]):
 
     def _late_message(self, queue: Queue) -> str:
         """Return the message about the first task of a queue, which is late."""
-        task = queue.tasks[0]
-        return f"timeout: {task[1]} took longer than {self._time_limit(task):g} s"
+        operation = queue.tasks[0][1]
+        limit = self._time_limits[operation]
+        return f"timeout: {operation} took longer than {limit:g} s"
 
     def close(self, patience: float) -> None:
         """Close the environments in their workers, and end the workers."""

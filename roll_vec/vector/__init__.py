@@ -33,8 +33,8 @@ Files, in reading order:
 - ``exchange.py``: `send` and `recv` on top of them
 - ``composite.py``: an engine over parts, here or elsewhere
 - ``state.py``: `VectorState`, a snapshot as data
-- ``columns.py``: its arrays: seeds of any size, states of environments that are
-  objects, values that rows share, families
+- ``columns.py``: its arrays: seeds of any size, values that rows share, families
+- ``values.py``: its arrays of bytes: states of environments that are objects
 - ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

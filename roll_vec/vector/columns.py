@@ -6,17 +6,6 @@ Values that rows share, such as sets of level options, stand in a table, a list 
 values as `json` writes them; the array of the same name has for each row an index into
 it.
 
-The states of environments that are objects have any size, too.  A snapshot of a pool
-has three arrays for values of a name: ``<name>s``, (n, longest) uint8, the bytes of
-each value, filled up with zeros; ``<name>_lengths``, (n,) int64; and ``<name>_kinds``,
-(n,) int8, one of these::
-
-    PLAIN          plain data, see `roll_vec.storage.plain_data`
-    PICKLED        a value, pickled
-    PICKLED_ENV    an environment object, pickled
-    COPY           no bytes: the object is in `EngineState.objects`
-    LOST           no bytes and no object: a fault lost it
-
 Where environments are of several families, the array ``families``, (n,) int64, has the
 family of each row.  The arrays of family k have its number before their names, such as
 ``2.elapsed_steps``; their rows of other families are zero.  Tables are named in the
@@ -25,7 +14,6 @@ same way.
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,86 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
-from roll_vec.storage.plain_data import decode, encode
 from roll_vec.vector.engine import EngineState
-
-PLAIN, PICKLED, PICKLED_ENV, COPY, LOST = range(5)
-
-
-def to_bytes(value: Any) -> tuple[int, bytes]:
-    """Return the kind of a value, `PLAIN` or `PICKLED`, and its bytes.
-
-    Raises
-    ------
-    Exception
-        If it can be neither.
-    """
-    try:
-        return PLAIN, encode(value)
-    except TypeError:
-        return PICKLED, pickle.dumps(value)
-
-
-def from_bytes(kind: int, content: bytes, name: str = "state") -> Any:
-    """Return the value that `to_bytes` wrote, in new objects.
-
-    Parameters
-    ----------
-    kind : int
-        `PLAIN`; or `PICKLED`, of a snapshot whose pickles are allowed.
-    content : bytes
-    name : str
-        Of the value, for messages.
-
-    Raises
-    ------
-    InvalidStateError
-        If they are the bytes of no value.
-    """
-    if kind not in (PLAIN, PICKLED):
-        raise InvalidStateError.of_array(name, "bytes of a value", f"kind {kind}")
-    try:
-        return decode(content) if kind == PLAIN else pickle.loads(content)
-    except Exception as error:
-        raise InvalidStateError.of_array(name, "a value", error) from None
-
-
-def array_names(name: str) -> tuple[str, str, str]:
-    """Return the names of the three arrays of some values."""
-    return f"{name}s", f"{name}_lengths", f"{name}_kinds"
-
-
-def pack(
-    name: str, kinds: Sequence[int], contents: Sequence[bytes]
-) -> dict[str, NDArray[Any]]:
-    """Return values, by kinds and bytes, as three arrays; some may be read-only."""
-    lengths = np.fromiter(map(len, contents), np.int64, len(contents))
-    width = int(lengths.max())
-    rows = b"".join([content.ljust(width, b"\0") for content in contents])
-    matrix = np.frombuffer(rows, np.uint8).reshape(len(contents), width)
-    arrays = matrix, lengths, np.array(kinds, np.int8)
-    return dict(zip(array_names(name), arrays, strict=True))
-
-
-def check_packed(name: str, arrays: Mapping[str, NDArray[Any]], max_kind: int) -> None:
-    """Check dtypes, shapes, lengths and kinds of the three arrays, not the values.
-
-    Raises
-    ------
-    InvalidStateError
-    """
-    bytes_name, lengths_name, kinds_name = names = array_names(name)
-    if not arrays.keys() >= set(names):
-        accepted = f"the arrays {', '.join(names)}"
-        raise InvalidStateError.expected("state", accepted, sorted(arrays))
-    matrix = arrays[bytes_name]
-    if matrix.dtype != np.uint8 or matrix.ndim != 2:
-        value = f"{matrix.dtype} of shape {matrix.shape}"
-        accepted = "uint8 of shape (n, longest)"
-        raise InvalidStateError.of_array(bytes_name, accepted, value)
-    lengths, kinds = arrays[lengths_name], arrays[kinds_name]
-    check_numbers(lengths_name, lengths, np.int64, 0, matrix.shape[1])
-    check_numbers(kinds_name, kinds, np.int8, 0, max_kind)
+from roll_vec.vector.values import is_values
 
 
 def check_numbers(
@@ -135,36 +45,14 @@ def check_numbers(
         raise InvalidStateError.of_array(name, accepted, outside[0])
 
 
-def check_all_packed(arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Check the arrays of all values of a snapshot; see `check_packed`."""
-    for name in arrays:
-        if name.endswith("_kinds"):
-            check_packed(name.removesuffix("_kinds"), arrays, LOST)
-
-
-def unpack(
-    name: str, arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]
-) -> list[tuple[int, bytes]]:
-    """Return the kinds and the bytes of some rows."""
-    matrix, lengths, kinds = (arrays[each][rows] for each in array_names(name))
-    width, data = matrix.shape[1], matrix.tobytes()
-    return [
-        (kind, data[i * width : i * width + length])
-        for i, (kind, length) in enumerate(
-            zip(kinds.tolist(), lengths.tolist(), strict=True)
-        )
-    ]
-
-
 def take_rows(
     arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]
 ) -> dict[str, NDArray[Any]]:
     """Return some rows of all arrays, with values no wider than the longest of them."""
     selection = {name: array[rows] for name, array in arrays.items()}
-    for name in arrays:
-        values, lengths, kinds = array_names(name.removesuffix("_kinds"))
-        if name == kinds and len(rows) and {values, lengths} <= selection.keys():
-            selection[values] = selection[values][:, : int(selection[lengths].max())]
+    for name, array in selection.items():
+        if is_values(name, array) and len(rows):
+            selection[name] = np.array(array.tolist())
     return selection
 
 
@@ -174,57 +62,12 @@ def concatenate_rows(
     """Return the rows of several snapshots, which have arrays of the same names."""
     whole = {}
     for name in parts[0]:
-        arrays = [part[name] for part in parts]
-        if f"{name.removesuffix('s')}_kinds" in parts[0]:
-            width = max(array.shape[1] for array in arrays)
-            fills = [((0, 0), (0, width - array.shape[1])) for array in arrays]
-            arrays = [np.pad(*pair) for pair in zip(arrays, fills, strict=True)]
         try:
-            whole[name] = np.concatenate(arrays)
+            whole[name] = np.concatenate([part[name] for part in parts])
         except (TypeError, ValueError) as error:
             accepted = "arrays of one dtype and shape of rows"
             raise InvalidStateError.of_array(name, accepted, str(error)) from None
     return whole
-
-
-def has_pickles(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Return whether some values of a snapshot may be pickles, which run any code.
-
-    Kinds of another dtype may be: what numpy compares is not what `unpack` returns.
-    """
-    return any(
-        array.dtype != np.int8 or bool(np.isin(array, (PICKLED, PICKLED_ENV)).any())
-        for name, array in arrays.items()
-        if name.endswith("_kinds")
-    )
-
-
-def read_value(name: str, arrays: Mapping[str, NDArray[Any]], row: int) -> Any:
-    """Return the value of one row, in new objects.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is an environment object, lost, or cannot be read.
-    """
-    ((kind, content),) = unpack(name, arrays, np.array([row]))
-    if kind not in (PLAIN, PICKLED):
-        message = (
-            f"row {row}: the snapshot has no value for it: its environment has no "
-            "get_state, or was lost in a fault"
-        )
-        raise InvalidStateError(message)
-    return from_bytes(kind, content, f"{name}s[{row}]")
-
-
-def replace_value(
-    name: str, arrays: Mapping[str, NDArray[Any]], row: int, value: Any
-) -> dict[str, NDArray[Any]]:
-    """Return the three arrays with another value in one row."""
-    pairs = unpack(name, arrays, np.arange(len(arrays[f"{name}s"])))
-    pairs[row] = to_bytes(value)
-    kinds, contents = zip(*pairs, strict=True)
-    return pack(name, kinds, contents)
 
 
 Tables = dict[str, Any]

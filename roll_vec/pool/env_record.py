@@ -20,14 +20,14 @@ ResetArguments = tuple[int | None, dict[str, Any] | None]
 
 
 @dataclass(slots=True)
-class Member:
+class EnvRecord:
     """What a pool knows of one of its environments, besides the observation."""
 
     can_resume: bool = False
     """Whether the environment can be moved to any episode of a seed."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """The attributes that the user has set; new objects get them too.  Under
-    `LEVEL_OPTIONS` are the keywords of `set_level_options`.  Always the same dict."""
+    `LEVEL_OPTIONS` are the keywords of `set_level_options`."""
     first_seed: int | None = None
     """Of the present stream of episodes; None: the environment drew it itself."""
     episode: int = -1
