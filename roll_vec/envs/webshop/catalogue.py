@@ -5,10 +5,8 @@ It is built from WebShop's files or of the demo shop, or opened from a folder.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,12 @@ from typing import Any
 import numpy as np
 
 from roll_vec.envs.webshop.files import Listing, Shop, read_json, read_listings
-from roll_vec.envs.webshop.goals import SPLITS, Goal, Goals, build_goals
+from roll_vec.envs.webshop.goals import Goal, Goals, build_goals
 from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
-from roll_vec.envs.webshop.search.search_bar import (
-    NUM_HITS,
-    SearchBar,
-    backend_class,
-    document_of,
-)
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar, document_of
 from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.envs.webshop.storage import (
     CatalogueData,
@@ -182,39 +176,6 @@ class Catalogue:
         record: Goal = self.goals[goal]
         return record
 
-    def describe(self) -> dict[str, Any]:
-        """Return a summary of the catalogue; see the notes for its keys.
-
-        Notes
-        -----
-        ``products``, ``skipped_items``, ``goals``, ``human_goals``, ``splits``
-        (number of goals), ``categories`` (number of products), ``with_options``,
-        ``price`` (lowest, median, highest), ``title_nouns``, ``search_backend``,
-        ``catalog_seed`` and the ``files`` that the catalogue was built from.
-        """
-        prices = np.array([product.price for product in self.products])
-        categories = Counter(product.category for product in self.products)
-        n = len(self.goals)
-        files = dataclasses.asdict(self.options)
-        return {
-            "products": len(self.products),
-            "skipped_items": self._data.num_skipped,
-            "categories": dict(categories.most_common()),
-            "with_options": sum(bool(product.options) for product in self.products),
-            "price": tuple(float(value) for value in np.quantile(prices, (0, 0.5, 1))),
-            "goals": n,
-            "human_goals": self.options.human_goals,
-            "splits": {name: len(range(n)[part]) for name, part in SPLITS.items()},
-            "title_nouns": self.title_nouns_source,
-            "search_backend": self.options.search_backend,
-            "catalog_seed": self.options.catalog_seed,
-            "files": {
-                name: files[name]
-                for name in ("products", "attributes", "human_instructions")
-                if files[name] is not None
-            },
-        }
-
     def __reduce__(self) -> tuple[Any, ...]:
         identity = (self.options, self._digests, self.title_nouns_source)
         return _load_for_pickle, identity
@@ -338,13 +299,12 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     report("goals", 0, len(records))
     goals = Goals.pack(*build_goals(listings, records, options.human_goals, rng))
     report("goals", len(records), len(records))
-    index = backend_class(options.search_backend).build(
+    index = LuceneIndex.build(
         map(document_of, records),
         asins,
         functools.partial(_report_count, report, "search index", len(records)),
     )
-    num_skipped = len(shop.items[: options.num_products]) - len(listings)
-    return CatalogueData(products, goals, index, source, num_skipped)
+    return CatalogueData(products, goals, index, source)
 
 
 def draw_products(

@@ -7,8 +7,7 @@ CRC-32 of all this.
 Opening compares all sizes and reads the files that are used as a whole.  Two kinds of
 files are large and used in pieces, so each piece has a checksum of its own that is
 compared when the piece is first read: records (`records`) and the postings of the
-search index (`search.lucene_ranking`).  tantivy reads its files unchecked, so they are
-read at opening.
+search index (`search.lucene_ranking`).
 """
 
 from __future__ import annotations
@@ -122,8 +121,6 @@ def has_other_files(directory: Path) -> bool:
         own = set()
     return any(
         path.relative_to(directory).as_posix() not in own
-        # tantivy locks its index when it is opened.
-        and not path.name.startswith(".tantivy-")
         for path in directory.rglob("*")
         if path.is_symlink() or not path.is_dir()
     )
@@ -156,22 +153,6 @@ def check_at_opening(
                 refuse_damage(path, f"it has {size} bytes, not {entry['bytes']}")
             if name not in piecewise and _checksum(path) != entry["crc32"]:
                 refuse_damage(path, _CHANGE_MESSAGE)
-
-
-def check_everything(directory: Path) -> int:
-    """Read all files of a stored shop; return their size in bytes.
-
-    Raises
-    ------
-    InvalidOptionError
-        If a file is not the one that was stored.
-    """
-    files = read_manifest(directory)["files"]
-    for name, entry in files.items():
-        with naming_damage(directory / name):
-            if hash_file(directory / name) != entry["sha256"]:
-                refuse_damage(directory / name, _CHANGE_MESSAGE)
-    return sum(entry["bytes"] for entry in files.values())
 
 
 def _checksum_of_fields(manifest: Mapping[str, Any]) -> int:

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
 from roll_vec.envs.webshop.manifest import MANIFEST
-from roll_vec.envs.webshop.search.search_bar import BACKENDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,
@@ -82,9 +81,6 @@ class CatalogueOptions:
         of options of a product that has an instruction.
     catalog_seed : int
         Seed of random prices and price limits.  The original has no seed for them.
-    search_backend : str
-        ``lucene``, ranked as in WebShop, or ``tantivy``, for a million products.
-        ``tantivy`` (extra ``tantivy``) has another ranking.
     memory_map : bool
         True: a stored shop stays on disk, where processes share it.
 
@@ -100,7 +96,6 @@ class CatalogueOptions:
     num_products: int | None = option(None, check_optional, check_int, 1)
     human_goals: bool = option(False, check_bool)
     catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
-    search_backend: str = option("lucene", check_choice, BACKENDS)
     memory_map: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
@@ -182,7 +177,7 @@ class WebShopOptions(CatalogueOptions):
     Parameters
     ----------
     products, attributes, human_instructions, title_nouns, num_products, \
-human_goals, catalog_seed, search_backend, memory_map
+human_goals, catalog_seed, memory_map
         See `CatalogueOptions`.
     filter_goals : function of (int, Goal), or None
         Takes the number and the goal; returns True for goals that are played.

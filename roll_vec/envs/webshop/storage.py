@@ -31,7 +31,7 @@ from roll_vec.envs.webshop.manifest import (
 )
 from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.products import Products
-from roll_vec.envs.webshop.search.search_bar import SearchBackend, backend_class
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.files import (
     HAS_LOCKS,
@@ -41,7 +41,7 @@ from roll_vec.storage.files import (
 )
 from roll_vec.version import __version__
 
-FIXED_OPTIONS = ("human_goals", "catalog_seed", "search_backend")
+FIXED_OPTIONS = ("human_goals", "catalog_seed")
 """Options that a stored catalogue was built with; opening it cannot change them."""
 
 # Each record has a checksum, which is compared when the record is read.
@@ -51,22 +51,20 @@ ENVIRONMENT_VARIABLE = "ROLL_VEC_SHARE_CATALOGUES"
 """``1``: processes share their catalogues; ``0`` or not set: each has its own."""
 
 # Packages that the words of the search index and of titles come from.
-_PACKAGES = ("nltk", "regex", "tantivy", "spacy", "en_core_web_sm")
+_PACKAGES = ("nltk", "regex", "spacy", "en_core_web_sm")
 _UNUSED_SECONDS = 7 * 24 * 60 * 60
 
 
 class CatalogueData(NamedTuple):
     """The contents of a catalogue, as they are built or opened; read only.
 
-    ``title_nouns_source`` is that of `Catalogue`; ``num_skipped`` counts items of the
-    file that are no products by WebShop's rule.
+    ``title_nouns_source`` is that of `Catalogue`.
     """
 
     products: Products
     goals: Goals
-    search_index: SearchBackend
+    search_index: LuceneIndex
     title_nouns_source: str
-    num_skipped: int = 0
 
 
 def save(data: CatalogueData, options: CatalogueOptions, directory: Path) -> None:
@@ -97,7 +95,6 @@ def save(data: CatalogueData, options: CatalogueOptions, directory: Path) -> Non
             content = {
                 "options": dataclasses.asdict(options),
                 "title_nouns": data.title_nouns_source,
-                "num_skipped": data.num_skipped,
             }
             write_manifest(new, content)
             try:
@@ -136,15 +133,13 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
                     f"{value!r}; give {name}={stored_value!r}"
                 )
                 raise InvalidOptionError(message)
-        backend = backend_class(options.search_backend)
-        piecewise = (*_PIECEWISE_FILES, *backend.piecewise_files)
+        piecewise = (*_PIECEWISE_FILES, *LuceneIndex.piecewise_files)
         check_at_opening(directory, manifest, piecewise)
         return CatalogueData(
             Products.open(directory, options.memory_map),
             Goals.open(directory, options.memory_map),
-            backend.open(directory, options.memory_map),
+            LuceneIndex.open(directory, options.memory_map),
             manifest["title_nouns"],
-            manifest["num_skipped"],
         )
 
 

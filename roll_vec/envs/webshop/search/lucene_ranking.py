@@ -47,7 +47,9 @@ _scratch = ThreadScratch()
 
 
 class LuceneIndex:
-    """An index of documents; see `SearchBackend`.
+    """An index of documents, one for each product; read only.
+
+    The same documents and query have the same result in every thread and process.
 
     Parameters
     ----------
@@ -65,7 +67,6 @@ class LuceneIndex:
         ``saturation_checks``, the CRC-32 of each term's postings.
     """
 
-    name: ClassVar[str] = "lucene"
     piecewise_files: ClassVar[tuple[str, ...]] = tuple(
         f"{_FOLDER}/{name}.bin" for name in _CHECKS
     )
@@ -93,7 +94,22 @@ class LuceneIndex:
         keys: Sequence[str],
         progress: Callable[[int], object] | None = None,
     ) -> LuceneIndex:
-        """Return an index in memory; see `SearchBackend.build`."""
+        """Return an index in memory.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            In the order of the products.
+        keys : sequence of str
+            A different one of each product; it decides the order of equal scores.
+        progress : function of int, or None
+            Called with the number of documents that are done.
+
+        Raises
+        ------
+        MissingExtraError
+            If the extra ``webshop`` is not installed.
+        """
         forms = _FormTerms()
         tokens, lengths = array("i"), array("i")
         for count, document in enumerate(documents, 1):
@@ -115,9 +131,20 @@ class LuceneIndex:
     def search(
         self, query: str, k: int = 50
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the numbers and the scores of the best products.
+        """Return the numbers of the best products, best first, and their scores.
 
-        See `SearchBackend.search`.  The query is read up to its 1024th different term.
+        Parameters
+        ----------
+        query : str
+            Any text; it has no syntax, and is read up to its 1024th different term.
+        k : int
+            Maximum number of products.
+
+        Returns
+        -------
+        numbers : (m,) int64
+        scores : (m,) float32
+            Above 0, descending.
         """
         arrays = self._arrays
         counts = self._count_terms(query)
@@ -173,7 +200,7 @@ class LuceneIndex:
             self._verified_terms.add(term)
 
     def save(self, directory: Path) -> None:
-        """Write the index into a directory; see `SearchBackend.save`."""
+        """Write the index into a directory."""
         folder = directory / _FOLDER
         folder.mkdir(exist_ok=True)
         arrays = dict(self._arrays)
@@ -192,7 +219,7 @@ class LuceneIndex:
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> LuceneIndex:
-        """Return an index that was saved; see `SearchBackend.open`."""
+        """Return an index that was saved."""
         folder = directory / _FOLDER
         arrays: dict[str, NDArray[Any]] = {}
         for name, dtype in _DTYPES.items():
