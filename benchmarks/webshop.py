@@ -163,8 +163,8 @@ def make_shop(num_products: int) -> Latency:
 def open_shop(num_products: int) -> Latency:
     """Open a stored catalogue, mapped into memory, and search in it."""
     folder = Path(tempfile.mkdtemp())
-    Catalogue.load(num_products=num_products).save(folder)
-    options = CatalogueOptions(products=str(folder), memory_map=True)
+    Catalogue.load(num_products=num_products).save(folder / "shop")
+    options = CatalogueOptions(products=str(folder / "shop"))
 
     def work() -> int:
         # Not through the cache of the process.

@@ -289,8 +289,8 @@ def shop(folder):
 
 
 def stored_shop(folder):
-    shop(folder).catalogue.save(folder / "stored")
-    return WebShop(products="stored")
+    shop(folder).catalogue.save(folder / "shop")
+    return WebShop(products="shop")
 
 
 def sokoban(folder):
@@ -304,7 +304,7 @@ CASES = [
     (countdown, "data", "tasks.jsonl", (b'"target": 1', b'"target": 7')),
     (shop, "products", "products.json", (b"wash", b"mash")),
     (shop, "attributes", "attributes.json", (b"wash", b"mash")),
-    (stored_shop, "products", "stored/catalogue.json", (b"}", b" ")),
+    (stored_shop, "products", "shop", (b"}", b" ")),
     (sokoban, "levels", "levels.txt", (b"@$.", b".$@")),
 ]
 

@@ -1,4 +1,4 @@
-"""``roll-vec webshop index``: store the catalogue of a shop."""
+"""``roll-vec webshop index``: store a shop in a file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from roll_vec.cli._tables import progress
 from roll_vec.progress import report
 
 _DESCRIPTION = """\
-Make the catalogue of a shop from WebShop's files and store it in a folder:
+Make the catalogue of a shop from WebShop's files and store it in one file:
 products, goals, title nouns and search index. An environment opens it in a
-moment, -o products=DIR, and with -o memory_map=True all processes of a machine
-share it.
+moment, -o products=FILE, and all processes of a machine share its memory.
 """
 
 _EPILOG = """\
@@ -41,10 +40,10 @@ examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    summary = "store the catalogues of WebShop"
-    text = "Store the catalogues of roll_vec/WebShop-v0."
+    summary = "store shops of WebShop"
+    text = "Store shops of roll_vec/WebShop-v0."
     inner = add_commands(commands, "webshop", summary, text)
-    summary = "store a catalogue"
+    summary = "store a shop in a file"
     parser = add_command(inner, "index", _run, summary, _DESCRIPTION, _EPILOG)
     parser.option("FILES", "WebShop's files", nargs="*")
     for name, content in (
@@ -53,8 +52,8 @@ def add_parser(commands: Any) -> None:
         ("title-nouns", "nouns of titles by asin"),
     ):
         parser.option(f"--{name}", f"file of {content}, whatever its name", "FILE")
-    parser.option("--out", "where the catalogue is stored", "DIR", required=True)
-    parser.flag("--force", "replace the catalogue that is in the folder of --out")
+    parser.option("--out", "where the shop is stored", "FILE", required=True)
+    parser.flag("--force", "replace the shop that is stored there")
     text = "read N items of the file, or make N products (default: all, or 1000)"
     parser.number("--num-products", text, 1)
     parser.flag(
@@ -65,15 +64,17 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from roll_vec.envs.webshop import Catalogue
+    from roll_vec.envs.webshop.stored_file import is_stored
 
     require("rich", "roll-vec webshop index")
     files = _files_by_keyword(arguments)
-    if "products" in files and Path(files["products"]).is_dir():
-        text = f"{files['products']} is a stored catalogue already"
+    if "products" in files and is_stored(files["products"]):
+        text = f"{files['products']} is a stored shop already"
         raise argument_error("FILES", text)
     target = Path(arguments.out)
-    if not arguments.force and target.is_dir() and any(target.iterdir()):
-        raise argument_error("--out", f"{target} is not empty; --force replaces it")
+    if target.exists() and not arguments.force:
+        text = f"{target} is there already; --force replaces a stored shop"
+        raise argument_error("--out", text)
     options = ("num_products", "human_goals", "catalog_seed")
     keywords = {name: getattr(arguments, name) for name in options}
     with progress():

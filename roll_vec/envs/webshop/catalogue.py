@@ -1,6 +1,6 @@
 """Catalogue of a shop: everything that its environments share, loaded once.
 
-It is built from WebShop's files or of the demo shop, or opened from a folder.
+It is built from WebShop's files or of the demo shop, or opened from a stored file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,7 @@ from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar, document_of
 from roll_vec.envs.webshop.solver import Solution, Solver
-from roll_vec.envs.webshop.storage import (
-    CatalogueData,
-    is_sharing,
-    open_shared,
-    open_stored,
-    save,
-)
+from roll_vec.envs.webshop.storage import CatalogueData, open_stored, save
 from roll_vec.envs.webshop.title_nouns import Nouns, load_title_nouns
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
@@ -99,17 +93,17 @@ class Catalogue:
         """
         return load_catalogue(parse_options(CatalogueOptions, keywords), progress)
 
-    def save(self, directory: str | Path) -> None:
-        """Store the catalogue in a folder, for ``products=`` of `load`.
+    def save(self, path: str | Path) -> None:
+        """Store the catalogue in a file, for ``products=`` of `load`.
 
-        A stored catalogue in the folder is replaced as a whole.
+        A stored catalogue at the path is replaced as a whole.
 
         Raises
         ------
         InvalidOptionError
-            If the folder has other files, or cannot be written.
+            If something else is at the path, or it cannot be written.
         """
-        save(self._data, self.options, Path(directory))
+        save(self._data, self.options, Path(path))
 
     def search(self, query: str, k: int = NUM_HITS) -> list[tuple[str, float]]:
         """Return the best products for a query, (asin, score), best first.
@@ -204,15 +198,9 @@ def load_catalogue(
     """
     options = options.catalogue_options()
     *contents, nouns = options.fingerprints()
-    status = options.stored_status()
-    shares = is_sharing()
 
     def make() -> Catalogue:
-        if shares:
-            data = open_shared(
-                options, (*contents, nouns), lambda: build(options, progress)
-            )
-        elif options.is_stored:
+        if options.is_stored:
             data = open_stored(options)
         else:
             data = build(options, progress)
@@ -222,11 +210,11 @@ def load_catalogue(
         _refuse_changes(options, before, digests, "reading it began")
         return Catalogue(options, data, digests)
 
-    catalogue = _process_cache.get((options, *contents, nouns, status), make)
+    catalogue = _process_cache.get((options, *contents, nouns), make)
     new_nouns = catalogue._digests[-1]
     if new_nouns != nouns:
         # The next caller finds the new file and need not read it.
-        key = (options, *contents, new_nouns, status)
+        key = (options, *contents, new_nouns)
         _process_cache.get(key, lambda: catalogue)
     return catalogue
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
-from roll_vec.envs.webshop.manifest import MANIFEST
+from roll_vec.envs.webshop.stored_file import is_stored
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,
@@ -22,26 +22,13 @@ from roll_vec.options import (
     check_render_mode,
     option,
 )
-from roll_vec.storage.data_files import (
-    check_path,
-    fingerprint,
-    folder_status,
-    refuse_unreadable,
-)
+from roll_vec.storage.data_files import check_path, fingerprint, refuse_unreadable
 
 RENDER_MODES = ("ansi", "text")
-DATA_FILES = {
-    "products": MANIFEST,
-    "attributes": "",
-    "human_instructions": "",
-    "title_nouns": "",
-}
-"""The keywords that are paths, with the manifest of a folder; see `pin_files`.
+_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+DATA_FILES = dict.fromkeys(_FILES, "")
+"""The keywords that are paths; see `pin_files`."""
 
-The manifest stands for a whole stored catalogue: it has digests of all other files.
-"""
-
-_FILES = tuple(DATA_FILES)
 # A thousand products take up to half a second: so many take minutes.
 _MAX_DEMO_PRODUCTS = 1 << 20
 
@@ -61,9 +48,9 @@ class CatalogueOptions:
     Parameters
     ----------
     products : str, PathLike or None
-        WebShop's ``items_shuffle*.json``, or the folder of a stored shop; None: the
-        demo shop.  The file may be plain or ``.gz``.  ``roll-vec webshop index`` stores
-        a shop.
+        WebShop's ``items_shuffle*.json``, plain or ``.gz``, or the file of a stored
+        shop; None: the demo shop.  ``roll-vec webshop index`` stores a shop.  All
+        processes of a machine share the memory of a stored one.
     attributes : str, PathLike or None
         WebShop's ``items_ins_v2*.json``: attributes and instructions of the products.
     human_instructions : str, PathLike or None
@@ -81,8 +68,6 @@ class CatalogueOptions:
         of options of a product that has an instruction.
     catalog_seed : int
         Seed of random prices and price limits.  The original has no seed for them.
-    memory_map : bool
-        True: a stored shop stays on disk, where processes share it.
 
     Raises
     ------
@@ -96,7 +81,6 @@ class CatalogueOptions:
     num_products: int | None = option(None, check_optional, check_int, 1)
     human_goals: bool = option(False, check_bool)
     catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
-    memory_map: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -110,14 +94,15 @@ class CatalogueOptions:
         if self.is_stored:
             self._forbid(
                 (*_FILES[1:], "num_products"),
-                f"is part of a stored catalogue, such as {self.products}, already",
+                f"is part of a stored shop, such as {self.products}, already",
             )
-        elif self.memory_map:
-            message = (
-                "memory_map: expected products to be the folder of a stored catalogue "
-                f"(roll-vec webshop index), got {self.products!r}"
+        elif self.products is not None and Path(self.products).is_dir():
+            refuse_unreadable(
+                "products",
+                str(self.products),
+                "it is a folder; a shop is stored in one file, by roll-vec webshop "
+                "index",
             )
-            raise InvalidOptionError(message)
 
     def _forbid(self, names: tuple[str, ...], reason: str) -> None:
         """Raise an error if one of some keywords has a value."""
@@ -128,8 +113,8 @@ class CatalogueOptions:
 
     @property
     def is_stored(self) -> bool:
-        """True if ``products`` is a folder."""
-        return self.products is not None and Path(self.products).is_dir()
+        """True if ``products`` is the file of a stored shop."""
+        return self.products is not None and is_stored(self.products)
 
     def catalogue_options(self) -> CatalogueOptions:
         """Return the keywords of the catalogue alone."""
@@ -154,22 +139,6 @@ class CatalogueOptions:
             for name, path in zip(_FILES, paths, strict=True)
         )
 
-    def stored_status(self) -> Hashable:
-        """Return the status of all files of a stored catalogue, else None.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the folder cannot be read.
-        """
-        if not self.is_stored:
-            return None
-        try:
-            return folder_status(str(self.products))
-        except OSError as error:
-            refuse_unreadable("products", str(self.products), error)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WebShopOptions(CatalogueOptions):
     """The keywords of `roll_vec/WebShop-v0`; those of the catalogue come first.
@@ -177,7 +146,7 @@ class WebShopOptions(CatalogueOptions):
     Parameters
     ----------
     products, attributes, human_instructions, title_nouns, num_products, \
-human_goals, catalog_seed, memory_map
+human_goals, catalog_seed
         See `CatalogueOptions`.
     filter_goals : function of (int, Goal), or None
         Takes the number and the goal; returns True for goals that are played.
