@@ -27,8 +27,7 @@ files are told apart by their names, as WebShop has them:
 plain JSON or .json.gz; no file at all: the demo shop.
 
 Rewards depend on which words of a title are nouns: from the file of them, else
-from spaCy's en_core_web_sm where it is installed (and then kept in that file),
-else by a rule. The command says which.
+by a rule. The command says which.
 
 examples:
   roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json \\

@@ -22,6 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+_HAS_LOCKS = fcntl is not None
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -161,7 +162,7 @@ class WriteLock:
         """Let other processes write; a second call does nothing."""
         if self._file.closed:
             return
-        if fcntl is None:
+        if not _HAS_LOCKS:
             # Windows does not delete open files.
             self._file.close()
         with suppress(OSError):
@@ -176,7 +177,7 @@ def _open(path: str, flags: int) -> int:
 
 def _lock(file: IO[bytes], path: Path, target: Path) -> bool:
     """Lock an open file; close it and return False if it is no longer at its path."""
-    if fcntl is None:
+    if not _HAS_LOCKS:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

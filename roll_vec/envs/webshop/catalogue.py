@@ -22,7 +22,7 @@ from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar, document_of
 from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.envs.webshop.storage import CatalogueData, open_stored, save
-from roll_vec.envs.webshop.title_nouns import Nouns, load_title_nouns
+from roll_vec.envs.webshop.title_nouns import Nouns, nouns_by_rule, read_nouns
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.storage.data_files import refuse_change
@@ -51,8 +51,8 @@ class Catalogue:
         See `Solver.next_action`.
     options : CatalogueOptions
     title_nouns_source : str
-        Source of the title nouns, on which rewards depend: ``file``, ``embedded``,
-        ``rule`` or ``spacy:`` with model and version.
+        Source of the title nouns, on which rewards depend: ``file``, ``rule`` or, for
+        the demo shop, ``embedded``.
     """
 
     def __init__(
@@ -171,8 +171,7 @@ class Catalogue:
         return record
 
     def __reduce__(self) -> tuple[Any, ...]:
-        identity = (self.options, self._digests, self.title_nouns_source)
-        return _load_for_pickle, identity
+        return load_catalogue, (self.options, None, self._digests)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Catalogue:
         return self
@@ -182,7 +181,9 @@ _process_cache: ProcessCache[Catalogue] = ProcessCache()
 
 
 def load_catalogue(
-    options: CatalogueOptions, progress: Progress | None = None
+    options: CatalogueOptions,
+    progress: Progress | None = None,
+    digests: Sequence[str | None] | None = None,
 ) -> Catalogue:
     """Return the catalogue for some options, the same until a file's content changes.
 
@@ -191,32 +192,26 @@ def load_catalogue(
     options : CatalogueOptions
         Or an extension of them.
     progress : function or None
+    digests : sequence of str or None, or None
+        Those that the files must have, as `CatalogueOptions.fingerprints` returns them;
+        None: any.
 
     Raises
     ------
     InvalidOptionError, MissingExtraError
     """
     options = options.catalogue_options()
-    *contents, nouns = options.fingerprints()
+    current = options.fingerprints()
+    if digests is not None:
+        _refuse_changes(options, digests, current, "the catalogue was pickled")
 
     def make() -> Catalogue:
-        if options.is_stored:
-            data = open_stored(options)
-        else:
-            data = build(options, progress)
-        # The build may have written the file of title nouns.
-        digests = options.fingerprints()
-        before = [*contents, digests[-1]]
-        _refuse_changes(options, before, digests, "reading it began")
-        return Catalogue(options, data, digests)
+        data = open_stored(options) if options.is_stored else build(options, progress)
+        now = options.fingerprints()
+        _refuse_changes(options, current, now, "reading it began")
+        return Catalogue(options, data, current)
 
-    catalogue = _process_cache.get((options, *contents, nouns), make)
-    new_nouns = catalogue._digests[-1]
-    if new_nouns != nouns:
-        # The next caller finds the new file and need not read it.
-        key = (options, *contents, new_nouns)
-        _process_cache.get(key, lambda: catalogue)
-    return catalogue
+    return _process_cache.get((options, *current), make)
 
 
 def _refuse_changes(
@@ -228,28 +223,6 @@ def _refuse_changes(
     for name, old_digest, digest in zip(DATA_FILES, before, now, strict=True):
         if old_digest != digest:
             refuse_change(name, getattr(options, name), since)
-
-
-def _load_for_pickle(
-    options: CatalogueOptions, digests: Sequence[str | None], nouns_source: str
-) -> Catalogue:
-    """Return the catalogue that a pickle names.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the content of a file or the source of title nouns has changed.
-    """
-    since = "the catalogue was pickled"
-    _refuse_changes(options, digests, options.fingerprints(), since)
-    catalogue = load_catalogue(options)
-    if catalogue.title_nouns_source != nouns_source:
-        message = (
-            f"title_nouns: expected those of {nouns_source}, as {since}, got those of "
-            f"{catalogue.title_nouns_source}; rewards depend on them"
-        )
-        raise InvalidOptionError(message)
-    return catalogue
 
 
 # ----------------------------------------------------------------------------- building
@@ -275,11 +248,13 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     else:
         shop = _read_shop(options, report)
         listings = read_listings(shop, options.num_products)
-        nouns, source = load_title_nouns(
-            {one.fields["asin"]: one.fields["title"] for one in listings},
-            options.title_nouns,
-            functools.partial(_report_count, report, "title nouns", len(listings)),
-        )
+        titles = {one.fields["asin"]: one.fields["title"] for one in listings}
+        if options.title_nouns is None:
+            source = "rule"
+            nouns = {asin: nouns_by_rule(title) for asin, title in titles.items()}
+        else:
+            source = "file"
+            nouns = read_nouns(str(options.title_nouns), titles)
     rng = random.Random(options.catalog_seed)
     records = draw_products(listings, nouns, rng)
     asins = [product.asin for product in records]

@@ -15,7 +15,8 @@ _INFOS = parse_infos("""
 goal | int64 | reset | The number of the goal in the shop.
 available_actions | dict | reset, step | ``has_search_bar``, bool, and ``clickables``,
    a list of str.
-title_nouns | str | reset | The source of the title nouns.
+title_nouns | str | reset | The source of the title nouns: ``file``, ``rule`` or
+   ``embedded``.
 action_is_valid | bool | step | A search, or a click on a name of the page.
 action_is_effective | bool | step | The observation has changed.
 success | bool | step | The order earned 1.

@@ -48,17 +48,16 @@ class CatalogueOptions:
     Parameters
     ----------
     products : str, PathLike or None
-        WebShop's ``items_shuffle*.json``, plain or ``.gz``, or the file of a stored
-        shop; None: the demo shop.  ``roll-vec webshop index`` stores a shop.  All
-        processes of a machine share the memory of a stored one.
+        WebShop's ``items_shuffle*.json``, or the file of a stored shop; None: the demo
+        shop.  WebShop's file may be plain or ``.gz``.  ``roll-vec webshop index``
+        stores a shop, whose memory all processes of a machine share.
     attributes : str, PathLike or None
         WebShop's ``items_ins_v2*.json``: attributes and instructions of the products.
     human_instructions : str, PathLike or None
         WebShop's ``items_human_ins.json``: instructions that people wrote.
     title_nouns : str, PathLike or None
-        A file of the nouns in titles, on which rewards depend.  Without a file spaCy's
-        ``en_core_web_sm`` finds the nouns, or a simple rule where spaCy is not
-        installed.  ``infos["title_nouns"]`` names the source; see
+        A file of the nouns in titles, on which rewards depend; None: a rule finds them.
+        Those of spaCy's ``en_core_web_sm`` make WebShop's rewards; see
         `roll_vec.envs.webshop.title_nouns`.
     num_products : int or None
         Products to read from the file, or of the demo shop; None: all, or 1000.  The
@@ -122,9 +121,7 @@ class CatalogueOptions:
         return CatalogueOptions(**{f.name: getattr(self, f.name) for f in fields})
 
     def fingerprints(self) -> tuple[str | None, ...]:
-        """Return digests of the contents of the files, that of title nouns last.
-
-        None for a file that is not used, and for title nouns that do not exist yet.
+        """Return digests of the contents of the files, None for one that is not used.
 
         Raises
         ------
@@ -132,8 +129,6 @@ class CatalogueOptions:
             If a file cannot be read.
         """
         paths = [getattr(self, name) for name in _FILES]
-        if self.title_nouns is not None and not Path(self.title_nouns).exists():
-            paths[-1] = None
         return tuple(
             None if path is None else fingerprint(name, path, DATA_FILES[name])
             for name, path in zip(_FILES, paths, strict=True)

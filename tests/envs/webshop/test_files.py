@@ -5,23 +5,21 @@ Malformed files and records, damaged, foreign and forged shops are named.
 
 import gzip
 import hashlib
-import importlib.util
 import json
 import os
-import random
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from roll_vec.envs.webshop import Catalogue, title_nouns
+from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.files import Shop, read_json, read_listings
 from roll_vec.envs.webshop.options import CatalogueOptions
 from roll_vec.envs.webshop.products import Records
-from roll_vec.envs.webshop.title_nouns import load_title_nouns
-from roll_vec.errors import InvalidFileError, InvalidOptionError
+from roll_vec.envs.webshop.title_nouns import nouns_by_rule, read_nouns
+from roll_vec.errors import InvalidOptionError
 from tests.envs.webshop.shops import (
     ATTRIBUTES,
     CONTENTS,
@@ -29,7 +27,6 @@ from tests.envs.webshop.shops import (
     ITEMS,
     TABLE,
     everything_in,
-    original,
     write,
 )
 from tests.golden import assert_golden
@@ -89,13 +86,6 @@ def write_json(path, content):
     return str(path)
 
 
-def load_json(path):
-    """Return the content of a JSON file, plain or gzipped."""
-    open_file = gzip.open if path.suffix == ".gz" else open
-    with open_file(path, "rt", encoding="utf-8") as file:
-        return json.load(file)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -138,184 +128,56 @@ def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
 
 # ---------------------------------------------------------------------- title nouns
 
-TITLES = {"B1": "Red Shoes for the Party, 2 Pack", "B2": "Oak Table", "B3": ""}
-NOUNS = {"B1": ["shoes", "party", "shoes"], "B2": ["oak", "table"], "B3": []}
-FAKE = "spacy:en_core_web_sm-0"
-MODEL = "spacy:en_core_web_sm-3.8.0"
+TITLES = {
+    "B1": "Red Shoes for the Party, 2 Pack",
+    "B2": "Oak Table",
+    "B3": "",
+    # Runs of letters that are no stop words.
+    "B4": "The 12V LED-Lamp (4 x 10W)",
+    "B5": "Women's shoes SHOES",
+    "B6": "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
+    "B7": "\ud800x y\x00zz" + " a" * 100_000,
+}
+NOUNS = {
+    "B1": ("red", "shoes", "party", "pack"),
+    "B2": ("oak", "table"),
+    "B3": (),
+    "B4": ("led", "lamp"),
+    "B5": ("women", "shoes", "shoes"),
+    "B6": ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
+    "B7": ("zz",),
+}
 
 
-@pytest.fixture
-def _no_spacy(monkeypatch):
-    find = importlib.util.find_spec
-    hide = {"spacy": None}
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: hide.get(name, name) and find(name)
-    )
-
-
-@pytest.fixture
-def fake_spacy(monkeypatch):
-    """Replace spaCy: every word is a noun; returns the list of the titles it gets."""
-    titles_for_spacy = []
-
-    def ask(package, titles):
-        assert package == "fake"
-        for title in titles:
-            if title == "error":
-                raise RuntimeError("no more")
-            titles_for_spacy.append(title)
-            yield tuple(title.lower().split())
-
-    monkeypatch.setattr(title_nouns, "_installed_models", lambda: {FAKE: "fake"})
-    monkeypatch.setattr(title_nouns, "_ask_spacy", ask)
-    return titles_for_spacy
-
-
-@pytest.mark.parametrize(
-    ("name", "source"),
-    [
-        ("nouns.json", None),
-        ("nouns.json.gz", "rule"),
-        ("nouns.json", "spacy:en_core_web_lg-1"),
-    ],
-)
-def test_a_complete_file_is_all_that_is_asked(tmp_path, fake_spacy, name, source):
-    content = {**NOUNS, "B9": ["more"]}
-    if source is not None:
-        content = {"source": source, "title_nouns": content}
-    path = write_json(tmp_path / name, content)
-    nouns = {asin: tuple(of_title) for asin, of_title in NOUNS.items()}
-    assert load_title_nouns(TITLES, path) == (nouns, source or "file")
-    assert not fake_spacy
-    assert load_json(tmp_path / name) == content
-
-
-@pytest.mark.usefixtures("_no_spacy")
-def test_without_a_file_and_spacy_the_rule_is_used(tmp_path):
-    titles = {
-        **TITLES,
-        # Runs of letters that are no stop words.
-        "B4": "The 12V LED-Lamp (4 x 10W)",
-        "B5": "Women's shoes SHOES",
-        "B6": "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
-        "B7": "\ud800x y\x00zz" + " a" * 100_000,
-    }
-    nouns = {
-        "B1": ("red", "shoes", "party", "pack"),
-        "B2": ("oak", "table"),
-        "B3": (),
-        "B4": ("led", "lamp"),
-        "B5": ("women", "shoes", "shoes"),
-        "B6": ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
-        "B7": ("zz",),
-    }
-    assert load_title_nouns(titles) == (nouns, "rule")
-    path = tmp_path / "nouns.json"
-    with pytest.raises(InvalidOptionError, match=r"nouns\.json: it is not there, and"):
-        load_title_nouns(TITLES, path)
-    assert not path.exists()
+def test_the_rule_finds_nouns(tmp_path):
+    assert {asin: nouns_by_rule(title) for asin, title in TITLES.items()} == NOUNS
+    paths = write(tmp_path)
+    del paths["title_nouns"]
+    shop = Catalogue.load(**paths)
+    assert shop.title_nouns_source == "rule"
+    assert shop.products[1].title_nouns == ("oak", "table")
 
 
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
-def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
-    path = tmp_path / name
-    first = load_title_nouns({"B2": TITLES["B2"]}, path)
-    assert first == ({"B2": ("oak", "table")}, FAKE)
-    content = {"source": FAKE, "title_nouns": {"B2": ["oak", "table"]}}
-    assert load_json(path) == content
-    with pytest.raises(RuntimeError, match="no more"):
-        load_title_nouns({**TITLES, "B5": "error"}, path)
-    assert load_json(path) == content
-    fake_spacy.clear()
-    counts = []
-    nouns, source = load_title_nouns(TITLES, path, counts.append)
-    assert list(nouns) == list(TITLES)
-    assert counts == [2, 3]
-    assert fake_spacy == [TITLES["B1"], TITLES["B3"]]
-    assert load_title_nouns(TITLES, path) == (nouns, source)
-    assert len(fake_spacy) == 2
-    # Others may need what these titles do not.
-    load_title_nouns({"B4": "Tea"}, path)
-    assert set(load_json(path)["title_nouns"]) == {*TITLES, "B4"}
-    assert [p.name for p in tmp_path.iterdir()] == [name]
-    # Without a file all titles are asked for.
-    assert load_title_nouns(TITLES) == (nouns, FAKE)
-    assert fake_spacy[-3:] == list(TITLES.values())
+def test_nouns_are_those_of_the_file(tmp_path, name):
+    path = write_json(tmp_path / name, NOUNS)
+    assert read_nouns(path, ["B5", "B1"]) == NOUNS
+    with pytest.raises(InvalidOptionError, match=r"products, 2 are missing, such as B8"):
+        read_nouns(path, ["B1", "B8", "B9"])
 
 
 @pytest.mark.parametrize(
-    ("source", "says"),
+    ("content", "message"),
     [
-        (None, "it does not say where it is from"),
-        ("rule", "it is from rule"),
-        ("spacy:en_core_web_sm-9", "it is from spacy:en_core_web_sm-9"),
+        ([1], "expected an object of lists by asin"),
+        ({"B1": "shoes"}, "B1: expected a list of strings, got 'shoes'"),
+        ({"B1": ["shoes", 1]}, "B1: expected a list of strings, got"),
     ],
 )
-@pytest.mark.parametrize("installed", [True, False])
-def test_sources_are_never_mixed(tmp_path, monkeypatch, source, says, installed):
-    models = {FAKE: "fake"} if installed else {}
-    monkeypatch.setattr(title_nouns, "_installed_models", lambda: models)
-    content = {"B2": ["oak"]}
-    if source:
-        content = {"source": source, "title_nouns": content}
+def test_malformed_files_of_nouns_are_named(tmp_path, content, message):
     path = write_json(tmp_path / "nouns.json", content)
-    with pytest.raises(InvalidOptionError) as raised:
-        load_title_nouns(TITLES, path)
-    message = str(raised.value)
-    assert f"title_nouns: {path}: lacks 2 products, such as B1; {says}" in message
-    assert (FAKE if installed else "no en_core_web_sm") in message
-    assert "give a complete file, or a new path" in message
-    assert load_json(tmp_path / "nouns.json") == content
-
-
-@pytest.mark.usefixtures("_no_spacy")
-def test_malformed_files_of_nouns_are_those_of_the_golden_file(tmp_path):
-    path, lines = tmp_path / "nouns.json", []
-    for content in ({"B1": ["a"], "B7": []}, {"source": "x", "title_nouns": NOUNS}):
-        for place, changed in change_each(content, (None, 1, "", "x", [], [1], {})):
-            path.write_text(json.dumps(changed))
-            try:
-                found = load_title_nouns({}, path)
-            except InvalidOptionError as error:
-                found = str(error).replace(str(path), "nouns.json")
-            lines.append(f"{place}: {found}")
-    text = "\n".join([*lines, ""])
-    assert_golden(Path(__file__).parent / "data" / "nouns.txt", text.encode())
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path, fake_spacy):
-    path = tmp_path / "none" / "nouns.json"
-    with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
-        load_title_nouns(TITLES, path)
-    assert not fake_spacy, "it is noticed before the work"
-    path = tmp_path / "nouns.json"
-
-    def occupy(counts):
-        if counts == 1:
-            (path / "x").mkdir(parents=True)
-
-    with pytest.raises(InvalidFileError, match=r"nouns\.json.*cannot be written"):
-        load_title_nouns(TITLES, path, occupy)
-    assert [p.name for p in tmp_path.iterdir()] == ["nouns.json"]
-
-
-def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
-    pytest.importorskip("spacy")
-    if MODEL not in title_nouns._installed_models():
-        pytest.skip(f"{MODEL} is not installed")
-    files = original(shared)
-    state = random.getstate()
-    golden = read_json("title_nouns", files["title_nouns"])
-    items = read_json("products", files["products"])
-    titles = {item["asin"]: item["name"] for item in items[::8]}
-    expected = {asin: tuple(golden[asin]) for asin in titles}
-    path = tmp_path / "nouns.json.gz"
-    for _ in range(2):
-        assert load_title_nouns(titles, path) == (expected, MODEL)
-    odd, _ = load_title_nouns({"B1": "", "B2": "a \ud800 table", "B3": "\x00 \n\t"})
-    assert odd["B1"] == ()
-    assert "table" in odd["B2"]
-    assert random.getstate() == state
+    with pytest.raises(InvalidOptionError, match=rf"title_nouns: .*\.json: {message}"):
+        read_nouns(path, ())
 
 
 # ------------------------------------------------------------------------- stored shops
