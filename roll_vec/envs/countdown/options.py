@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
-from roll_vec.envs.countdown.task_rows import ENDINGS
+from roll_vec.envs.countdown.task_files import ENDINGS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -126,11 +126,11 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file of tasks, ``nums`` and
-        ``target``.  Texts may be compressed, as ``.jsonl.gz``.  Its rows replace
+        A ``.jsonl``, ``.json`` or ``.csv`` file of tasks, ``nums`` and ``target``.  It
+        may be compressed, as ``.jsonl.gz``.  Its rows replace
         generated tasks: the row of a level is the level modulo the number of rows.
         ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
-        defaults then.  Parquet needs the extra ``parquet``.
+        defaults then.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int

@@ -9,7 +9,7 @@ also an order to read them in:
    ``title_nouns``, ``demo_shop``;
 4. ``solver``: the best purchase for a goal, and the way to it; ``options``;
 5. ``storage``: a catalogue in a file; ``catalogue``: all of this for one shop;
-6. ``pages``: the nodes of a page, observations; ``terminal_layout``;
+6. ``pages``: the nodes of a page, observations;
 7. ``env``, the environment.
 """
 

@@ -134,6 +134,7 @@ class CatalogueOptions:
             for name, path in zip(_FILES, paths, strict=True)
         )
 
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WebShopOptions(CatalogueOptions):
     """The keywords of `roll_vec/WebShop-v0`; those of the catalogue come first.
@@ -177,8 +178,8 @@ human_goals, catalog_seed
     env_instruction : str or None
         A text that replaces the instructions.
     render_mode : str or None
-        Form of frames: ``ansi`` or ``text``.  ``ansi`` is the page laid out for a
-        terminal, ``text`` the observation.
+        Form of frames: ``ansi`` or ``text``.  ``ansi`` is the page in colours, for a
+        terminal; ``text`` the observation.
 
     Raises
     ------

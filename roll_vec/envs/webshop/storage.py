@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,9 +43,7 @@ def save(data: CatalogueData, options: CatalogueOptions, path: Path) -> None:
             "that of a stored shop, which is replaced"
         )
         raise InvalidOptionError(message)
-    fields: dict[str, Any] = {
-        name: getattr(options, name) for name in _FIXED_OPTIONS
-    }
+    fields: dict[str, Any] = {name: getattr(options, name) for name in _FIXED_OPTIONS}
     fields["title_nouns"] = data.title_nouns_source
     products, goals = data.products, data.goals
     arrays: dict[str, Values] = {

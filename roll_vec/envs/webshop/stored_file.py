@@ -88,7 +88,9 @@ def write_shop(
     OSError
     """
     parts = {
-        name: np.asarray(value, ARRAYS[name]) if isinstance(value, np.ndarray) else value
+        name: np.asarray(value, ARRAYS[name])
+        if isinstance(value, np.ndarray)
+        else value
         for name, value in arrays.items()
     }
     lengths = {name: len(part) for name, part in parts.items()}

@@ -36,9 +36,8 @@ def read_nouns(path: str, asins: Iterable[str]) -> Nouns:
         raise InvalidOptionError.expected(name, "an object of lists by asin", content)
     for asin, nouns in content.items():
         if not isinstance(nouns, list) or not all(isinstance(n, str) for n in nouns):
-            raise InvalidOptionError.expected(
-                f"{name}: {asin}", "a list of strings", nouns
-            )
+            place = f"{name}: {asin}"
+            raise InvalidOptionError.expected(place, "a list of strings", nouns)
     lacking = [asin for asin in asins if asin not in content]
     if lacking:
         message = (

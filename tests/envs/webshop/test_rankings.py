@@ -109,7 +109,9 @@ def test_a_second_build_a_stored_index_and_threads_find_the_same(seed):
             assert list(pool.map(lambda query: hits(index, query), queries)) == expected
     assert again.pack().keys() == others[1].pack().keys() == index.pack().keys()
     for name, values in index.pack().items():
-        assert bytes(others[1].pack()[name]) == bytes(values) == bytes(again.pack()[name])
+        assert (
+            bytes(others[1].pack()[name]) == bytes(values) == bytes(again.pack()[name])
+        )
     # Kernels are compiled once for all kinds of index.
     for kernel in (lucene_ranking.kernels.add_scores, lucene_ranking.kernels.find_best):
         assert len(kernel.signatures) == 1
