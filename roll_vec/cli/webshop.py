@@ -10,7 +10,6 @@ from typing import Any
 from roll_vec.cli._errors import argument_error, require
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
-from roll_vec.progress import report
 
 _DESCRIPTION = """\
 Make the catalogue of a shop from WebShop's files and store it in one file:
@@ -63,7 +62,7 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from roll_vec.envs.webshop import Catalogue
-    from roll_vec.envs.webshop.stored_file import is_stored
+    from roll_vec.envs.webshop.storage import is_stored
 
     require("rich", "roll-vec webshop index")
     files = _files_by_keyword(arguments)
@@ -77,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
     options = ("num_products", "human_goals", "catalog_seed")
     keywords = {name: getattr(arguments, name) for name in options}
     with progress():
-        catalogue = Catalogue.load(progress=report, **files, **keywords)
+        catalogue = Catalogue.load(**files, **keywords)
         catalogue.save(target)
     sys.stdout.write(
         f"{len(catalogue.products):,} products and {len(catalogue.goals):,} goals "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,21 @@ from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar, document_of
 from roll_vec.envs.webshop.solver import Solution, Solver
-from roll_vec.envs.webshop.storage import CatalogueData, open_stored, save
+from roll_vec.envs.webshop.storage import (
+    FIXED_OPTIONS,
+    CatalogueData,
+    open_stored,
+    save,
+)
 from roll_vec.envs.webshop.title_nouns import Nouns, nouns_by_rule, read_nouns
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.progress import report
 from roll_vec.storage.data_files import refuse_change
 from roll_vec.storage.process_cache import ProcessCache
 
 # Products of the demo shop if the keywords give no number.
 DEMO_PRODUCTS = 1000
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of a task, the amount that is done and the total amount."""
 
 
 class Catalogue:
@@ -64,7 +67,7 @@ class Catalogue:
         self.options, self._data, self._digests = options, data, digests
         self.products, self.goals = data.products, data.goals
         self.goals.products = self.products
-        self.title_nouns_source = data.title_nouns_source
+        self.title_nouns_source: str = data.fields["title_nouns"]
         self.search_bar = SearchBar(data.products, data.search_index)
         self.search_results = self.search_bar.search_results
         self._solver = Solver(data.products, self.search_results)
@@ -75,13 +78,11 @@ class Catalogue:
 
     @classmethod
     @takes_keywords_of(CatalogueOptions)
-    def load(cls, *, progress: Progress | None = None, **keywords: Any) -> Catalogue:
+    def load(cls, **keywords: Any) -> Catalogue:
         """Return the catalogue for some keywords, the same one for equal keywords.
 
         Parameters
         ----------
-        progress : function or None
-            Called with the name of a task, the amount that is done and the total.
         **keywords
             Those of `CatalogueOptions`.
 
@@ -91,7 +92,7 @@ class Catalogue:
         MissingExtraError
             If the extra ``webshop`` is not installed.
         """
-        return load_catalogue(parse_options(CatalogueOptions, keywords), progress)
+        return load_catalogue(parse_options(CatalogueOptions, keywords))
 
     def save(self, path: str | Path) -> None:
         """Store the catalogue in a file, for ``products=`` of `load`.
@@ -103,7 +104,7 @@ class Catalogue:
         InvalidOptionError
             If something else is at the path, or it cannot be written.
         """
-        save(self._data, self.options, Path(path))
+        save(self._data, Path(path))
 
     def search(self, query: str, k: int = NUM_HITS) -> list[tuple[str, float]]:
         """Return the best products for a query, (asin, score), best first.
@@ -171,7 +172,7 @@ class Catalogue:
         return record
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_catalogue, (self.options, None, self._digests)
+        return load_catalogue, (self.options, self._digests)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Catalogue:
         return self
@@ -181,9 +182,7 @@ _process_cache: ProcessCache[Catalogue] = ProcessCache()
 
 
 def load_catalogue(
-    options: CatalogueOptions,
-    progress: Progress | None = None,
-    digests: Sequence[str | None] | None = None,
+    options: CatalogueOptions, digests: Sequence[str | None] | None = None
 ) -> Catalogue:
     """Return the catalogue for some options, the same until a file's content changes.
 
@@ -191,7 +190,6 @@ def load_catalogue(
     ----------
     options : CatalogueOptions
         Or an extension of them.
-    progress : function or None
     digests : sequence of str or None, or None
         Those that the files must have, as `CatalogueOptions.fingerprints` returns them;
         None: any.
@@ -206,7 +204,7 @@ def load_catalogue(
         _refuse_changes(options, digests, current, "the catalogue was pickled")
 
     def make() -> Catalogue:
-        data = open_stored(options) if options.is_stored else build(options, progress)
+        data = _open(options) if options.is_stored else build(options)
         now = options.fingerprints()
         _refuse_changes(options, current, now, "reading it began")
         return Catalogue(options, data, current)
@@ -228,7 +226,21 @@ def _refuse_changes(
 # ----------------------------------------------------------------------------- building
 
 
-def build(options: CatalogueOptions, progress: Progress | None = None) -> CatalogueData:
+def _open(options: CatalogueOptions) -> CatalogueData:
+    """Return the contents of the stored file ``options.products``."""
+    data = open_stored(str(options.products))
+    for name in FIXED_OPTIONS:
+        value, stored_value = getattr(options, name), data.fields[name]
+        if value != stored_value:
+            message = (
+                f"{name}: {options.products} was stored with {stored_value!r}, got "
+                f"{value!r}; give {name}={stored_value!r}"
+            )
+            raise InvalidOptionError(message)
+    return data
+
+
+def build(options: CatalogueOptions) -> CatalogueData:
     """Return the contents of a new catalogue.
 
     One generator, ``random.Random(catalog_seed)``, draws the prices of ranges and then
@@ -239,14 +251,13 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     ------
     InvalidOptionError, MissingExtraError
     """
-    report = progress or (lambda *_: None)
     if options.products is None:
         count = options.num_products or DEMO_PRODUCTS
-        shop, nouns = _demo_shop(count, report)
+        shop, nouns = _demo_shop(count)
         source = "embedded"
         listings = read_listings(shop)
     else:
-        shop = _read_shop(options, report)
+        shop = _read_shop(options)
         listings = read_listings(shop, options.num_products)
         titles = {one.fields["asin"]: one.fields["title"] for one in listings}
         if options.title_nouns is None:
@@ -259,15 +270,10 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     records = draw_products(listings, nouns, rng)
     asins = [product.asin for product in records]
     products = Products.pack(map(vars, records), np.array(asins))
-    report("goals", 0, len(records))
     goals = Goals.pack(*build_goals(listings, records, options.human_goals, rng))
-    report("goals", len(records), len(records))
-    index = LuceneIndex.build(
-        map(document_of, records),
-        asins,
-        functools.partial(_report_count, report, "search index", len(records)),
-    )
-    return CatalogueData(products, goals, index, source)
+    index = LuceneIndex.build(map(document_of, records), asins)
+    fields = {name: getattr(options, name) for name in FIXED_OPTIONS}
+    return CatalogueData(products, goals, index, {**fields, "title_nouns": source})
 
 
 def draw_products(
@@ -282,11 +288,7 @@ def draw_products(
     return products
 
 
-def _report_count(report: Progress, task: str, total: int, count: int) -> None:
-    report(task, count, total)
-
-
-def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:
+def _demo_shop(count: int) -> tuple[Shop, Nouns]:
     """Return the demo shop in the form of WebShop's files."""
     from roll_vec.envs.webshop.demo_shop.products import generate_product
 
@@ -305,7 +307,7 @@ def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:
     return Shop(items, attributes, human), nouns
 
 
-def _read_shop(options: CatalogueOptions, report: Progress) -> Shop:
+def _read_shop(options: CatalogueOptions) -> Shop:
     names = ("products", "attributes", "human_instructions")
     paths = [getattr(options, name) for name in names]
     contents: list[Any] = []

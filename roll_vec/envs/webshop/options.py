@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
-from roll_vec.envs.webshop.stored_file import is_stored
+from roll_vec.envs.webshop.storage import is_stored
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,

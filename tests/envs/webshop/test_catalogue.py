@@ -13,6 +13,7 @@ import roll_vec
 from roll_vec.envs.webshop import Catalogue, Goal, Product
 from roll_vec.envs.webshop.options import CatalogueOptions, WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.progress import listen
 from tests.contract.cases import assert_same
 from tests.envs.webshop.shops import ITEMS, write
 
@@ -62,11 +63,10 @@ def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
     with pytest.raises(InvalidOptionError, match=r"item 2 \(A000000003\), name"):
         Catalogue.load(**paths)
     write(tmp_path)
-    calls = []
-    shop = Catalogue.load(**paths, progress=lambda *call: calls.append(call))
-    assert len(shop.products) == 3
-    last = {task: (count, total) for task, count, total in calls}
-    assert last["files"] == last["goals"] == last["search index"] == (3, 3)
+    last = {}
+    with listen(lambda unit, *counts: last.update({unit: counts})):
+        assert len(Catalogue.load(**paths).products) == 3
+    assert last == dict.fromkeys(("files", "products in the search index"), (3, 3))
 
 
 # -------------------------------------------------------------------------- storing
@@ -128,7 +128,7 @@ def test_keywords_of_catalogues_are_those_of_environments_too(tmp_path):
     of_catalogue = list(inspect.signature(CatalogueOptions).parameters)
     assert {*of_catalogue} < {*inspect.signature(WebShopOptions).parameters}
     loads = list(inspect.signature(Catalogue.load).parameters)
-    assert loads == [*of_catalogue, "progress"]
+    assert loads == of_catalogue
     for keywords in ({"split": "train"}, {"file": "x"}):
         with pytest.raises(UnknownOptionError, match=next(iter(keywords))):
             Catalogue.load(**keywords)

@@ -8,7 +8,7 @@ analyser; documents with equal scores are in ascending order of their keys.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.row_threads import ThreadScratch
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
+from roll_vec.progress import report
 
 _K1, _B = np.float32(0.9), np.float32(0.4)
 # Lucene refuses a query with more different terms; here the rest is ignored.
@@ -65,7 +66,6 @@ class LuceneIndex:
         cls,
         documents: Iterable[str],
         keys: Sequence[str],
-        progress: Callable[[int], object] | None = None,
     ) -> LuceneIndex:
         """Return an index in memory.
 
@@ -75,8 +75,6 @@ class LuceneIndex:
             In the order of the products.
         keys : sequence of str
             A different one of each product; it decides the order of equal scores.
-        progress : function of int, or None
-            Called with the number of documents that are done.
 
         Raises
         ------
@@ -89,8 +87,7 @@ class LuceneIndex:
             before = len(tokens)
             tokens.extend(map(forms.__getitem__, words(document)))
             lengths.append(len(tokens) - before)
-            if progress is not None:
-                progress(count)
+            report("products in the search index", count, len(keys))
         numbers = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         arrays = _build_postings(
             np.array(tokens, np.int64),
