@@ -171,9 +171,6 @@ def open_stored(path: str) -> CatalogueData:
             start = position
             position += header["lengths"][name] * np.dtype(dtype).itemsize
             arrays[name] = body[start:position].view(dtype)
-        if position != len(body):
-            message = "its arrays do not fill the file"
-            raise ValueError(message)
         check_elements(arrays["asins"])
         return CatalogueData(
             Products(arrays["products"].data, arrays["product_ends"], arrays["asins"]),
