@@ -163,12 +163,13 @@ def make_shop(num_products: int) -> Latency:
 def open_shop(num_products: int) -> Latency:
     """Open a stored catalogue, mapped into memory, and search in it."""
     folder = Path(tempfile.mkdtemp())
-    Catalogue.load(num_products=num_products).save(folder)
-    options = CatalogueOptions(products=str(folder), memory_map=True)
+    Catalogue.load(num_products=num_products).save(folder / "shop")
+    path = str(folder / "shop")
+    options = CatalogueOptions(products=path)
 
     def work() -> int:
         # Not through the cache of the process.
-        Catalogue(options, open_stored(options)).search("red cotton shirt")
+        Catalogue(options, open_stored(path)).search("red cotton shirt")
         return 1
 
     task = Latency(work, "ms", _settings(1, num_products))

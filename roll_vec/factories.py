@@ -44,7 +44,7 @@ POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
     "max_episode_steps"
 }
 """Keywords that change how a pool works, and no episode."""
-WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "prefetch", "memory_map", "copy"}
+WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "prefetch", "copy"}
 """Keywords that change how any batch works, and no episode."""
 
 # Far more than anyone uses.  Without a bound a typing error would fill the memory.

@@ -24,7 +24,6 @@ from roll_vec.distributed.messages import (
     unpack,
 )
 from roll_vec.distributed.shard import Shard
-from roll_vec.envs.webshop.storage import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
 # Seconds for the shards to end by themselves, and for a cluster to answer.
@@ -175,7 +174,7 @@ def _unreachable(address: str | None, error: BaseException) -> InvalidOptionErro
 
 
 class NodeShard(Shard):
-    """A shard in a process of its own, which shares data with others on its node.
+    """A shard in a process of its own.
 
     Parameters
     ----------
@@ -186,7 +185,6 @@ class NodeShard(Shard):
     """
 
     def __init__(self, batch_spec: bytes, *arguments: Any) -> None:
-        share_catalogues()
         super().__init__(unpack(batch_spec), *arguments)
 
 

@@ -244,9 +244,7 @@ def shop_keywords() -> list[str]:
     """Return the keywords of WebShop that choose a shop and its goals."""
     from roll_vec.envs.webshop.options import CatalogueOptions
 
-    names = [field.name for field in dataclasses.fields(CatalogueOptions)]
-    # The place of the catalogue is no part of the task.
-    return [name for name in names if name != "memory_map"]
+    return [field.name for field in dataclasses.fields(CatalogueOptions)]
 
 
 def _shop_split(name: str, keywords: dict[str, Any]) -> Split:

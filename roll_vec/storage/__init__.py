@@ -3,7 +3,7 @@
 In reading order:
 
 ===============  =====================================================================
-`files`          whole writes, private folders, locks
+`files`          whole writes, locks
 `data_files`     paths and digests of the data files of environments
 `plain_data`     Python's plain values as bytes
 `npz_files`      arrays and a header, any damage of which is detected

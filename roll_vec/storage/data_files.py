@@ -15,7 +15,7 @@ import io
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -107,32 +107,6 @@ def _key(status: os.stat_result) -> Status:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
-    """Return path and status of every file in a folder and below, without locks.
-
-    It changes whenever a file does, even if the manifest does not.
-    """
-    files: list[tuple[str, Status]] = []
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                files += folder_status(entry.path)
-            elif not entry.name.endswith(".lock"):
-                files.append((entry.path, _key(entry.stat())))
-    return tuple(sorted(files))
-
-
-def read_blocks(path: Path) -> Iterator[memoryview]:
-    """Yield the content of a file in blocks, all in the same buffer.
-
-    One buffer stays in the processor's cache; a new one for each block would not.
-    """
-    buffer = memoryview(bytearray(1 << 17))
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            yield buffer[:size]
-
-
 def max_text_size(size: int) -> int:
     """Return how many bytes of text a compressed file may have: 64 MiB, or more.
 
@@ -186,8 +160,11 @@ def open_text(path: str) -> TextIO:
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
-    for block in read_blocks(path):
-        digest.update(block)
+    # One buffer stays in the processor's cache; a new one for each block would not.
+    buffer = memoryview(bytearray(1 << 17))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
     return digest.hexdigest()
 
 

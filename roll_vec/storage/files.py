@@ -22,8 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-HAS_LOCKS = fcntl is not None
-"""False where the system has no ``flock``."""
+_HAS_LOCKS = fcntl is not None
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -79,24 +78,6 @@ def keep_mode(old: Path, new: Path) -> None:
     # Some network file systems have no permissions.
     with suppress(OSError):
         shutil.copymode(old, new)
-
-
-def private_folder(path: Path) -> Path:
-    """Make a folder that only this user can write to, if it is not there; return it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made, or others can write to what is there.
-    """
-    with suppress(FileExistsError):
-        path.mkdir(mode=0o700)
-    status = path.lstat()
-    is_open = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or is_open:
-        message = f"{path} is not a folder that is this user's alone"
-        raise PermissionError(message)
-    return path
 
 
 @contextmanager
@@ -181,30 +162,12 @@ class WriteLock:
         """Let other processes write; a second call does nothing."""
         if self._file.closed:
             return
-        if not HAS_LOCKS:
+        if not _HAS_LOCKS:
             # Windows does not delete open files.
             self._file.close()
         with suppress(OSError):
             self._path.unlink()
         self._file.close()
-
-
-@contextmanager
-def wait_for_lock(path: Path) -> Iterator[None]:
-    """Have a lock for the body; other processes and threads wait.
-
-    The file of the lock is made and stays.  Where the system or the file system has no
-    locks, nobody waits.
-
-    Raises
-    ------
-    OSError
-    """
-    with open(path, "ab", opener=_open) as file:
-        if HAS_LOCKS:
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _open(path: str, flags: int) -> int:
@@ -214,7 +177,7 @@ def _open(path: str, flags: int) -> int:
 
 def _lock(file: IO[bytes], path: Path, target: Path) -> bool:
     """Lock an open file; close it and return False if it is no longer at its path."""
-    if not HAS_LOCKS:
+    if not _HAS_LOCKS:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -127,34 +127,13 @@ def files(tmp_path):
     return write_shop(tmp_path)
 
 
-def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
-    outcome = run(
-        "webshop", "index", *files, "--out", "shop", "--check", "--human-goals"
-    )
-    table = outcome.table
-    assert table["products"] == "3"
-    assert table["categories"] == "garden 2, fashion 1"
-    assert table["goals"] == "1 by people"
-    # A long path is continued on the next line.
-    assert str(tmp_path / "items_shuffle_3.json").startswith(table["products file"])
-    assert table["title nouns"] == "file"
-    assert table["goals that cannot earn 1.0"] == "1 of 1"
-    assert "'brown'" in outcome.out
-    assert table["on disk"].endswith("all files as stored")
-    # A folder is reported as it was stored.
-    again = run("webshop", "index", "shop", "--check").table
-    for name in ("products", "goals", "title nouns", "goals that cannot earn 1.0"):
-        assert again[name] == table[name]
-    assert str(tmp_path / "shop").startswith(again["products file"])
-
-
 def test_damage_is_one_line(run, fails, files, tmp_path):
     run("webshop", "index", *files, "--out", "shop")
-    path = tmp_path / "shop" / "products.jsonl"
+    path = tmp_path / "shop"
     path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
-    message = fails("webshop", "index", "shop", "--check")
-    assert "products.jsonl cannot be read: record 1 has changed" in message
+    message = fails("rollout", "roll_vec/WebShop-v0", "-o", "products=shop")
+    assert "shop cannot be read: it is not whole, or was changed" in message
     items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
     (tmp_path / "items.json").write_text(json.dumps(items))
-    message = fails("webshop", "index", "items.json", "--check")
+    message = fails("webshop", "index", "items.json", "--out", "new")
     assert "items.json, item 1 (B000000002), pricing: expected a price" in message

@@ -82,7 +82,6 @@ MORE_VALUES = {
     "split": ("all", "test", "eval", "train", "validation"),
     "observation_mode": ("text_rich", "html"),
     "observation_format": ("page", "roll", "gem"),
-    "search_backend": ("lucene", "tantivy", "bm25"),
     "num_boxes": (2147483647,),
 }
 

@@ -110,7 +110,7 @@ def test_a_split_has_the_goals_of_the_shop(shop, tmp_path):
     assert split.title == "WebShop's first 500 goals; here those of shop"
     assert split.files["products"]["name"] == "shop"
     # The digest is of the content, not of the place.
-    copy = shutil.copytree(shop, tmp_path / "shop")
+    copy = shutil.copy(shop, tmp_path / "shop")
     assert find_split(SHOP, "test", products=str(copy)).digest == split.digest
     Catalogue.load(num_products=20, catalog_seed=1).save(tmp_path / "other")
     others = find_split(SHOP, "test", products=tmp_path / "other", catalog_seed=1)

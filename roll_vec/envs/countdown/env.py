@@ -167,9 +167,9 @@ class Countdown(TextLevelEnv):
         max_numbers: int = options.num_numbers[1]  # type: ignore[index]
         self._file: TaskFile | None = None
         if options.data is not None:
-            self._file = load_tasks(str(options.data))
-            self._file.check(options)
-            max_numbers = self._file.max_numbers
+            self._file = file = load_tasks(str(options.data))
+            options.check_band(file.min_numbers, file.max_numbers, file.path)
+            max_numbers = file.max_numbers
         self.observation_space = UnicodeText(longest_observation(options, max_numbers))
         self._grader = AnswerGrader(max_numbers, options)
         self._tasks = self._make_tasks(options)
@@ -380,8 +380,9 @@ class Countdown(TextLevelEnv):
     def _check_options(
         self, options: CountdownOptions, changes: Mapping[str, Any]
     ) -> None:
-        if self._file is not None:
-            self._file.check(options)
+        file = self._file
+        if file is not None:
+            options.check_band(file.min_numbers, file.max_numbers, file.path)
         elif options.num_numbers[1] > self._grader.max_numbers:  # type: ignore[index]
             raise InvalidOptionError.expected(
                 "num_numbers",

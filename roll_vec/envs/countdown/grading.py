@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from roll_vec.envs.countdown.notation import NOTATIONS, replace_operators, rewrite
+from roll_vec.envs.countdown.notation import NOTATIONS, rewrite
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.options import check_choice
 
@@ -89,19 +89,14 @@ class AnswerGrader:
     """
 
     # Thousands of graders take turns: small objects stay in the cache.
-    __slots__ = ("_max_chars", "_rewrite", "_trailing", "max_numbers", "work")
+    __slots__ = ("_is_lenient", "_max_chars", "max_numbers", "work")
 
     def __init__(self, max_numbers: int, options: Any) -> None:
         flags = operator_flags(options.operators)
         flags |= 1 << kernels.NEGATE if options.unary_minus else 0
         flags |= kernels.ANY_NUMBERS if options.numbers_rule == "any" else 0
         self.max_numbers, self._max_chars = max_numbers, options.max_chars
-        self._rewrite: Callable[[str], str] | None = None
-        if options.notation == "lenient":
-            self._rewrite = rewrite
-        elif options.unicode_operators:
-            self._rewrite = replace_operators
-        self._trailing = options.trailing_target
+        self._is_lenient = options.notation == "lenient"
         self.work = kernels.make_workspace(
             options.max_tokens,
             options.max_depth,
@@ -128,9 +123,8 @@ class AnswerGrader:
         """
         if len(text) > self._max_chars:
             return kernels.TOO_LONG, 0, 0
-        if self._rewrite is not None:
-            text = self._rewrite(text)
-        if self._trailing:
+        if self._is_lenient:
+            text = rewrite(text)
             expression, equals, right = text.rpartition("=")
             if equals and right.strip(" \t\n\r") == str(self.work[kernels.TARGET]):
                 text = expression
@@ -172,7 +166,6 @@ def evaluate(
     *,
     notation: str = "strict",
     unary_minus: bool = False,
-    unicode_operators: bool = False,
     max_chars: int = 256,
     max_tokens: int = 32,
     max_depth: int = 16,
@@ -184,7 +177,7 @@ def evaluate(
     ----------
     text : str
         Any text; it is never run as code.
-    notation, unary_minus, unicode_operators
+    notation, unary_minus
     max_chars, max_tokens, max_depth, max_digits
         See `roll_vec.envs.countdown.options.CountdownOptions`.
 
@@ -196,10 +189,8 @@ def evaluate(
     options = SimpleNamespace(
         operators=OPERATORS,
         numbers_rule="all",
-        trailing_target=False,
         notation=check_choice("notation", notation, NOTATIONS),
         unary_minus=unary_minus or notation == "lenient",
-        unicode_operators=unicode_operators,
         max_chars=max_chars,
         max_tokens=max_tokens,
         max_depth=max_depth,

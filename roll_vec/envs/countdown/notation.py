@@ -21,9 +21,6 @@ from __future__ import annotations
 import re
 
 NOTATIONS = ("strict", "lenient")
-_OPERATORS = str.maketrans(
-    {"\N{MULTIPLICATION SIGN}": "*", "\N{DIVISION SIGN}": "/", "\N{MINUS SIGN}": "-"}
-)
 # Signs that stand for those of the keyboard; the last three have no width.
 _SIGNS = {
     ord(sign): character
@@ -52,11 +49,6 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _CLOSINGS = {*_BRACKETS.values()}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9][0-9,]*|\s+|.", re.DOTALL)
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
-
-
-def replace_operators(text: str) -> str:
-    """Return a text with the signs of the keyboard for ×, ÷ and −."""
-    return text.translate(_OPERATORS)
 
 
 def rewrite(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
-from roll_vec.envs.countdown.task_rows import ENDINGS
+from roll_vec.envs.countdown.task_files import ENDINGS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -126,11 +126,11 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file of tasks, ``nums`` and
-        ``target``.  Texts may be compressed, as ``.jsonl.gz``.  Its rows replace
+        A ``.jsonl``, ``.json`` or ``.csv`` file of tasks, ``nums`` and ``target``.  It
+        may be compressed, as ``.jsonl.gz``.  Its rows replace
         generated tasks: the row of a level is the level modulo the number of rows.
         ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
-        defaults then.  Parquet needs the extra ``parquet``.
+        defaults then.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
@@ -148,14 +148,10 @@ class CountdownOptions:
         ``all``: each number exactly once; ``any``: each at most once.
     notation : str
         ``strict``: the grammar alone, for rewards as in ROLL; ``lenient``: also LaTeX.
-        Lenient answers may have ``[ ]``, ``1,000``, ``(3)(8)`` and what the next three
-        keywords accept, too; see `roll_vec.envs.countdown.notation`.
+        Lenient answers may have ``[ ]``, ``1,000``, ``(3)(8)``, ×, ÷, a unary minus, or
+        ``= 24`` at the end; see `roll_vec.envs.countdown.notation`.
     unary_minus : bool
         Accept a minus at the beginning of an operand, ``-3 + 11`` or ``2 * -(1 - 4)``.
-    unicode_operators : bool
-        Accept ×, ÷ and the minus sign −.
-    trailing_target : bool
-        Accept ``= `` and the target after the expression.
     max_chars : int
         Most characters of an answer, at most 2**20.
     max_tokens : int
@@ -213,8 +209,6 @@ class CountdownOptions:
     numbers_rule: str = option("all", check_choice, ("all", "any"))
     notation: str = option("strict", check_choice, NOTATIONS)
     unary_minus: bool = option(False, check_bool)
-    unicode_operators: bool = option(False, check_bool)
-    trailing_target: bool = option(False, check_bool)
     max_chars: int = option(256, check_int, 1, 1 << 20)
     max_tokens: int = option(32, check_int, 1, 1 << 10)
     max_depth: int = option(16, check_int, 1, 1 << 10)
@@ -229,8 +223,7 @@ class CountdownOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.notation == "lenient":
-            for name in ("unary_minus", "unicode_operators", "trailing_target"):
-                object.__setattr__(self, name, True)
+            object.__setattr__(self, "unary_minus", True)
         check_levels(self.num_levels, self.start_level)
         if self.data is None:
             self._check_sizes()

@@ -1,50 +1,41 @@
 """Catalogue of a shop: everything that its environments share, loaded once.
 
-It is built from WebShop's files or of the demo shop, or opened from a folder.
+It is built from WebShop's files or of the demo shop, or opened from a stored file.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from roll_vec.envs.webshop.files import Listing, Shop, read_json, read_listings
-from roll_vec.envs.webshop.goals import SPLITS, Goal, Goals, build_goals
+from roll_vec.envs.webshop.goals import Goal, Goals, build_goals
 from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
-from roll_vec.envs.webshop.search.search_bar import (
-    NUM_HITS,
-    SearchBar,
-    backend_class,
-    document_of,
-)
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar, document_of
 from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.envs.webshop.storage import (
+    FIXED_OPTIONS,
     CatalogueData,
-    is_sharing,
-    open_shared,
     open_stored,
     save,
 )
-from roll_vec.envs.webshop.title_nouns import Nouns, load_title_nouns
+from roll_vec.envs.webshop.title_nouns import Nouns, nouns_by_rule, read_nouns
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.progress import report
 from roll_vec.storage.data_files import refuse_change
 from roll_vec.storage.process_cache import ProcessCache
 
 # Products of the demo shop if the keywords give no number.
 DEMO_PRODUCTS = 1000
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of a task, the amount that is done and the total amount."""
 
 
 class Catalogue:
@@ -63,8 +54,8 @@ class Catalogue:
         See `Solver.next_action`.
     options : CatalogueOptions
     title_nouns_source : str
-        Source of the title nouns, on which rewards depend: ``file``, ``embedded``,
-        ``rule`` or ``spacy:`` with model and version.
+        Source of the title nouns, on which rewards depend: ``file``, ``rule`` or, for
+        the demo shop, ``embedded``.
     """
 
     def __init__(
@@ -76,7 +67,7 @@ class Catalogue:
         self.options, self._data, self._digests = options, data, digests
         self.products, self.goals = data.products, data.goals
         self.goals.products = self.products
-        self.title_nouns_source = data.title_nouns_source
+        self.title_nouns_source: str = data.fields["title_nouns"]
         self.search_bar = SearchBar(data.products, data.search_index)
         self.search_results = self.search_bar.search_results
         self._solver = Solver(data.products, self.search_results)
@@ -87,13 +78,11 @@ class Catalogue:
 
     @classmethod
     @takes_keywords_of(CatalogueOptions)
-    def load(cls, *, progress: Progress | None = None, **keywords: Any) -> Catalogue:
+    def load(cls, **keywords: Any) -> Catalogue:
         """Return the catalogue for some keywords, the same one for equal keywords.
 
         Parameters
         ----------
-        progress : function or None
-            Called with the name of a task, the amount that is done and the total.
         **keywords
             Those of `CatalogueOptions`.
 
@@ -103,19 +92,19 @@ class Catalogue:
         MissingExtraError
             If the extra ``webshop`` is not installed.
         """
-        return load_catalogue(parse_options(CatalogueOptions, keywords), progress)
+        return load_catalogue(parse_options(CatalogueOptions, keywords))
 
-    def save(self, directory: str | Path) -> None:
-        """Store the catalogue in a folder, for ``products=`` of `load`.
+    def save(self, path: str | Path) -> None:
+        """Store the catalogue in a file, for ``products=`` of `load`.
 
-        A stored catalogue in the folder is replaced as a whole.
+        A stored catalogue at the path is replaced as a whole.
 
         Raises
         ------
         InvalidOptionError
-            If the folder has other files, or cannot be written.
+            If something else is at the path, or it cannot be written.
         """
-        save(self._data, self.options, Path(directory))
+        save(self._data, Path(path))
 
     def search(self, query: str, k: int = NUM_HITS) -> list[tuple[str, float]]:
         """Return the best products for a query, (asin, score), best first.
@@ -182,42 +171,8 @@ class Catalogue:
         record: Goal = self.goals[goal]
         return record
 
-    def describe(self) -> dict[str, Any]:
-        """Return a summary of the catalogue; see the notes for its keys.
-
-        Notes
-        -----
-        ``products``, ``skipped_items``, ``goals``, ``human_goals``, ``splits``
-        (number of goals), ``categories`` (number of products), ``with_options``,
-        ``price`` (lowest, median, highest), ``title_nouns``, ``search_backend``,
-        ``catalog_seed`` and the ``files`` that the catalogue was built from.
-        """
-        prices = np.array([product.price for product in self.products])
-        categories = Counter(product.category for product in self.products)
-        n = len(self.goals)
-        files = dataclasses.asdict(self.options)
-        return {
-            "products": len(self.products),
-            "skipped_items": self._data.num_skipped,
-            "categories": dict(categories.most_common()),
-            "with_options": sum(bool(product.options) for product in self.products),
-            "price": tuple(float(value) for value in np.quantile(prices, (0, 0.5, 1))),
-            "goals": n,
-            "human_goals": self.options.human_goals,
-            "splits": {name: len(range(n)[part]) for name, part in SPLITS.items()},
-            "title_nouns": self.title_nouns_source,
-            "search_backend": self.options.search_backend,
-            "catalog_seed": self.options.catalog_seed,
-            "files": {
-                name: files[name]
-                for name in ("products", "attributes", "human_instructions")
-                if files[name] is not None
-            },
-        }
-
     def __reduce__(self) -> tuple[Any, ...]:
-        identity = (self.options, self._digests, self.title_nouns_source)
-        return _load_for_pickle, identity
+        return load_catalogue, (self.options, self._digests)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Catalogue:
         return self
@@ -227,7 +182,7 @@ _process_cache: ProcessCache[Catalogue] = ProcessCache()
 
 
 def load_catalogue(
-    options: CatalogueOptions, progress: Progress | None = None
+    options: CatalogueOptions, digests: Sequence[str | None] | None = None
 ) -> Catalogue:
     """Return the catalogue for some options, the same until a file's content changes.
 
@@ -235,39 +190,26 @@ def load_catalogue(
     ----------
     options : CatalogueOptions
         Or an extension of them.
-    progress : function or None
+    digests : sequence of str or None, or None
+        Those that the files must have, as `CatalogueOptions.fingerprints` returns them;
+        None: any.
 
     Raises
     ------
     InvalidOptionError, MissingExtraError
     """
     options = options.catalogue_options()
-    *contents, nouns = options.fingerprints()
-    status = options.stored_status()
-    shares = is_sharing()
+    current = options.fingerprints()
+    if digests is not None:
+        _refuse_changes(options, digests, current, "the catalogue was pickled")
 
     def make() -> Catalogue:
-        if shares:
-            data = open_shared(
-                options, (*contents, nouns), lambda: build(options, progress)
-            )
-        elif options.is_stored:
-            data = open_stored(options)
-        else:
-            data = build(options, progress)
-        # The build may have written the file of title nouns.
-        digests = options.fingerprints()
-        before = [*contents, digests[-1]]
-        _refuse_changes(options, before, digests, "reading it began")
-        return Catalogue(options, data, digests)
+        data = _open(options) if options.is_stored else build(options)
+        now = options.fingerprints()
+        _refuse_changes(options, current, now, "reading it began")
+        return Catalogue(options, data, current)
 
-    catalogue = _process_cache.get((options, *contents, nouns, status), make)
-    new_nouns = catalogue._digests[-1]
-    if new_nouns != nouns:
-        # The next caller finds the new file and need not read it.
-        key = (options, *contents, new_nouns, status)
-        _process_cache.get(key, lambda: catalogue)
-    return catalogue
+    return _process_cache.get((options, *current), make)
 
 
 def _refuse_changes(
@@ -281,32 +223,24 @@ def _refuse_changes(
             refuse_change(name, getattr(options, name), since)
 
 
-def _load_for_pickle(
-    options: CatalogueOptions, digests: Sequence[str | None], nouns_source: str
-) -> Catalogue:
-    """Return the catalogue that a pickle names.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the content of a file or the source of title nouns has changed.
-    """
-    since = "the catalogue was pickled"
-    _refuse_changes(options, digests, options.fingerprints(), since)
-    catalogue = load_catalogue(options)
-    if catalogue.title_nouns_source != nouns_source:
-        message = (
-            f"title_nouns: expected those of {nouns_source}, as {since}, got those of "
-            f"{catalogue.title_nouns_source}; rewards depend on them"
-        )
-        raise InvalidOptionError(message)
-    return catalogue
-
-
 # ----------------------------------------------------------------------------- building
 
 
-def build(options: CatalogueOptions, progress: Progress | None = None) -> CatalogueData:
+def _open(options: CatalogueOptions) -> CatalogueData:
+    """Return the contents of the stored file ``options.products``."""
+    data = open_stored(str(options.products))
+    for name in FIXED_OPTIONS:
+        value, stored_value = getattr(options, name), data.fields[name]
+        if value != stored_value:
+            message = (
+                f"{name}: {options.products} was stored with {stored_value!r}, got "
+                f"{value!r}; give {name}={stored_value!r}"
+            )
+            raise InvalidOptionError(message)
+    return data
+
+
+def build(options: CatalogueOptions) -> CatalogueData:
     """Return the contents of a new catalogue.
 
     One generator, ``random.Random(catalog_seed)``, draws the prices of ranges and then
@@ -317,34 +251,29 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     ------
     InvalidOptionError, MissingExtraError
     """
-    report = progress or (lambda *_: None)
     if options.products is None:
         count = options.num_products or DEMO_PRODUCTS
-        shop, nouns = _demo_shop(count, report)
+        shop, nouns = _demo_shop(count)
         source = "embedded"
         listings = read_listings(shop)
     else:
-        shop = _read_shop(options, report)
+        shop = _read_shop(options)
         listings = read_listings(shop, options.num_products)
-        nouns, source = load_title_nouns(
-            {one.fields["asin"]: one.fields["title"] for one in listings},
-            options.title_nouns,
-            functools.partial(_report_count, report, "title nouns", len(listings)),
-        )
+        titles = {one.fields["asin"]: one.fields["title"] for one in listings}
+        if options.title_nouns is None:
+            source = "rule"
+            nouns = {asin: nouns_by_rule(title) for asin, title in titles.items()}
+        else:
+            source = "file"
+            nouns = read_nouns(str(options.title_nouns), titles)
     rng = random.Random(options.catalog_seed)
     records = draw_products(listings, nouns, rng)
     asins = [product.asin for product in records]
     products = Products.pack(map(vars, records), np.array(asins))
-    report("goals", 0, len(records))
     goals = Goals.pack(*build_goals(listings, records, options.human_goals, rng))
-    report("goals", len(records), len(records))
-    index = backend_class(options.search_backend).build(
-        map(document_of, records),
-        asins,
-        functools.partial(_report_count, report, "search index", len(records)),
-    )
-    num_skipped = len(shop.items[: options.num_products]) - len(listings)
-    return CatalogueData(products, goals, index, source, num_skipped)
+    index = LuceneIndex.build(map(document_of, records), asins)
+    fields = {name: getattr(options, name) for name in FIXED_OPTIONS}
+    return CatalogueData(products, goals, index, {**fields, "title_nouns": source})
 
 
 def draw_products(
@@ -359,11 +288,7 @@ def draw_products(
     return products
 
 
-def _report_count(report: Progress, task: str, total: int, count: int) -> None:
-    report(task, count, total)
-
-
-def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:
+def _demo_shop(count: int) -> tuple[Shop, Nouns]:
     """Return the demo shop in the form of WebShop's files."""
     from roll_vec.envs.webshop.demo_shop.products import generate_product
 
@@ -382,7 +307,7 @@ def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:
     return Shop(items, attributes, human), nouns
 
 
-def _read_shop(options: CatalogueOptions, report: Progress) -> Shop:
+def _read_shop(options: CatalogueOptions) -> Shop:
     names = ("products", "attributes", "human_instructions")
     paths = [getattr(options, name) for name in names]
     contents: list[Any] = []

@@ -12,6 +12,7 @@ from roll_vec.envs.webshop.goals import Goal, GoalSelection
 from roll_vec.envs.webshop.options import DATA_FILES, RENDER_MODES, WebShopOptions
 from roll_vec.envs.webshop.pages import (
     Page,
+    as_ansi,
     as_rich_text,
     as_text,
     max_observation_length,
@@ -358,7 +359,7 @@ class WebShop(TextLevelEnv):
         return INSTRUCTIONS if instructions is None else instructions
 
     def render(self) -> str | None:
-        """Return the page, laid out or as an observation; None without a render mode.
+        """Return the page in colours or as an observation; None without a render mode.
 
         Raises
         ------
@@ -371,9 +372,7 @@ class WebShop(TextLevelEnv):
         page = self._page(state)
         if self.render_mode == "text":
             return self._observe(page, state)
-        from roll_vec.envs.webshop.terminal_layout import lay_out
-
-        return lay_out(self.catalogue, state, page)
+        return as_ansi(page.nodes, state.options)
 
     @property
     def oracle_action(self) -> str | None:

@@ -81,13 +81,12 @@ class Goals(Records[Goal]):
         Set by the owner of both.
     """
 
-    NAME, COLUMN = "goals", "goal_weights"
     products: Products
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """Frequency of each goal among the draws for named sessions; see `Goal`."""
-        return self._column
+        return self.column
 
     def _decode(self, number: int, entry: dict[str, Any]) -> Goal:
         product = self.products[entry.pop("product")]

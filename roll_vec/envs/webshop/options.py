@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
-from roll_vec.envs.webshop.search.search_bar import BACKENDS
+from roll_vec.envs.webshop.storage import is_stored
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_bool,
@@ -22,12 +22,7 @@ from roll_vec.options import (
     check_render_mode,
     option,
 )
-from roll_vec.storage.data_files import (
-    check_path,
-    fingerprint,
-    folder_status,
-    refuse_unreadable,
-)
+from roll_vec.storage.data_files import check_path, fingerprint, refuse_unreadable
 
 RENDER_MODES = ("ansi", "text")
 DATA_FILES = ("products", "attributes", "human_instructions", "title_nouns")
@@ -52,17 +47,16 @@ class CatalogueOptions:
     Parameters
     ----------
     products : str, PathLike or None
-        WebShop's ``items_shuffle*.json``, or the folder of a stored shop; None: the
-        demo shop.  The file may be plain or ``.gz``.  ``roll-vec webshop index`` stores
-        a shop.
+        WebShop's ``items_shuffle*.json``, or the file of a stored shop; None: the demo
+        shop.  WebShop's file may be plain or ``.gz``.  ``roll-vec webshop index``
+        stores a shop, whose memory all processes of a machine share.
     attributes : str, PathLike or None
         WebShop's ``items_ins_v2*.json``: attributes and instructions of the products.
     human_instructions : str, PathLike or None
         WebShop's ``items_human_ins.json``: instructions that people wrote.
     title_nouns : str, PathLike or None
-        A file of the nouns in titles, on which rewards depend.  Without a file spaCy's
-        ``en_core_web_sm`` finds the nouns, or a simple rule where spaCy is not
-        installed.  ``infos["title_nouns"]`` names the source; see
+        A file of the nouns in titles, on which rewards depend; None: a rule finds them.
+        Those of spaCy's ``en_core_web_sm`` make WebShop's rewards; see
         `roll_vec.envs.webshop.title_nouns`.
     num_products : int or None
         Products to read from the file, or of the demo shop; None: all, or 1000.  The
@@ -72,11 +66,6 @@ class CatalogueOptions:
         of options of a product that has an instruction.
     catalog_seed : int
         Seed of random prices and price limits.  The original has no seed for them.
-    search_backend : str
-        ``lucene``, ranked as in WebShop, or ``tantivy``, for a million products.
-        ``tantivy`` (extra ``tantivy``) has another ranking.
-    memory_map : bool
-        True: a stored shop stays on disk, where processes share it.
 
     Raises
     ------
@@ -90,8 +79,6 @@ class CatalogueOptions:
     num_products: int | None = option(None, check_optional, check_int, 1)
     human_goals: bool = option(False, check_bool)
     catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
-    search_backend: str = option("lucene", check_choice, BACKENDS)
-    memory_map: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -105,14 +92,15 @@ class CatalogueOptions:
         if self.is_stored:
             self._forbid(
                 (*DATA_FILES[1:], "num_products"),
-                f"is part of a stored catalogue, such as {self.products}, already",
+                f"is part of a stored shop, such as {self.products}, already",
             )
-        elif self.memory_map:
-            message = (
-                "memory_map: expected products to be the folder of a stored catalogue "
-                f"(roll-vec webshop index), got {self.products!r}"
+        elif self.products is not None and Path(self.products).is_dir():
+            refuse_unreadable(
+                "products",
+                str(self.products),
+                "it is a folder; a shop is stored in one file, by roll-vec webshop "
+                "index",
             )
-            raise InvalidOptionError(message)
 
     def _forbid(self, names: tuple[str, ...], reason: str) -> None:
         """Raise an error if one of some keywords has a value."""
@@ -123,8 +111,8 @@ class CatalogueOptions:
 
     @property
     def is_stored(self) -> bool:
-        """True if ``products`` is a folder."""
-        return self.products is not None and Path(self.products).is_dir()
+        """True if ``products`` is the file of a stored shop."""
+        return self.products is not None and is_stored(self.products)
 
     def catalogue_options(self) -> CatalogueOptions:
         """Return the keywords of the catalogue alone."""
@@ -132,9 +120,7 @@ class CatalogueOptions:
         return CatalogueOptions(**{f.name: getattr(self, f.name) for f in fields})
 
     def fingerprints(self) -> tuple[str | None, ...]:
-        """Return digests of the contents of the files, that of title nouns last.
-
-        None for a file that is not used, and for title nouns that do not exist yet.
+        """Return digests of the contents of the files, None for one that is not used.
 
         Raises
         ------
@@ -142,27 +128,10 @@ class CatalogueOptions:
             If a file cannot be read.
         """
         paths = [getattr(self, name) for name in DATA_FILES]
-        if self.title_nouns is not None and not Path(self.title_nouns).exists():
-            paths[-1] = None
         return tuple(
             None if path is None else fingerprint(name, path)
             for name, path in zip(DATA_FILES, paths, strict=True)
         )
-
-    def stored_status(self) -> Hashable:
-        """Return the status of all files of a stored catalogue, else None.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the folder cannot be read.
-        """
-        if not self.is_stored:
-            return None
-        try:
-            return folder_status(str(self.products))
-        except OSError as error:
-            refuse_unreadable("products", str(self.products), error)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,7 +141,7 @@ class WebShopOptions(CatalogueOptions):
     Parameters
     ----------
     products, attributes, human_instructions, title_nouns, num_products, \
-human_goals, catalog_seed, search_backend, memory_map
+human_goals, catalog_seed
         See `CatalogueOptions`.
     filter_goals : function of (int, Goal), or None
         Takes the number and the goal; returns True for goals that are played.
@@ -208,8 +177,8 @@ human_goals, catalog_seed, search_backend, memory_map
     env_instruction : str or None
         A text that replaces the instructions.
     render_mode : str or None
-        Form of frames: ``ansi`` or ``text``.  ``ansi`` is the page laid out for a
-        terminal, ``text`` the observation.
+        Form of frames: ``ansi`` or ``text``.  ``ansi`` is the page in colours, for a
+        terminal; ``text`` the observation.
 
     Raises
     ------

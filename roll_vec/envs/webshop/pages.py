@@ -23,8 +23,13 @@ from roll_vec.envs.webshop.state import (
     SUB_PAGES,
     State,
 )
+from roll_vec.render.ansi import paint
 
 TEXT, BUTTON, LINK, OPTION = "text", "button", "link", "option"
+
+# ANSI codes of the names that can be clicked.
+_COLOURS = {BUTTON: "33", LINK: "36", OPTION: "36"}
+_CHOICE_COLOUR = "1;32"
 
 Node = tuple[str, str]
 """Kind and text."""
@@ -44,16 +49,10 @@ class Page(NamedTuple):
     nodes : list of Node
     clickables : tuple of str
         Names that a click accepts, each once: buttons, products, values of options.
-    products : tuple of Product
-        The products that a results page lists.
-    total : int
-        The number of all results that a results page states.
     """
 
     nodes: list[Node]
     clickables: tuple[str, ...]
-    products: tuple[Product, ...] = ()
-    total: int = 0
 
 
 class _ProductNodes(NamedTuple):
@@ -100,7 +99,7 @@ def _product_nodes(product: Product) -> _ProductNodes:
 
 
 _BACK = (BUTTON, "Back to Search")
-PREVIOUS_NODE = (BUTTON, "< Prev")
+_PREVIOUS = (BUTTON, "< Prev")
 _NEXT = (BUTTON, "Next >")
 _BUY = (BUTTON, "Buy Now")
 _SUB_BUTTONS = tuple((BUTTON, name.capitalize()) for name in SUB_PAGES)
@@ -147,7 +146,7 @@ def page_of(
         return _item_page(product, head, show_attrs)
     if state.page == "done":
         return Page(_done_nodes(product, state), ())
-    nodes = [*head, PREVIOUS_NODE, *_sub_page_nodes(product, state.page)]
+    nodes = [*head, _PREVIOUS, *_sub_page_nodes(product, state.page)]
     return Page(nodes, (BACK_TO_SEARCH, PREVIOUS))
 
 
@@ -157,25 +156,24 @@ def _results_page(
     numbers = catalogue.search_results(state.keywords, level)
     page_no = state.page_no
     on_page = numbers[(page_no - 1) * PAGE_SIZE : page_no * PAGE_SIZE]
-    products = tuple([catalogue.products[number] for number in on_page])
     nodes.append((TEXT, f"Page {page_no} (Total results: {len(numbers)})"))
     clickables = [BACK_TO_SEARCH]
     if page_no > 1:
-        nodes.append(PREVIOUS_NODE)
+        nodes.append(_PREVIOUS)
         clickables.append(PREVIOUS)
     nodes.append(_NEXT)
     clickables.append(NEXT_PAGE)
-    for product in products:
-        product_nodes = _product_nodes(product)
+    for number in on_page:
+        product_nodes = _product_nodes(catalogue.products[number])
         nodes += product_nodes.results_nodes
         clickables.append(product_nodes.link)
-    return Page(nodes, tuple(dict.fromkeys(clickables)), products, len(numbers))
+    return Page(nodes, tuple(dict.fromkeys(clickables)))
 
 
 def _item_page(product: Product, nodes: list[Node], show_attrs: bool) -> Page:
     product_nodes = _product_nodes(product)
     num_buttons = len(SUB_PAGES) if show_attrs else len(SUB_PAGES) - 1
-    nodes.append(PREVIOUS_NODE)
+    nodes.append(_PREVIOUS)
     nodes += product_nodes.item_nodes
     nodes += _SUB_BUTTONS[:num_buttons]
     nodes.append(_BUY)
@@ -220,7 +218,8 @@ def resolve_link(catalogue: Catalogue, link: str, page: Callable[[], Page]) -> s
     try:
         catalogue.products.number_of(asin)
     except KeyError:
-        return next(p.asin for p in page().products if p.asin.lower() == link)
+        nodes = page().nodes
+        return next(t for kind, t in nodes if kind == LINK and t.lower() == link)
     return asin
 
 
@@ -267,6 +266,35 @@ def as_rich_text(
             line = f"  [button] {text} [button_]"
         lines.append(line)
     return "".join(reversed(click_reports)) + "\n".join(lines) + "\n"
+
+
+def as_ansi(nodes: Sequence[Node], options: Mapping[str, str]) -> str:
+    """Return a page for a person at a terminal, in colours.
+
+    Names that can be clicked stand in brackets.  Neighbours share a line; all else has
+    a line of its own.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+    options : mapping from str to str
+        The chosen values.
+    """
+    lines: list[str] = []
+    last = TEXT
+    for kind, text in nodes:
+        # No character moves the cursor.
+        line = "".join(c if c.isprintable() else " " for c in text)
+        if kind != TEXT:
+            is_choice = kind == OPTION and text in options.values()
+            colour = _CHOICE_COLOUR if is_choice else _COLOURS[kind]
+            line = paint(f"[{line.lower()}]", colour)
+        if kind == last != TEXT:
+            lines[-1] += f"  {line}"
+        else:
+            lines.append(f"\n{line}" if kind == LINK else line)
+        last = kind
+    return "\n".join(lines)
 
 
 def max_observation_length(catalogue: Catalogue) -> int:

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import functools
 import json
-import mmap
-import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from roll_vec.envs.webshop.manifest import naming_damage, refuse_damage
-from roll_vec.storage.plain_data import check_elements
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,38 +29,25 @@ _CACHE_SIZE = 4096
 class Records(Sequence[T]):
     """A sequence of objects that are decoded from JSON when they are read.
 
-    The JSON can lie in a file that processes share.  The same object is returned for as
-    long as it is in the cache.
+    The same object is returned for as long as it is in the cache.
 
     Parameters
     ----------
-    block : bytes or mmap
-        JSON objects, one a line.
+    block : bytes or memoryview
+        JSON objects, one a line; a memoryview can be of a file that processes share.
     ends : (n,) int64
         End of each line, in bytes.
     column : (n,) array
         A value of each object that is needed without the object.
-    checks : (n,) uint32 or None
-        CRC-32 of each line of a stored block.
-    path : Path or None
-        Of the stored block.
     """
-
-    NAME: ClassVar[str]
-    """Stem of the stored files."""
-    COLUMN: ClassVar[str]
-    """Stem of the column's file."""
 
     def __init__(
         self,
-        block: bytes | mmap.mmap,
+        block: bytes | memoryview,
         ends: NDArray[np.int64],
         column: NDArray[Any],
-        checks: NDArray[np.uint32] | None = None,
-        path: Path | None = None,
     ) -> None:
-        self._block, self._ends, self._column = block, ends, column
-        self._checks, self._path = checks, path
+        self.block, self.ends, self.column = block, ends, column
         column.flags.writeable = False
         self._record = functools.lru_cache(_CACHE_SIZE)(self._decode_line)
 
@@ -78,54 +59,13 @@ class Records(Sequence[T]):
         ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
         return cls(b"".join(lines), ends, column)
 
-    @classmethod
-    def open(cls, directory: Path, memory_map: bool) -> Self:
-        """Return the records that `save` stored in a folder.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the files do not fit together.  A damaged record is refused when it is
-            read.
-        OSError, ValueError
-            If the files cannot be read.
-        """
-        path = directory / f"{cls.NAME}.jsonl"
-        mode: Any = "r" if memory_map else None
-        ends, checks, column = (
-            np.load(directory / f"{name}.npy", mmap_mode=mode)
-            for name in (cls.NAME, f"{cls.NAME}.crc32", cls.COLUMN)
-        )
-        check_elements(column)
-        block: bytes | mmap.mmap = b""
-        with path.open("rb") as file:
-            # An empty file cannot be mapped.
-            if memory_map and len(ends):
-                block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            else:
-                block = file.read()
-        if (int(ends[-1]) if len(ends) else 0) != len(block):
-            refuse_damage(path, f"it does not fit {cls.NAME}.npy beside it")
-        return cls(block, ends, column, checks, path)
-
-    def save(self, directory: Path) -> None:
-        """Write the lines, their ends and checksums, and the column into a folder."""
-        checks = self._checks
-        if checks is None:
-            lines = [self._line(number) for number in range(len(self))]
-            checks = np.array([zlib.crc32(line) for line in lines], np.uint32)
-        (directory / f"{self.NAME}.jsonl").write_bytes(self._block)
-        np.save(directory / f"{self.NAME}.npy", self._ends)
-        np.save(directory / f"{self.NAME}.crc32.npy", checks)
-        np.save(directory / f"{self.COLUMN}.npy", self._column)
-
     @cached_property
     def max_length(self) -> int:
         """Bytes of the longest line: an upper bound of the characters in a record."""
-        return int(np.diff(self._ends, prepend=0).max(initial=0))
+        return int(np.diff(self.ends, prepend=0).max(initial=0))
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self.ends)
 
     def __getitem__(self, index: Any) -> Any:
         """Return an object, or several.
@@ -133,25 +73,16 @@ class Records(Sequence[T]):
         Raises
         ------
         IndexError
-        InvalidOptionError
-            If a record is damaged.
         """
         numbers = range(len(self))[index]
         if isinstance(numbers, range):
             return [self._record(number) for number in numbers]
         return self._record(numbers)
 
-    def _line(self, number: int) -> bytes:
-        start = int(self._ends[number - 1]) if number else 0
-        return self._block[start : int(self._ends[number])]
-
     def _decode_line(self, number: int) -> T:
-        line = self._line(number)
-        if self._checks is not None and zlib.crc32(line) != self._checks[number]:
-            problem = f"record {number} has changed since it was stored"
-            refuse_damage(Path(str(self._path)), problem)
-        with naming_damage(Path(str(self._path)), f"record {number} is malformed: "):
-            return self._decode(number, json.loads(line))
+        start = int(self.ends[number - 1]) if number else 0
+        line = bytes(self.block[start : int(self.ends[number])])
+        return self._decode(number, json.loads(line))
 
     @abstractmethod
     def _decode(self, number: int, entry: dict[str, Any]) -> T:
@@ -227,12 +158,10 @@ class Purchase(NamedTuple):
 class Products(Records[Product]):
     """The products of a catalogue, in the order of its file."""
 
-    NAME, COLUMN = "products", "asins"
-
     @property
     def asins(self) -> NDArray[np.str_]:
         """The asins of all products."""
-        return self._column
+        return self.column
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -1,278 +1,182 @@
-"""Storage of a catalogue in a folder, which processes can share.
+"""The contents of a catalogue, and the file that stores them.
 
-With `share_catalogues` all processes of a user on a machine map one catalogue, which
-the first of them stores in a temporary folder.
+The file has, one after the other:
+
+- the line ``roll_vec shop 1``, with the version of the format;
+- a line of JSON, an object with ``fields``, those of `CatalogueData`, and ``lengths``,
+  those of the arrays;
+- the arrays of `ARRAYS`, in this order, each at a multiple of 64 bytes;
+- the 32 bytes of the SHA-256 of all this.
+
+Opening it compares the digest, which takes about a second per gigabyte.  The arrays are
+mapped into memory: all processes that open the file share its pages.
 """
 
 from __future__ import annotations
 
-import ctypes
-import dataclasses
-import gc
 import hashlib
+import json
+import mmap
 import os
-import shutil
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from roll_vec.envs.webshop.goals import Goals
-from roll_vec.envs.webshop.manifest import (
-    check_at_opening,
-    has_other_files,
-    naming_damage,
-    read_manifest,
-    write_manifest,
-)
-from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
-from roll_vec.envs.webshop.products import Products
-from roll_vec.envs.webshop.search.search_bar import SearchBackend, backend_class
-from roll_vec.errors import InvalidOptionError
-from roll_vec.storage.files import (
-    HAS_LOCKS,
-    find_target,
-    private_folder,
-    wait_for_lock,
-)
-from roll_vec.version import __version__
+import numpy as np
 
-FIXED_OPTIONS = ("human_goals", "catalog_seed", "search_backend")
+from roll_vec.envs.webshop.goals import Goals
+from roll_vec.envs.webshop.products import Products
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.errors import InvalidOptionError
+from roll_vec.storage.data_files import refuse_unreadable
+from roll_vec.storage.files import find_kind, replace_file
+from roll_vec.storage.plain_data import check_elements
+
+# The records of products and goals are JSON, one a line; terms and forms are lines.
+ARRAYS = {
+    "products": "u1",
+    "product_ends": "<i8",
+    "asins": "<U10",
+    "goals": "u1",
+    "goal_ends": "<i8",
+    "goal_weights": "<f8",
+    "terms": "u1",
+    "forms": "u1",
+    "form_terms": "<i4",
+    "idf": "<f4",
+    "numbers": "<i8",
+    "starts": "<i8",
+    "documents": "<i4",
+    "saturations": "<f4",
+}
+"""The dtype of each array, of one dimension."""
+
+FIXED_OPTIONS = ("human_goals", "catalog_seed")
 """Options that a stored catalogue was built with; opening it cannot change them."""
 
-# Each record has a checksum, which is compared when the record is read.
-_PIECEWISE_FILES = ("products.jsonl", "goals.jsonl")
-
-ENVIRONMENT_VARIABLE = "ROLL_VEC_SHARE_CATALOGUES"
-"""``1``: processes share their catalogues; ``0`` or not set: each has its own."""
-
-# Packages that the words of the search index and of titles come from.
-_PACKAGES = ("nltk", "regex", "tantivy", "spacy", "en_core_web_sm")
-_UNUSED_SECONDS = 7 * 24 * 60 * 60
+_MAGIC = b"roll_vec shop "
+_FIRST_LINE = _MAGIC + b"1\n"
+_ALIGNMENT = 64
+_DIGEST_SIZE = 32
 
 
 class CatalogueData(NamedTuple):
     """The contents of a catalogue, as they are built or opened; read only.
 
-    ``title_nouns_source`` is that of `Catalogue`; ``num_skipped`` counts items of the
-    file that are no products by WebShop's rule.
+    Parameters
+    ----------
+    products : Products
+    goals : Goals
+    search_index : LuceneIndex
+    fields : dict of str to str, int or bool
+        The options that the contents were built with and opening cannot change, and
+        ``title_nouns``, the source of the title nouns.
     """
 
     products: Products
     goals: Goals
-    search_index: SearchBackend
-    title_nouns_source: str
-    num_skipped: int = 0
+    search_index: LuceneIndex
+    fields: dict[str, Any]
 
 
-def save(data: CatalogueData, options: CatalogueOptions, directory: Path) -> None:
-    """Store a catalogue; a stored one is replaced after the new one is complete.
+def is_stored(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as that of a stored shop."""
+    try:
+        # Reading a pipe might never end.
+        if find_kind(path) is not None:
+            return False
+        with Path(path).open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def save(data: CatalogueData, path: Path) -> None:
+    """Store a catalogue; a stored one is replaced when the new one is complete.
 
     Raises
     ------
     InvalidOptionError
-        If the folder has other files, or cannot be written.
+        If something else is at the path, or it cannot be written.
     """
-    directory = find_target(directory)
-    if directory.exists() and not _is_replaceable(directory):
+    if path.exists() and not is_stored(path):
         message = (
-            f"directory: {directory} is there and is no stored catalogue, or has other "
-            "files beside it; expected a new or an empty folder, or a catalogue alone"
+            f"path: {path} is there and is no stored shop; expected a new path, or "
+            "that of a stored shop, which is replaced"
         )
         raise InvalidOptionError(message)
+    products, goals = data.products, data.goals
+    contents = {
+        "products": products.block,
+        "product_ends": products.ends,
+        "asins": products.column,
+        "goals": goals.block,
+        "goal_ends": goals.ends,
+        "goal_weights": goals.column,
+        **data.search_index.pack(),
+    }
+    parts: dict[str, Any] = {
+        name: np.asarray(part, ARRAYS[name]) if isinstance(part, np.ndarray) else part
+        for name, part in contents.items()
+    }
+    lengths = {name: len(part) for name, part in parts.items()}
+    header = json.dumps({"fields": data.fields, "lengths": lengths}).encode()
+    head = _FIRST_LINE + header + b"\n"
+    digest = hashlib.sha256(head)
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{directory.name}-", dir=directory.parent
-        ) as work:
-            new, old = Path(work) / "new", Path(work) / "old"
-            new.mkdir()
-            data.products.save(new)
-            data.goals.save(new)
-            data.search_index.save(new)
-            content = {
-                "options": dataclasses.asdict(options),
-                "title_nouns": data.title_nouns_source,
-                "num_skipped": data.num_skipped,
-            }
-            write_manifest(new, content)
-            try:
-                if directory.exists():
-                    directory.rename(old)
-                new.rename(directory)
-            except BaseException:
-                if old.exists() and not directory.exists():
-                    old.rename(directory)
-                raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(path) as file:
+            file.write(head)
+            for name in ARRAYS:
+                padding = bytes(-file.tell() % _ALIGNMENT)
+                for part in (padding, parts[name]):
+                    file.write(part)
+                    digest.update(part)
+            file.write(digest.digest())
     except OSError as error:
-        message = f"directory: {directory} cannot be written: {error}"
+        message = f"path: {path} cannot be written: {error}"
         raise InvalidOptionError(message) from error
 
 
-def _is_replaceable(directory: Path) -> bool:
-    return directory.is_dir() and not has_other_files(directory)
-
-
-def open_stored(options: CatalogueOptions) -> CatalogueData:
-    """Return the catalogue that is stored in the folder ``options.products``.
+def open_stored(path: str) -> CatalogueData:
+    """Return the catalogue in a file, mapped into memory.
 
     Raises
     ------
     InvalidOptionError
-        If the folder has no stored catalogue, one with other options, or a damaged one.
+        If the file cannot be read, has another version, or is not as it was written.
     """
-    directory = Path(str(options.products))
-    manifest = read_manifest(directory)
-    with naming_damage(directory):
-        for name, stored_value in _fixed_options(manifest).items():
-            value = getattr(options, name)
-            if value != stored_value:
-                message = (
-                    f"{name}: {directory} was stored with {stored_value!r}, got "
-                    f"{value!r}; give {name}={stored_value!r}"
-                )
-                raise InvalidOptionError(message)
-        backend = backend_class(options.search_backend)
-        piecewise = (*_PIECEWISE_FILES, *backend.piecewise_files)
-        check_at_opening(directory, manifest, piecewise)
-        return CatalogueData(
-            Products.open(directory, options.memory_map),
-            Goals.open(directory, options.memory_map),
-            backend.open(directory, options.memory_map),
-            manifest["title_nouns"],
-            manifest["num_skipped"],
+    try:
+        with Path(path).open("rb") as file:
+            block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        refuse_unreadable("products", path, error)
+    first_line = block.readline()
+    if first_line != _FIRST_LINE:
+        version = first_line[len(_MAGIC) :].strip().decode("ascii", "replace")
+        refuse_unreadable(
+            "products",
+            path,
+            f"it has the version {version[:20]!r} of the format, this version of "
+            "roll_vec reads 1; store the shop anew with roll-vec webshop index",
         )
-
-
-def stored_options(directory: Path) -> dict[str, Any]:
-    """Return the `FIXED_OPTIONS` of a stored catalogue.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the folder has no stored catalogue.
-    """
-    return _fixed_options(read_manifest(directory))
-
-
-def _fixed_options(manifest: dict[str, Any]) -> dict[str, Any]:
-    return {name: manifest["options"][name] for name in FIXED_OPTIONS}
-
-
-# -------------------------------------------------------------- sharing by processes
-
-
-def share_catalogues() -> None:
-    """Let this process, and those that it starts, share catalogues with others.
-
-    The first process on a machine that needs a catalogue stores it in a private
-    temporary folder; the others wait and map it.  A catalogue that nobody has opened
-    for a week is deleted when another one is stored.  Keywords, pickles, snapshots and
-    results stay those of a catalogue in memory.
-
-    Catalogues that are in memory already stay there.  Without ``flock``, as on Windows,
-    this has no effect.
-    """
-    os.environ[ENVIRONMENT_VARIABLE] = "1"
-
-
-def is_sharing() -> bool:
-    """Return whether this process shares its catalogues.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the environment variable is neither 0 nor 1.
-    """
-    text = os.environ.get(ENVIRONMENT_VARIABLE, "0")
-    if text not in ("0", "1"):
-        raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, "0 or 1", text)
-    return text == "1" and HAS_LOCKS
-
-
-def open_shared(
-    options: CatalogueOptions,
-    digests: Sequence[str | None],
-    build: Callable[[], CatalogueData],
-) -> CatalogueData:
-    """Return a catalogue that all processes on this machine map.
-
-    Parameters
-    ----------
-    options : CatalogueOptions
-    digests : sequence of str or None
-        Of the data files, see `CatalogueOptions.fingerprints`.
-    build : function
-        Makes the catalogue if no process on this machine has stored it.
-
-    Raises
-    ------
-    InvalidOptionError, MissingExtraError
-    """
-    if options.is_stored:
-        return open_stored(dataclasses.replace(options, memory_map=True))
-    parent = Path(tempfile.gettempdir()) / f"roll_vec-{os.getuid()}-shared-webshop"
-    path = parent / _digest(options, digests)
-
-    def open_mapped() -> CatalogueData:
-        fixed = {name: getattr(options, name) for name in FIXED_OPTIONS}
-        data = open_stored(CatalogueOptions(products=path, memory_map=True, **fixed))
-        os.utime(path)  # it is in use
-        return data
-
+    content = np.frombuffer(block, np.uint8)
+    body, digest = content[:-_DIGEST_SIZE], content[-_DIGEST_SIZE:]
+    if hashlib.sha256(body.data).digest() != digest.tobytes():
+        refuse_unreadable("products", path, "it is not whole, or was changed")
     try:
-        private_folder(parent)
-        with wait_for_lock(parent / f"{path.name}.lock"):
-            if path.exists():
-                # A cleaner of temporary files may have deleted a part of it.
-                with suppress(InvalidOptionError):
-                    return open_mapped()
-                shutil.rmtree(path)
-            _remove_unused(parent)
-            save(build(), options, path)
-            _return_memory()
-            return open_mapped()
-    except OSError as error:
-        message = f"{parent} cannot be used: {error}; TMPDIR names another place"
-        raise InvalidOptionError(message) from error
-
-
-def _remove_unused(parent: Path) -> None:
-    """Delete the catalogues that nobody has opened for a week.
-
-    A process that maps one keeps its files.
-    """
-    for path in parent.iterdir():
-        if path.is_dir() and time.time() - path.stat().st_mtime > _UNUSED_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _return_memory() -> None:
-    """Give freed memory back to the system.
-
-    Of 20,000 products a build leaves 290 MB in the heap, five times what processes map;
-    100 MB after this.
-    """
-    gc.collect()
-    with suppress(AttributeError, OSError, TypeError):  # not the C library of GNU
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-def _digest(options: CatalogueOptions, digests: Sequence[str | None]) -> str:
-    """Return the digest of everything that the content of a catalogue depends on."""
-    fields = dataclasses.asdict(options)
-    values = {name: fields[name] for name in fields if name not in DATA_FILES}
-    versions = __version__, sys.version, [_version(name) for name in _PACKAGES]
-    text = repr((sorted(values.items()), list(digests), versions))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
+        header = json.loads(block.readline())
+        arrays, position = {}, block.tell()
+        for name, dtype in ARRAYS.items():
+            position += -position % _ALIGNMENT
+            start = position
+            position += header["lengths"][name] * np.dtype(dtype).itemsize
+            arrays[name] = body[start:position].view(dtype)
+        check_elements(arrays["asins"])
+        return CatalogueData(
+            Products(arrays["products"].data, arrays["product_ends"], arrays["asins"]),
+            Goals(arrays["goals"].data, arrays["goal_ends"], arrays["goal_weights"]),
+            LuceneIndex.unpack(arrays),
+            {name: header["fields"][name] for name in (*FIXED_OPTIONS, "title_nouns")},
+        )
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        refuse_unreadable("products", path, error)

@@ -9,16 +9,14 @@ import os
 import pickle
 import random
 import re
-import sys
 
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import Countdown, count_operations, task_rows
+from roll_vec.envs.countdown import Countdown, count_operations
 from roll_vec.envs.countdown.solver import UNSOLVABLE
-from roll_vec.envs.countdown.task_files import load_tasks
-from roll_vec.envs.countdown.task_rows import read_tasks
-from roll_vec.errors import InvalidOptionError, LevelGenerationError, MissingExtraError
+from roll_vec.envs.countdown.task_files import load_tasks, read_tasks
+from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 from tests.envs.countdown.tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
@@ -190,22 +188,10 @@ ROWS = [
 ]
 
 
-def write_parquet(path, rows, nums_type=None, target_type=None):
-    """Write a parquet file with a column more than needed; return its path."""
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    nums = pa.array([nums for nums, _ in rows], nums_type or pa.list_(pa.int64()))
-    targets = pa.array([target for _, target in rows], target_type or pa.int64())
-    table = pa.table({"target": targets, "nums": nums, "id": ["x"] * len(rows)})
-    parquet.write_table(table, path, row_group_size=max(2, len(rows) // 4))
-    return path
-
-
-@pytest.fixture(params=["tasks.jsonl", "tasks.JSONL.GZ", "tasks.parquet"])
+@pytest.fixture(params=["tasks.jsonl", "tasks.JSONL.GZ"])
 def path(request, tmp_path):
     """A file with `ROWS`, of each kind."""
-    write = write_parquet if request.param.endswith("parquet") else write_jsonl
-    return write(tmp_path / request.param, ROWS)
+    return write_jsonl(tmp_path / request.param, ROWS)
 
 
 def test_rows_are_played_as_they_are(path):
@@ -232,8 +218,7 @@ def test_a_file_is_loaded_once_until_it_changes_and_read_only(path):
     assert list_tasks(second, [0]) == [ROWS[0]]
     with pytest.raises(ValueError, match="read-only"):
         first._tasks.file._numbers[0] = 1
-    write = write_parquet if path.suffix == ".parquet" else write_jsonl
-    write(path, ROWS[1:])
+    write_jsonl(path, ROWS[1:])
     os.utime(path, ns=(1, 1))
     assert list_tasks(Countdown(data=path), [0]) == [ROWS[1]]
     assert list_tasks(first, [0]) == [ROWS[0]]
@@ -269,16 +254,10 @@ OBJECTS = [
 @pytest.mark.parametrize("entry", OBJECTS, ids=str)
 def test_rows_are_read_as_people_write_them(tmp_path, entry):
     path = tmp_path / "tasks.json"
-    parquet = tmp_path / "tasks.parquet"
-    pa = pytest.importorskip("pyarrow")
-    pytest.importorskip("pyarrow.parquet").write_table(
-        pa.Table.from_pylist([entry, entry]), parquet
-    )
     line = json.dumps(entry)
     for text in (f"[{line},\n {line}]\n", f"\n{line}\r\n\r\n{line}"):
         path.write_text(f"\ufeff{text}", "utf-8")
-        for each in (path, parquet):
-            assert [*read_tasks(str(each))] == [([3, 8], 24)] * 2
+        assert [*read_tasks(str(path))] == [([3, 8], 24)] * 2
 
 
 def test_rows_of_csv(tmp_path):
@@ -305,7 +284,7 @@ def test_rows_of_csv(tmp_path):
 
 
 def test_a_pointer_of_git_lfs_is_named(tmp_path):
-    path = tmp_path / "train.parquet"
+    path = tmp_path / "train.jsonl"
     path.write_text(
         "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
     )
@@ -329,89 +308,26 @@ def test_lines_that_are_not_json_are_named_in_short_messages(tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     for name, content in (
         ("none.jsonl", None),
-        ("none.parquet", None),
         ("bytes.jsonl", GOOD.encode() + b"\xff"),
         ("not.jsonl.gz", b"{}"),
         ("cut.jsonl.gz", gzip.compress(GOOD.encode() * 99)[:-9]),
         ("broken.jsonl.gz", gzip.compress(b"{}" * 99)[:12] + b"\xff" * 20),
-        ("not.parquet", b"{}"),
     ):
         path = tmp_path / name
-        if name.endswith("parquet"):
-            pytest.importorskip("pyarrow")
         if content is not None:
             path.write_bytes(content)
         with pytest.raises(InvalidOptionError, match=name):
             Countdown(data=path)
 
 
-def test_malformed_parquet_is_named(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path, good = tmp_path / "tasks.parquet", [([1, 2], 3)] * 3
-    for message, *arguments in (
-        ("row 3, nums: missing", [*good, (None, 1)]),
-        ("row 3, target: missing", [*good, ([1], None)]),
-        ("row 3, nums: expected a list of integers", [*good, ([1, None], 1)]),
-        ("row 3, nums: expected at least one", [*good, ([], 1)]),
-        ("row 3, nums: expected numbers from 0", [*good, ([1, -2], 1), ([1], 1)]),
-        ("row 0, nums: expected a list", [([1.5], 3)], pa.list_(pa.float64())),
-        ("row 0, nums: expected a list", [("1+2", 3)], pa.string()),
-        ("row 0, target: expected an integer", [([1], 3.5)], None, pa.float64()),
-        ("has no rows", []),
-    ):
-        write_parquet(path, *arguments)
-        with pytest.raises(InvalidOptionError, match=message):
-            Countdown(data=path)
-    for names, message in (
-        (["nums"], "row 0, target: missing"),
-        (["nums", "target", "target"], "expected one column 'target', got 2"),
-    ):
-        columns = [pa.array([[1]]), pa.array([2]), pa.array([3])][: len(names)]
-        parquet.write_table(pa.table(columns, names), path)
-        with pytest.raises(InvalidOptionError, match=message):
-            Countdown(data=path)
-
-
 def test_damaged_files_are_read_or_named(path):
     good, rng = path.read_bytes(), np.random.default_rng(5)
     num_errors = 0
-    for number in range(25):
-        bad = mutate_bytes(good, rng)
-        if number == 0 and path.suffix == ".parquet":
-            bad = good.replace(b"target", b"targe\xff")
-        path.write_bytes(bad)
+    for _ in range(25):
+        path.write_bytes(mutate_bytes(good, rng))
         try:
             list_tasks(Countdown(data=path), range(5))
         except InvalidOptionError as error:
             num_errors += 1
             assert str(path) in str(error)  # noqa: PT017
     assert num_errors > 10
-
-
-@pytest.mark.parametrize("kind", ["large", "fixed", "small"])
-def test_kinds_of_parquet_lists(tmp_path, kind):
-    pa = pytest.importorskip("pyarrow")
-    nums_type = {
-        "large": pa.large_list(pa.int32()),
-        "fixed": pa.list_(pa.int64(), 2),
-        "small": pa.list_(pa.uint8()),
-    }[kind]
-    rows = [([1, 2], 3), ([4, 5], 6), ([7, 8], 9)]
-    path = write_parquet(tmp_path / "tasks.parquet", rows, nums_type, pa.int16())
-    assert list_tasks(Countdown(data=path), range(3)) == rows
-
-
-def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = tmp_path / "tasks.parquet"
-    path.write_bytes(b"")
-    with pytest.raises(MissingExtraError, match=r'pip install "\.\[parquet\]"'):
-        Countdown(data=path)
-
-
-def test_a_small_parquet_file_of_very_many_numbers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(task_rows, "max_text_size", lambda size: 1 << 20)
-    path = write_parquet(tmp_path / "tasks.parquet", [([1, 1, 1], 1)] * 40_000)
-    with pytest.raises(InvalidOptionError, match="has 160000 numbers, which"):
-        load_tasks(str(path))

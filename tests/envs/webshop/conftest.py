@@ -32,7 +32,7 @@ def small(tmp_path):
 
 
 @pytest.fixture
-def shop_folder(small, tmp_path):
-    """Return the folder of the small shop, stored."""
+def shop_file(small, tmp_path):
+    """Return the file of the small shop, stored."""
     small.save(tmp_path / "stored")
     return tmp_path / "stored"

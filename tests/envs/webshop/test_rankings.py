@@ -1,22 +1,17 @@
-"""The search: Lucene's ranking equals golden tables and BM25; Tantivy's; lists."""
+"""The search: its ranking equals golden tables of Lucene's, and BM25."""
 
-import gc
 import gzip
 import json
 import random
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from roll_vec.envs.webshop import Catalogue
-from roll_vec.envs.webshop.search import lucene_ranking, tantivy_ranking
+from roll_vec.envs.webshop.search import lucene_ranking
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
-from roll_vec.envs.webshop.search.search_bar import BACKENDS, backend_class
-from roll_vec.envs.webshop.search.tantivy_ranking import TantivyIndex
-from roll_vec.errors import InvalidOptionError, MissingExtraError
 from tests.envs.webshop.shops import original
 from tests.oracles import bm25
 
@@ -25,22 +20,6 @@ pytest.importorskip("nltk")
 
 WORDS = ("red", "reds", "dress", "dresses", "a", "the", "walk", "walking", "\u2605")
 WORDS += ("x", *(f"n{number}" for number in range(30)))
-
-
-@pytest.fixture(params=BACKENDS)
-def index_class(request):
-    if request.param == "tantivy":
-        pytest.importorskip("tantivy")
-    return backend_class(request.param)
-
-
-@pytest.fixture
-def _tantivy():
-    """Skip a test where tantivy is not installed."""
-    pytest.importorskip("tantivy")
-
-
-needs_tantivy = pytest.mark.usefixtures("_tantivy")
 
 
 def random_documents(seed, most=12):
@@ -64,6 +43,17 @@ def hits(index, query, k=50):
     return list(zip(numbers.tolist(), scores.tolist(), strict=True))
 
 
+def stored(index):
+    """Return the arrays of an index as those of a file: read-only, texts as bytes."""
+    arrays = {
+        name: np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        for name, value in index.pack().items()
+    }
+    for values in arrays.values():
+        values.flags.writeable = False
+    return arrays
+
+
 def found(index, query):
     """Return the numbers that a search finds."""
     return [number for number, _ in hits(index, query)]
@@ -80,21 +70,18 @@ def test_every_golden_query_has_lucenes_order_and_scores(shared):
         np.testing.assert_allclose(*scores, rtol=0, atol=5.001e-5)
 
 
-# ------------------------------------------------------------------- both backends
-
-
-def test_any_text_is_a_query(index_class):
-    index = index_class.build(["red walk \udfff", "walk"], ["a", "b"])
-    empty = index_class.build([], [])
+def test_any_text_is_a_query():
+    index = LuceneIndex.build(["red walk \udfff", "walk"], ["a", "b"])
+    empty = LuceneIndex.build([], [])
     texts = ("", " ", "the", "[", "\0\ud800", "a" * 100_000, '"+-&&||!(){}^~*?:')
     for query in (*texts, '"red', "red~2 ^(", "\ud800red\0", "red\n" * 50_000):
         assert found(index, query) == [0] * ("red" in query)
         assert hits(index, query, 0) == hits(empty, query) == []
 
 
-def test_of_a_long_query_the_first_1024_terms_count(index_class):
+def test_of_a_long_query_the_first_1024_terms_count():
     many = " ".join(f"n{n}" for n in range(1024))
-    index = index_class.build([many, "late", "n0"], ["a", "b", "c"])
+    index = LuceneIndex.build([many, "late", "n0"], ["a", "b", "c"])
     unknown = "n0 " + " ".join(f"unknown{number}" for number in range(1023))
     for query in (many, unknown):
         assert 2 in found(index, query)
@@ -106,14 +93,10 @@ def test_of_a_long_query_the_first_1024_terms_count(index_class):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_second_build_a_stored_index_and_threads_find_the_same(
-    index_class, seed, tmp_path
-):
+def test_a_second_build_a_stored_index_and_threads_find_the_same(seed):
     documents, keys = random_documents(seed, 300) if seed else ([], [])
-    index, again = (index_class.build(documents, keys) for _ in range(2))
-    index.save(tmp_path)
-    index.save(tmp_path)
-    others = [again, *(index_class.open(tmp_path, mode) for mode in (True, False))]
+    index, again = (LuceneIndex.build(documents, keys) for _ in range(2))
+    others = [again, LuceneIndex.unpack(stored(index))]
     queries = ("red dress", "walked \u2605", "", "x n1 n2 n3", "the reds", "dress walk")
     expected = [hits(index, query) for query in queries]
     assert any(expected) == (seed > 0)
@@ -124,22 +107,14 @@ def test_a_second_build_a_stored_index_and_threads_find_the_same(
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
             assert list(pool.map(lambda query: hits(index, query), queries)) == expected
-    if index_class is TantivyIndex:
-        return
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    others[1].save(copy)
-    for path in (tmp_path / "lucene").iterdir():
-        assert path.read_bytes() == (copy / "lucene" / path.name).read_bytes()
-    for values in (*index._arrays.values(), *others[1]._arrays.values()):
-        assert type(values) is np.ndarray
-        assert not values.flags.writeable
+    assert again.pack().keys() == others[1].pack().keys() == index.pack().keys()
+    for name, values in index.pack().items():
+        assert (
+            bytes(others[1].pack()[name]) == bytes(values) == bytes(again.pack()[name])
+        )
     # Kernels are compiled once for all kinds of index.
     for kernel in (lucene_ranking.kernels.add_scores, lucene_ranking.kernels.find_best):
         assert len(kernel.signatures) == 1
-
-
-# --------------------------------------------------------------------------- Lucene
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -169,10 +144,10 @@ def test_lengths_are_stored_in_four_bits():
         assert hits(index, "red") == [(n, float(score)) for n, score in expected]
 
 
-def test_a_query_of_indexed_words_needs_no_stemmer(tmp_path, monkeypatch):
+def test_a_query_of_indexed_words_needs_no_stemmer(monkeypatch):
     # The stemmer takes half a second to import, in every process.
-    LuceneIndex.build(["walking boots, 50.00"], ["a"]).save(tmp_path)
-    index = LuceneIndex.open(tmp_path, memory_map=True)
+    index = LuceneIndex.build(["walking boots, 50.00"], ["a"])
+    index = LuceneIndex.unpack(stored(index))
     stemmed = []
     monkeypatch.setattr(
         lucene_ranking, "stem", lambda word: stemmed.append(word) or "walk"
@@ -187,37 +162,10 @@ def test_a_query_of_indexed_words_needs_no_stemmer(tmp_path, monkeypatch):
     assert hits(index, "general") == hits(index, "gener") != []
 
 
-@pytest.fixture
-def three(tmp_path):
-    """Return an index of three documents, stored in the test's folder."""
-    index = LuceneIndex.build(["red dress", "red lamp", "blue lamp"], list("abc"))
-    index.save(tmp_path)
-    return index
-
-
-@pytest.mark.parametrize(
-    ("name", "memory_map"), [("documents", True), ("saturations", False)]
-)
-def test_damaged_postings_are_refused_when_their_term_is_searched(
-    three, name, memory_map, tmp_path
-):
-    assert f"lucene/{name}.bin" in LuceneIndex.piecewise_files
-    path = tmp_path / f"lucene/{name}.bin"
-    postings = np.fromfile(path, np.uint32)
-    # The postings of red are the first two.
-    postings[1] ^= 1
-    postings.tofile(path)
-    index = LuceneIndex.open(tmp_path, memory_map)
-    for query in ("red", "blue red"):
-        with pytest.raises(InvalidOptionError, match=rf"{path.name} .*of term 0 have"):
-            index.search(query)
-    for query in ("blue lamp", "dress"):
-        assert hits(index, query) == hits(three, query)
-
-
 FORGERIES = {
-    "starts": ([0, 9, 3, 6], [0, 2, 3], [1, 2, 4, 6], [0, 4, 2, 6], [0, 2, 4, -6]),
+    "starts": ([0, 9, 3, 6], [0, 2, 3], [1, 2, 4, 6], [0, 4, 2, 6], [0, 2, 4, -6], []),
     "numbers": ([0, 1, 3], [-1, 0, 1]),
+    "documents": ([0, 1, 1, 2, 0, 3], [0, 1, 1, 2, 0, -1], [0]),
     "form_terms": ([0, 1, 2, 4], [0, -1, 2, 3]),
     "idf": ([1.0],),
     "saturations": ([1.0] * 5,),
@@ -225,101 +173,12 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_index_is_refused_before_a_kernel_reads_it(three, name, tmp_path):
-    """Whoever forges an index has written new checksums, too."""
+def test_a_forged_index_is_refused_before_a_kernel_reads_it(name):
+    """Whoever forges an index has written a new digest, too."""
+    index = LuceneIndex.build(["red dress", "red lamp", "blue lamp"], list("abc"))
+    arrays = stored(index)
+    assert hits(LuceneIndex.unpack(arrays), "red") == hits(index, "red")
     for values in FORGERIES[name]:
-        forged = np.array(values, three._arrays[name].dtype)
-        forged.tofile(tmp_path / f"lucene/{name}.bin")
-        for memory_map in (True, False):
-            with pytest.raises(InvalidOptionError, match="arrays do not fit together"):
-                LuceneIndex.open(tmp_path, memory_map)
-
-
-@pytest.mark.parametrize("document", [-1, 3])
-def test_forged_postings_are_refused_before_a_kernel_reads_them(
-    three, document, tmp_path
-):
-    arrays = three._arrays
-    arrays["documents"] = arrays["documents"].copy()
-    arrays["documents"][1] = document
-    three.save(tmp_path)
-    with pytest.raises(InvalidOptionError, match=r"documents\.bin .*of no product"):
-        LuceneIndex.open(tmp_path, memory_map=True).search("red")
-
-
-# -------------------------------------------------------------------------- Tantivy
-
-
-@needs_tantivy
-def test_products_with_the_words_are_found_by_tantivy():
-    index = TantivyIndex.build(
-        iter(["Walking boots", "red dress", "red boots for a walk"]), ["c", "a", "b"]
-    )
-    pairs = hits(index, "walk BOOTS")
-    assert sorted(number for number, _ in pairs) == [0, 2]
-    scores = [score for _, score in pairs]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[-1] > 0
-    # A word twice counts twice.
-    assert hits(index, "dress dress")[0][1] == 2 * hits(index, "dress")[0][1]
-    # There is no syntax.
-    assert found(index, "text:dress AND") == [1]
-
-
-@needs_tantivy
-def test_equal_scores_of_tantivy_come_in_the_order_of_keys():
-    documents, keys = random_documents(3, 2000)
-    assert len(documents) > 1000
-    index = TantivyIndex.build(documents, keys)
-    for query in ("red", "dress walk", "reds x n1"):
-        pairs = hits(index, query, 4000)
-        assert len(pairs) > 100
-        assert pairs == sorted(pairs, key=lambda pair: (-pair[1], keys[pair[0]]))
-        # The first of them are the same, however many there are asked for.
-        for k in (1, 10, 50):
-            assert hits(index, query, k) == pairs[:k]
-
-
-@needs_tantivy
-def test_temporary_files_go_with_the_index_but_stay_in_a_forked_child(tmp_path):
-    index = TantivyIndex.build(*random_documents(1))
-    folder = index._folder
-    assert folder.is_dir()
-    del index
-    gc.collect()
-    assert not folder.exists()
-    tantivy_ranking._remove_folder(tmp_path, -1)
-    assert tmp_path.exists()
-
-
-@needs_tantivy
-def test_a_damaged_file_of_tantivy_is_named(tmp_path):
-    Catalogue.load(num_products=10, search_backend="tantivy").save(tmp_path / "shop")
-    paths = sorted((tmp_path / "shop" / "tantivy").rglob("*.*"))
-    assert len(paths) > 5
-
-    def load():
-        return Catalogue.load(products=tmp_path / "shop", search_backend="tantivy")
-
-    for path in paths[::2]:
-        good = path.read_bytes()
-        for bad in (None, good[:-1], good + b"x", b"[" * 9999):
-            path.unlink(missing_ok=True)
-            if bad is not None:
-                path.write_bytes(bad)
-            with pytest.raises(InvalidOptionError, match=f"{path.name} cannot be read"):
-                load()
-        path.write_bytes(good)
-    assert load().search("chair")
-
-
-def test_without_tantivy_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "tantivy", None)
-    tantivy_ranking._import_tantivy.cache_clear()
-    for use in (
-        lambda: TantivyIndex.build([], []),
-        lambda: TantivyIndex.open(tmp_path, True),
-    ):
-        with pytest.raises(MissingExtraError, match=r'"\.\[tantivy\]"'):
-            use()
-    tantivy_ranking._import_tantivy.cache_clear()
+        forged = {**arrays, name: np.array(values, arrays[name].dtype)}
+        with pytest.raises(ValueError, match="index do not fit together"):
+            LuceneIndex.unpack(forged)

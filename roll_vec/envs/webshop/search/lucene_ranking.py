@@ -7,39 +7,23 @@ analyser; documents with equal scores are in ascending order of their keys.
 
 from __future__ import annotations
 
-import itertools
-import zlib
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.row_threads import ThreadScratch
-from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
+from roll_vec.progress import report
 
 _K1, _B = np.float32(0.9), np.float32(0.4)
 # Lucene refuses a query with more different terms; here the rest is ignored.
 _MAX_QUERY_TERMS = 1024
 
-_FOLDER = "lucene"
-# Arrays are stored without a header: a damaged header could ask for any memory.
-_DTYPES = {
-    "numbers": np.int64,
-    "starts": np.int64,
-    "documents": np.int32,
-    "saturations": np.float32,
-    "idf": np.float32,
-    "form_terms": np.int32,
-    "document_checks": np.uint32,
-    "saturation_checks": np.uint32,
-}
-# Arrays of postings, and the arrays of their checksums.
-_CHECKS = {"documents": "document_checks", "saturations": "saturation_checks"}
+_ARRAYS = ("numbers", "starts", "documents", "saturations", "idf", "form_terms")
 
 
 # The scores of all documents.
@@ -47,7 +31,9 @@ _scratch = ThreadScratch()
 
 
 class LuceneIndex:
-    """An index of documents; see `SearchBackend`.
+    """An index of documents, one for each product; read only.
+
+    The same documents and query have the same result in every thread and process.
 
     Parameters
     ----------
@@ -60,48 +46,48 @@ class LuceneIndex:
         The stems of the documents' words.
     forms : list of str
         The documents' words; a query with these words alone needs no stemmer.
-    folder : Path or None
-        Folder of the stored index.  ``arrays`` then has ``document_checks`` and
-        ``saturation_checks``, the CRC-32 of each term's postings.
     """
-
-    name: ClassVar[str] = "lucene"
-    piecewise_files: ClassVar[tuple[str, ...]] = tuple(
-        f"{_FOLDER}/{name}.bin" for name in _CHECKS
-    )
 
     def __init__(
         self,
         arrays: dict[str, NDArray[Any]],
         terms: list[str],
         forms: list[str],
-        folder: Path | None = None,
     ) -> None:
-        # Plain read-only arrays, mapped or not: the kernels are compiled only once.
-        self._arrays = {name: np.asarray(values) for name, values in arrays.items()}
-        for values in self._arrays.values():
+        self._arrays = arrays
+        # Mapped arrays are read-only: the kernels are compiled once for all.
+        for values in arrays.values():
             values.flags.writeable = False
         self._terms = {term: number for number, term in enumerate(terms)}
         self._forms = dict(zip(forms, arrays["form_terms"].tolist(), strict=True))
-        self._folder = folder
-        self._verified_terms: set[int] = set()
 
     @classmethod
     def build(
         cls,
         documents: Iterable[str],
         keys: Sequence[str],
-        progress: Callable[[int], object] | None = None,
     ) -> LuceneIndex:
-        """Return an index in memory; see `SearchBackend.build`."""
+        """Return an index in memory.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            In the order of the products.
+        keys : sequence of str
+            A different one of each product; it decides the order of equal scores.
+
+        Raises
+        ------
+        MissingExtraError
+            If the extra ``webshop`` is not installed.
+        """
         forms = _FormTerms()
         tokens, lengths = array("i"), array("i")
         for count, document in enumerate(documents, 1):
             before = len(tokens)
             tokens.extend(map(forms.__getitem__, words(document)))
             lengths.append(len(tokens) - before)
-            if progress is not None:
-                progress(count)
+            report("products in the search index", count, len(keys))
         numbers = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
         arrays = _build_postings(
             np.array(tokens, np.int64),
@@ -115,14 +101,23 @@ class LuceneIndex:
     def search(
         self, query: str, k: int = 50
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the numbers and the scores of the best products.
+        """Return the numbers of the best products, best first, and their scores.
 
-        See `SearchBackend.search`.  The query is read up to its 1024th different term.
+        Parameters
+        ----------
+        query : str
+            Any text; it has no syntax, and is read up to its 1024th different term.
+        k : int
+            Maximum number of products.
+
+        Returns
+        -------
+        numbers : (m,) int64
+        scores : (m,) float32
+            Above 0, descending.
         """
         arrays = self._arrays
         counts = self._count_terms(query)
-        if self._folder is not None and not self._verified_terms.issuperset(counts):
-            self._check_postings(counts)
         terms = np.array(list(counts), np.int64)
         weights = np.array(list(counts.values()), np.float32) * arrays["idf"][terms]
         numbers = arrays["numbers"]
@@ -153,84 +148,42 @@ class LuceneIndex:
             counts[term] = counts.get(term, 0) + 1
         return {term: n for term, n in counts.items() if isinstance(term, int)}
 
-    def _check_postings(self, terms: Iterable[int]) -> None:
-        """Compare the postings of terms with their checksums, each term once.
-
-        The kernel trusts document numbers: damaged ones would be written out of bounds.
-        """
-        for term in terms:
-            start, stop = self._arrays["starts"][term : term + 2].tolist()
-            for name, check in _CHECKS.items():
-                checksum = zlib.crc32(self._arrays[name][start:stop].data)
-                if checksum != self._arrays[check][term]:
-                    path = Path(str(self._folder)) / f"{name}.bin"
-                    problem = f"postings of term {term} have changed since they were"
-                    refuse_damage(path, f"{problem} stored")
-            documents = self._arrays["documents"][start:stop]
-            if _is_outside(documents, len(self._arrays["numbers"])):
-                path = Path(str(self._folder)) / "documents.bin"
-                refuse_damage(path, f"postings of term {term} are of no product")
-            self._verified_terms.add(term)
-
-    def save(self, directory: Path) -> None:
-        """Write the index into a directory; see `SearchBackend.save`."""
-        folder = directory / _FOLDER
-        folder.mkdir(exist_ok=True)
-        arrays = dict(self._arrays)
-        if self._folder is None:
-            ranges = list(itertools.pairwise(arrays["starts"].tolist()))
-            for name, check in _CHECKS.items():
-                postings = arrays[name]
-                checks = [
-                    zlib.crc32(postings[start:stop].data) for start, stop in ranges
-                ]
-                arrays[check] = np.array(checks, np.uint32)
-        for name in _DTYPES:
-            arrays[name].tofile(folder / f"{name}.bin")
-        for name, entries in (("terms", self._terms), ("forms", self._forms)):
-            (folder / f"{name}.txt").write_bytes("\n".join(entries).encode())
+    def pack(self) -> dict[str, bytes | NDArray[Any]]:
+        """Return the arrays, and ``terms`` and ``forms`` as lines of bytes."""
+        lines = {"terms": self._terms, "forms": self._forms}
+        texts = {name: "\n".join(words).encode() for name, words in lines.items()}
+        return {**self._arrays, **texts}
 
     @classmethod
-    def open(cls, directory: Path, memory_map: bool) -> LuceneIndex:
-        """Return an index that was saved; see `SearchBackend.open`."""
-        folder = directory / _FOLDER
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, dtype in _DTYPES.items():
-            path = folder / f"{name}.bin"
-            # An empty file cannot be mapped.
-            is_mapped = memory_map and path.stat().st_size
-            arrays[name] = (
-                np.memmap(path, dtype, "r") if is_mapped else np.fromfile(path, dtype)
-            )
-        texts = [(folder / f"{name}.txt").read_bytes() for name in ("terms", "forms")]
-        terms, forms = [text.decode().split("\n") if text else [] for text in texts]
-        _check_arrays(arrays, len(terms), folder)
-        return cls(arrays, terms, forms, folder)
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]]) -> LuceneIndex:
+        """Return the index that `pack` returned, with arrays in place of bytes.
 
-
-def _check_arrays(
-    arrays: dict[str, NDArray[Any]], num_terms: int, folder: Path
-) -> None:
-    """Check that indices of a stored index are within the arrays; not of postings.
-
-    The kernels check none: whoever forges an index would read and write any memory.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    starts, num_postings = arrays["starts"], len(arrays["documents"])
-    limits = {"numbers": len(arrays["numbers"]), "form_terms": num_terms}
-    if (
-        len(starts) != num_terms + 1
-        or starts[0] != 0
-        or starts[-1] != num_postings
-        or (starts[1:] < starts[:-1]).any()
-        or len(arrays["saturations"]) != num_postings
-        or any(len(arrays[name]) != num_terms for name in ("idf", *_CHECKS.values()))
-        or any(_is_outside(arrays[name], limit) for name, limit in limits.items())
-    ):
-        refuse_damage(folder, "its arrays do not fit together")
+        Raises
+        ------
+        ValueError
+            If an index is outside of its array.  The kernels check none: a forged file
+            could read and write any memory.
+        """
+        terms, forms = (
+            text.split("\n") if (text := arrays[name].tobytes().decode()) else []
+            for name in ("terms", "forms")
+        )
+        starts, num_terms = arrays["starts"], len(terms)
+        num_postings, num_products = len(arrays["documents"]), len(arrays["numbers"])
+        if (
+            len(starts) != num_terms + 1
+            or starts[0] != 0
+            or starts[-1] != num_postings
+            or (starts[1:] < starts[:-1]).any()
+            or len(arrays["saturations"]) != num_postings
+            or len(arrays["idf"]) != num_terms
+            or _is_outside(arrays["documents"], num_products)
+            or _is_outside(arrays["numbers"], num_products)
+            or _is_outside(arrays["form_terms"], num_terms)
+        ):
+            message = "the arrays of its search index do not fit together"
+            raise ValueError(message)
+        return cls({name: arrays[name] for name in _ARRAYS}, terms, forms)
 
 
 def _is_outside(indices: NDArray[Any], limit: int) -> bool:
