@@ -93,7 +93,8 @@ class WebShop(TextLevelEnv):
     available_actions : dict; reset, step
         ``has_search_bar``, bool, and ``clickables``, a list of str.
     title_nouns : str; reset
-        The source of the title nouns, on which rewards depend.
+        The source of the title nouns, on which rewards depend: ``file``, ``rule`` or
+        ``embedded``.
     action_is_valid : bool; step
         A search, or a click on a name of the page.
     action_is_effective : bool; step
