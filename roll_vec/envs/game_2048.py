@@ -157,6 +157,8 @@ class Game2048(GridEnv):
     size: int = 4
     target: int = 2048
 
+    # A step takes 0.3 us.
+    ROWS_PER_THREAD = 1 << 10
     state: ClassVar = {
         "board": (np.uint8, ("size", "size")),
         "score": np.int64,

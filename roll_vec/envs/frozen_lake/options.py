@@ -11,7 +11,6 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
@@ -74,6 +73,8 @@ class LakeFamily(GridOptions):
     }
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
+    # A step takes 10 ns: two threads play 16,384 lakes 0.8 times as fast as one.
+    ROWS_PER_THREAD: ClassVar[int] = 1 << 14
     info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
 
     def __post_init__(self) -> None:
@@ -211,11 +212,9 @@ class FrozenLakeOptions(LakeFamily):
             return (np.empty(num_envs, np.int64),)
         return super().allocate_observations(num_envs)
 
-    def observe_in_place(self, variables: Arrays) -> InPlace | None:
+    def observed_array(self, variables: Arrays) -> NDArray[Any] | None:
         """Return the positions of the state."""
-        if self.obs_mode != "position":
-            return None
-        return InPlace.of_state(rules.LAKE, variables[2])
+        return variables[2] if self.obs_mode == "position" else None
 
     def family(self) -> GameKernels:
         """Return the kernels of lakes with one map."""
