@@ -24,6 +24,8 @@ from roll_vec.arrays.row_threads import (
 )
 from roll_vec.errors import InvalidOptionError
 from roll_vec.progress import listen
+from tests.conftest import JIT_OFF
+from tests.splits import count_runs
 
 SECONDS = 60  # only a deadlock takes so long
 
@@ -206,6 +208,20 @@ def test_callers_from_many_threads_do_not_meet():
     for caller in callers:
         caller.join(SECONDS)
     assert (all_counts == 20).all()
+
+
+@pytest.mark.skipif(JIT_OFF, reason="plain Python runs on the calling thread")
+@pytest.mark.parametrize(
+    ("num_envs", "num_threads", "is_split"),
+    [(16383, 8, False), (16384, 1, False), (16384, 8, True)],
+)
+def test_large_batches_share_a_step(num_envs, num_threads, is_split, monkeypatch):
+    env = roll_vec.make_vec("roll_vec/CartPole-v1", num_envs, num_threads=num_threads)
+    env.reset(seed=0)
+    runs = count_runs(monkeypatch)
+    env.step(np.zeros(num_envs, int))
+    # The second part is left to one helper.
+    assert runs == [1] * is_split
 
 
 # ------------------------------------------------------------- slices and Ctrl-C
