@@ -6,7 +6,7 @@ from roll_vec.arrays import row_threads
 _OPTIONS = (
     "arrays.options.ArrayOptions",
     "envs.acrobot.Acrobot",
-    "envs.frozen_lake.options.LakeFamily",
+    "envs.frozen_lake.options.FrozenLakeOptions",
     "envs.game_2048.Game2048",
     "envs.pendulum.Pendulum",
 )

@@ -196,8 +196,8 @@ class ArrayOptions(TextOptions):
     CHECKS_CODES: ClassVar[bool] = False
     NUM_LEVEL_ARRAYS: ClassVar[int] = 0
     # A step takes 10 to 100 ns an environment in most games, handing a part to another
-    # thread 30 us.  On two cores with other work, two threads play 8,192 Sokoban rooms
-    # 0.9 times as fast as one, 16,384 1.15 and 8,192 of CartPole 1.6 times.
+    # thread 40 us.  On two cores two threads play 8,192 Sokoban rooms 0.9 times as fast
+    # as one, 16,384 1.25 times, 65,536 1.55 times, and 16,384 of CartPole 1.7 times.
     ROWS_PER_THREAD: ClassVar[int] = 1 << 13
     finish_step: ClassVar[Any] = None
 

@@ -73,8 +73,6 @@ class LakeFamily(GridOptions):
     }
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
-    # A step takes 10 ns: two threads play 16,384 lakes 0.8 times as fast as one.
-    ROWS_PER_THREAD: ClassVar[int] = 1 << 14
     info_arrays: ClassVar[Any] = {"prob": (np.dtype(np.float64), ())}
 
     def __post_init__(self) -> None:
@@ -139,6 +137,8 @@ class FrozenLakeOptions(LakeFamily):
         "position": "the player's cell: row * columns + column",
         **GridOptions.OBS_MODES,
     }
+    # A step takes 9 ns: two threads play 16,384 0.95 times as fast as one, 32,768 1.2.
+    ROWS_PER_THREAD: ClassVar[int] = 1 << 14
 
     desc: Any = None
     map_name: str | None = "4x4"
