@@ -188,6 +188,13 @@ def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
     assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
 
 
+def test_rows_per_thread_are_a_positive_integer():
+    for value in (0, 1.5):
+        class_ = type("Bad", (Corridor,), {"ROWS_PER_THREAD": value})
+        with pytest.raises(InvalidOptionError, match=r"Bad.ROWS_PER_THREAD: expected"):
+            roll_vec.register("tests_rules/Bad-v0", class_, force=True)
+
+
 @pytest.mark.parametrize("infos", [("success",), ("position",)])
 @pytest.mark.parametrize("action_mode", ["discrete", "text"])
 def test_no_step_has_infos_that_are_hidden(infos, action_mode):
