@@ -7,8 +7,8 @@ KERNEL_TESTS = tests/kernels tests/arrays tests/envs \
     tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
-# Atomic instructions, waiting threads, types of numba: none runs as plain Python.
-COMPILED_ONLY = kernels/_atomics.py,kernels/thread_team.py,*/_compiled_*.py
+# Types of numba: they do not run as plain Python.
+COMPILED_ONLY = */_compiled_*.py
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

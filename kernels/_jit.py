@@ -16,6 +16,9 @@ from .signals import signal_delay
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
+# False with NUMBA_DISABLE_JIT=1: kernels run as plain Python.
+IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
+
 event.register("numba:compile", CompileNotice(FOLDER))
 
 if hasattr(os, "register_at_fork"):
@@ -115,7 +118,7 @@ def kernel(function=None, *, allocates=False, inline=False, key=""):
         return lambda function: kernel(
             function, allocates=allocates, inline=inline, key=key
         )
-    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    if not IS_COMPILED:
         return function
     if key:
         function.__qualname__ += f".{key}"
@@ -125,8 +128,7 @@ def kernel(function=None, *, allocates=False, inline=False, key=""):
 
 def allow_overflow(call: _Call) -> _Call:
     """Decorate a caller of kernels: as plain Python they warn of integers that wrap."""
-    is_plain = config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
-    return np.errstate(over="ignore")(call) if is_plain else call
+    return call if IS_COMPILED else np.errstate(over="ignore")(call)
 
 
 class Rule:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config, types
+from numba.core import types
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from ._jit import kernel
+from ._jit import IS_COMPILED, kernel
 
 _0 = np.uint64(0)
 
@@ -34,7 +34,7 @@ def pack(values):
     (m,) int64
         They hold addresses: the arrays must outlive them.
     """
-    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    if not IS_COMPILED:
         return values
     return np.array(list(_words(values)), np.int64)
 
@@ -53,7 +53,7 @@ def _words(value):
 
 def type_of(values):
     """Return the type of values, None with the JIT off."""
-    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    if not IS_COMPILED:
         return None
     return numba.typeof(values)
 

@@ -5,9 +5,11 @@ A traceback of compiled code has no frames of the functions that led to an excep
 
 from typing import Any
 
-from numba.core import cgutils, config, types
+from numba.core import cgutils, types
 from numba.core.extending import intrinsic
 from numba.core.imputils import fix_returning_optional
+
+from ._jit import IS_COMPILED
 
 # They stand for exceptions of users: machine code on disk names these classes.
 RAISED = tuple(
@@ -51,6 +53,5 @@ def _call_plain(number, marks, i, rule, arguments):
         raise
 
 
-_IS_PLAIN = config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
-call_rule: Any = _call_plain if _IS_PLAIN else _call_compiled
+call_rule: Any = _call_compiled if IS_COMPILED else _call_plain
 """Return ``rule(*arguments)``; ``marks[i]`` is ``-1 - number`` where it raises."""

@@ -21,15 +21,14 @@ from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import config
 
-from ._jit import kernel
+from ._jit import IS_COMPILED, kernel
 from .calls import BEGIN, OBSERVE, STEP, call_rule
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+if not IS_COMPILED:
     from .rng.generator import generator_of, put_generator
     from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
 else:

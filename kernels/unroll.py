@@ -188,7 +188,7 @@ def list_ends(results, at, scratch, start, stop):
 
 
 @kernel
-def enter_rows(states, scratch, start, stop):
+def prepare_block(states, scratch, start, stop):
     """Prepare the masks of a block, and list its rows that need a reset.
 
     Parameters
@@ -215,7 +215,7 @@ def enter_rows(states, scratch, start, stop):
 
 
 @kernel
-def leave_rows(until, progress, scratch, start, stop):
+def store_progress(until, progress, scratch, start, stop):
     """Write the progress of the rows of a block that have not stopped.
 
     Parameters
@@ -236,7 +236,7 @@ def leave_rows(until, progress, scratch, start, stop):
 
 
 @kernel
-def see_nothing(start, stop, at, state, out):
+def observe_nothing(start, stop, at, state, out):
     """Observe nothing: users see arrays of the state."""
 
 
@@ -388,7 +388,7 @@ def make_unroll(
             end = min(begin + BLOCK, stop)
             first = np.uint64(begin)
             first_step = progress[0][first]
-            last = enter_rows(progress[1], scratch, begin, end)
+            last = prepare_block(progress[1], scratch, begin, end)
             for t in range(first_step, until):
                 at = np.uint64(t) * np.uint64(num_envs)
                 play_rows(
@@ -401,7 +401,7 @@ def make_unroll(
                 if mode == SAME_STEP:
                     begin_ends(t, at, mode, first, last, batch)
                     observe_rows(begin, end, at, state, observations)
-            leave_rows(until, progress, scratch, begin, end)
+            store_progress(until, progress, scratch, begin, end)
 
     @compiled
     def unroll_rows(start, stop, until, buffer, fixed, rows):
@@ -459,7 +459,7 @@ def make_unroll(
         unroll_rows,
         functools.partial(make_step, step_rows, *begins, observe_rows, num_flags, key),
         functools.partial(
-            make_step, play_blind, *begins, see_nothing, num_flags, blind_key
+            make_step, play_blind, *begins, observe_nothing, num_flags, blind_key
         ),
         functools.partial(make_play, play_row, observe_rows, key),
         write_masks,

@@ -6,9 +6,11 @@ Each of numpy's own ``reshape`` and ``view`` takes a third of a second of a comp
 from typing import Any
 
 import numpy as np
-from numba.core import config, types
+from numba.core import types
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import populate_array
+
+from ._jit import IS_COMPILED
 
 
 def flat(array):
@@ -56,5 +58,5 @@ def _flatten() -> Any:
     return view
 
 
-if not config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+if IS_COMPILED:
     flat, as_int8, as_uint8 = _flatten(), _as_bytes(types.int8), _as_bytes(types.uint8)

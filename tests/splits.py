@@ -1,44 +1,37 @@
 """Batches of any size on any number of threads, for tests."""
 
-import importlib
+from roll_vec.arrays import row_threads
 
-_THREADS = "roll_vec.arrays.kernel_threads"
+# The options of the package that say how many rows are left to another thread.
+_OPTIONS = (
+    "arrays.options.ArrayOptions",
+    "envs.acrobot.Acrobot",
+    "envs.frozen_lake.options.FrozenLakeOptions",
+    "envs.game_2048.Game2048",
+    "envs.pendulum.Pendulum",
+)
 
 
-def split_all(monkeypatch, num_threads, min_rows=2):
-    """Split all kernels of so many rows or more over threads, whatever it costs.
+def split_all(monkeypatch, num_threads):
+    """Run all kernels of two rows or more on so many threads, whatever it costs.
 
     Environments that are made from now on do so; with the JIT off none.
     """
-    for name, value in {
-        "MIN_ROWS": min_rows,
-        "PART_SECONDS": 0.0,
-        "_BLOCK_ROWS": 1,
-        "count_cores": lambda: num_threads,
-        "KernelThreads._choose": lambda self, timing, seconds: self._usable,
-    }.items():
-        monkeypatch.setattr(f"{_THREADS}.{name}", value)
+    for options in _OPTIONS:
+        monkeypatch.setattr(f"roll_vec.{options}.ROWS_PER_THREAD", 1)
+    monkeypatch.setattr("roll_vec.arrays.grid_observations.BYTES_PER_THREAD", 1)
+    monkeypatch.setattr(row_threads, "count_cores", lambda: num_threads)
 
 
-def _process_team():
-    return importlib.import_module(_THREADS).process_team()
+def count_runs(monkeypatch):
+    """Return a list that grows by one with each kernel on several threads."""
+    runs, call = [], row_threads._Helpers.call
 
+    def counted(self, run, number):
+        # Work of seconds is in slices.
+        if number and run._slices is None:
+            runs.append(number)
+        call(self, run, number)
 
-def count_jobs(monkeypatch):
-    """Return a list that grows by one with each job of several threads."""
-    jobs, team = [], type(_process_team())
-    run = team.run
-
-    def counted(self, *job):
-        jobs.append(len(jobs))
-        run(self, *job)
-
-    monkeypatch.setattr(team, "run", counted)
-    return jobs
-
-
-def team_threads(wake=0):
-    """Return the threads of this process, after so many were woken."""
-    if wake:
-        _process_team().wake(wake)
-    return _process_team().threads
+    monkeypatch.setattr(row_threads._Helpers, "call", counted)
+    return runs

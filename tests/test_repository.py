@@ -45,6 +45,7 @@ TESTED = {
     "frameworks": ["roll_vec.adapters", "roll_vec.envs.webshop"],
     "kernels": ["roll_vec.kernels"],
     "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
+    "splits.py": ["roll_vec.arrays"],
     "test_base_envs.py": ["roll_vec.base_envs", "roll_vec.objects"],
     "test_file_formats.py": ["roll_vec.storage"],
     "test_files.py": ["roll_vec.storage"],

@@ -264,6 +264,38 @@ def _observe_rows(start, stop, at, state, out):
 
 
 @kernel
+def write_features(start, stop, grids, out):
+    """Write four planes: 1 where the player, a wall, a box, a target is, else 0.
+
+    These are PufferLib's, in its order.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    grids : (n, H, W) uint8, C order, read
+    out : (n, 4, H, W) uint8, C order, written
+    """
+    # Comparisons, of many cells at once: a table would be read cell by cell.
+    size = np.uint64(grids.shape[1] * grids.shape[2])
+    codes, planes = flat(grids), flat(out)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        begin, at = i * size, np.uint64(4) * i * size
+        for cell in range(size):
+            planes[at + cell] = codes[begin + cell] >= PLAYER
+        for cell in range(size):
+            planes[at + size + cell] = codes[begin + cell] == WALL
+        for cell in range(size):
+            code, boxes = codes[begin + cell], at + np.uint64(2) * size
+            planes[boxes + cell] = (code == BOX) | (code == BOX_ON_TARGET)
+        for cell in range(size):
+            code, targets = codes[begin + cell], at + np.uint64(3) * size
+            planes[targets + cell] = (
+                (code == TARGET) | (code == BOX_ON_TARGET) | (code == PLAYER_ON_TARGET)
+            )
+
+
+@kernel
 def _write_masks(start, stop, rows, variables, options, masks):
     """Write the actions that move the player, alone or with a box; see `..unroll`."""
     (grids, players, _), (width,) = variables, options

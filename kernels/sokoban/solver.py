@@ -18,9 +18,8 @@ which no target can be reached, and those with a frozen box beside the targets (
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import config
 
-from .._jit import kernel
+from .._jit import IS_COMPILED, kernel
 from .bitboards import (
     flood,
     frozen_boxes,
@@ -32,7 +31,7 @@ from .bitboards import (
 )
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+if not IS_COMPILED:
     from .cell_sets import cell_of, load, lowest, store
 else:
     from ._compiled_cell_sets import cell_of, load, lowest, store

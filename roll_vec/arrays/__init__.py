@@ -24,8 +24,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `observations`         `ObservedEngine`: observations and frames of environments
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
-`row_threads`          work of seconds on several threads, and Ctrl-C
-`kernel_threads`       kernels on as many threads of the process as pay
+`row_threads`          ranges of rows on several threads, and Ctrl-C
 =====================  ==============================================================
 
 A step of a batch::
@@ -34,11 +33,12 @@ A step of a batch::
         engine.check_actions                   ActionCodes, or the parser of texts
         engine.step                            ArrayEngine
             _step_batch
-                KernelThreads.run              on one thread or several:
-                    kernels.bound, step        next episodes, then of each row
-                        <game>.step_rows       reward, end and infos,
-                        observe_rows           and the observation
+                kernels.bound, step            next episodes, then of each row
+                    <game>.step_rows           reward, end and infos,
+                    observe_rows               and the observation
         engine.observe                         GridObserver, if codes are not enough
+
+A large batch runs a kernel on several threads, each with a range of rows.
 
 The arrays of an engine never move: `BoundStep` has packed their addresses, so that a
 call takes few arguments.  A single environment plays row 0 in the same way, `OneStep`.

@@ -28,7 +28,7 @@ from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at, clear_row
-from roll_vec.options import keywords_of
+from roll_vec.options import check_int, keywords_of
 from roll_vec.vector.env import BatchOptions
 
 _ARGUMENTS = {
@@ -237,6 +237,7 @@ def _check_names(options: ArrayEnv, name: str) -> None:
     accepted = f"one of {', '.join(_SEEDINGS)}"
     seeding = options.seeding
     _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)
+    check_int(f"{name}.ROWS_PER_THREAD", options.ROWS_PER_THREAD, 1)
 
 
 def _check_spaces(options: ArrayEnv, name: str) -> None:

@@ -30,10 +30,10 @@ from roll_vec.arrays.rules import (
 )
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, RollVecError
+from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import make_family, takes_seed
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
-from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
     MAX_INT,

@@ -6,7 +6,7 @@ See `roll_vec.kernels.bound`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,72 +17,38 @@ from roll_vec.kernels.unroll import GameKernels
 from roll_vec.text.turn import BatchStep
 
 
-class InPlace(NamedTuple):
-    """Observations that stay in one array, which steps update; for ``copy=False``."""
-
-    make_step: Callable[..., Any]
-    """As ``make_step`` of `roll_vec.kernels.unroll.GameKernels`."""
-    arrays: tuple[NDArray[Any], ...]
-    """What the bound kernels write."""
-    batch: NDArray[Any]
-    """What users get: they cannot write it, as steps write no more than they change."""
-
-    @classmethod
-    def of(
-        cls, make_step: Callable[..., Any], arrays: tuple[NDArray[Any], ...], batch: Any
-    ) -> InPlace:
-        """Return those of a batch that kernels write."""
-        view = batch.view()
-        view.flags.writeable = False
-        return cls(make_step, arrays, view)
-
-    @classmethod
-    def of_state(cls, kernels: GameKernels, array: NDArray[Any]) -> InPlace:
-        """Return observations that are an array of the state."""
-        return cls.of(kernels.make_blind_step, (), array)
-
-
 class BoundStep:
     """The kernels of a batch that step, begin and observe, and their first arguments.
 
     Parameters
     ----------
-    make_step : function
-        Of `roll_vec.kernels.unroll.GameKernels`.
+    kernels : GameKernels
     rules, state, episodes : tuples
-        As kernels take them, ``episodes`` being what next episodes begin with; the
+        As kernels read them, ``episodes`` being what next episodes begin with; the
         arrays must not be replaced.
     source : object
         What ``episodes`` come from.
-    in_place : InPlace or None
-        Where observations stay in place: ``step_in_place``, ``begin_in_place`` and
-        ``observe_in_place`` are the kernels that write there.
-
-    Attributes
-    ----------
-    is_alone : bool
-        Whether the calling thread runs a step alone, without further timing.
+    observes : bool
+        False: ``step`` and ``begin`` observe nothing, as observations are an array of
+        the state.
     """
-
-    is_alone = False
 
     def __init__(
         self,
-        make_step: Callable[..., Any],
+        kernels: GameKernels,
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         episodes: tuple[Any, ...],
         source: Any,
-        in_place: InPlace | None,
+        observes: bool,
     ) -> None:
         # The words hold the addresses of these arrays.
         self.fixed, self.episodes = (rules, state), episodes
         values = *self.fixed, episodes
         types, self.words = type_of(values), pack(values)
-        self.step, self.begin, self.observe = make_step(types)
-        if in_place is not None:
-            kernels = in_place.make_step(types)
-            self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
+        self.step, self.begin, self.observe = kernels.make_step(types)
+        if not observes:
+            self.step, self.begin, _ = kernels.make_blind_step(types)
         self.source = source
 
 
@@ -123,8 +89,8 @@ class OneStep:
         self._infos = [(name, _reader_of(infos[name])) for name in names]
 
     @allow_overflow
-    def take(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
-        """Take the action; return reward, terminated, infos."""
+    def play(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+        """Play the action; return reward, terminated, infos."""
         self._play(self._words, actions)
         infos = {}
         for name, read in self._infos:

@@ -22,8 +22,8 @@ from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
+from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
-from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
 from roll_vec.text.turn import BatchStep, step_texts
@@ -89,7 +89,7 @@ class ArrayEngine(ObservedEngine):
     ) -> None:
         super().__init__(options, num_envs, max_episode_steps, num_threads, prefetch)
         self.metadata, self.render_mode = options.metadata, options.render_mode
-        self.observer = options.make_observer(num_threads)
+        self.observer = options.make_observer(self.kernel_threads)
         self.single_observation_space = self._observation_space()
         self.single_action_space = options.single_action_space
         self.first_action = options.first_action
@@ -135,8 +135,9 @@ class ArrayEngine(ObservedEngine):
         # Levels that are in memory are not pickled either.
         names: tuple[str, ...] = ("_known_table", "_is_complete")
         names += ("_one", "_kernels", "_observations")
-        names += ("_batch", "_out_arrays", "_in_place")
+        names += ("_batch", "_out_arrays")
         state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
+        state["_shows_state"] = False
         state.pop("_make_arrays", None)
         return state
 
@@ -257,6 +258,7 @@ class ArrayEngine(ObservedEngine):
         is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
         return rewards, ends, ~skip_mask & is_over, values
 
+    @allow_overflow
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
     ) -> BatchStep:
@@ -281,12 +283,8 @@ class ArrayEngine(ObservedEngine):
         bound, n = self._bound.get(max_steps), self.num_envs
         if bound is None or (len(begins) and bound.source is not self._known_table):
             bound = self._bind(max_steps, True)
-        kernel, observations = bound.step, self._out_arrays
-        if self._in_place is not None:
-            kernel = bound.step_in_place
-            if self._observations is None:
-                self._observe_kept()
-        elif observations is None:
+        observations = self._out_arrays
+        if observations is None:
             observations = self._make_arrays()
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
@@ -295,28 +293,28 @@ class ArrayEngine(ObservedEngine):
         for name, shape, dtype in self._step_infos:
             infos[name] = np.empty(shape, dtype)
         self._observations = None
-        # Not by `_run`, whose call takes 3 % of a step of one environment.
-        threads, call, first = self.kernel_threads, kernel, 0
-        if not bound.is_alone:
-            call, first = threads.run, kernel
-        try:
-            # On several threads nobody says what it is.
-            self.has_ends = False is not call(
-                first,
-                n,
-                bound.words,
-                begins,
-                actions,
-                skip_mask,
-                rewards,
-                flags,
-                tuple(infos.values()),
-                observations,
-            )
-        except Exception as error:
-            self._explain(error)
-        if not bound.is_alone:
-            bound.is_alone = threads.is_alone(kernel, n)
+        arguments = (
+            0,
+            n,
+            bound.words,
+            begins,
+            actions,
+            skip_mask,
+            rewards,
+            flags,
+            tuple(infos.values()),
+            observations,
+        )
+        if self._uses_threads:
+            self._run(bound.step, *arguments[1:])
+            # Split kernels return nothing: assume that episodes ended.
+            self.has_ends = True
+        else:
+            # Not by `_run`, whose call is 3 % of the time of a step of one environment.
+            try:
+                self.has_ends = bound.step(*arguments)
+            except Exception as error:
+                self._explain(error)
         self._observations = observations
         if len(begins):
             self._note_levels(begins)
@@ -351,8 +349,7 @@ class ArrayEngine(ObservedEngine):
             out = self._out_arrays
         if out is None:
             out = self.options.allocate_observations(n)
-        begin = bound.begin if self._in_place is None else bound.begin_in_place
-        self._run(begin, n, bound.words, env_ids, out, is_new)
+        self._run(bound.begin, n, bound.words, env_ids, out, is_new)
         self._observations = out
         self._note_levels(env_ids)
 
@@ -381,7 +378,7 @@ class ArrayEngine(ObservedEngine):
             self._out_arrays, make = observations, self._kernels.make_play
             one = self._one = OneStep(make, *fixed, outcome, observations, names)
         try:
-            reward, terminated, infos = one.take(actions)
+            reward, terminated, infos = one.play(actions)
         except Exception as error:
             self._explain(error)
         self._observations = one.observations
@@ -513,8 +510,8 @@ class ArrayEngine(ObservedEngine):
         self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
     ) -> None:
         """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
-        num_threads = self.num_threads if IS_COMPILED else 1
-        split = num_threads, 1 + STEP_ROWS_PER_THREAD // num_steps, self.unroll_slices
+        rows_per_thread = 1 + STEP_ROWS_PER_THREAD // num_steps
+        split = self.kernel_threads, rows_per_thread, self.unroll_slices
         try:
             for_row_ranges(kernel, num_rows, *split, arguments)
         except Exception as error:

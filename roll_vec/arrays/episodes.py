@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.kernel_threads import KernelThreads
 from roll_vec.arrays.level_providers import (
     NO_LEVELS,
     LevelProvider,
@@ -21,8 +20,10 @@ from roll_vec.arrays.level_providers import (
 from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.options import Ids
 from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
+from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import MAX_INT, check_reset_keys
 from roll_vec.seeding import (
@@ -137,8 +138,12 @@ class EpisodeEngine(Engine):
         limits = max_episode_steps, getattr(options, "max_steps", None)
         self.max_steps = min((limit for limit in limits if limit), default=0)
         self.options, self.num_threads, self.prefetch = options, num_threads, prefetch
-        self.kernel_threads = KernelThreads(num_threads)
         self._kernels, n = options.family(), num_envs
+        # As plain Python, rules run where a debugger stops: on the calling thread.
+        self.kernel_threads = num_threads if IS_COMPILED else 1
+        # Kernels of fewer rows never run on several threads.
+        is_large = num_envs >= 2 * options.ROWS_PER_THREAD
+        self._uses_threads = is_large and self.kernel_threads > 1
         self.num_envs, self.variables = n, options.allocate(n)
         self.constants = tuple(options.constants.values())
         self.rng_states = np.zeros((PCG_WORDS, n if options.DRAWS else 0), np.uint64)
@@ -164,10 +169,15 @@ class EpisodeEngine(Engine):
         # Of the level of each environment: no state, as no later step reads it.
         self._measures: dict[str, NDArray[Any]] = {}
 
+    @allow_overflow
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
-        """Run a kernel on a range of rows, on one thread or several."""
+        """Run a kernel on so many rows, on several threads if there are many."""
         try:
-            self.kernel_threads.run(kernel, num_rows, *arguments)
+            if self._uses_threads:
+                split = self.kernel_threads, self.options.ROWS_PER_THREAD
+                for_row_ranges(kernel, num_rows, *split, args=arguments)
+            else:
+                kernel(0, num_rows, *arguments)
         except Exception as error:
             is_legal = kernel is self._kernels.write_masks
             self._explain(error, "legal" if is_legal else None)

@@ -11,7 +11,7 @@ from gymnasium.spaces import Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bound_steps import BoundStep, InPlace
+from roll_vec.arrays.bound_steps import BoundStep
 from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.errors import InvalidStateError
@@ -38,10 +38,11 @@ class ObservedEngine(EpisodeEngine):
     observer: Any
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
-    # From the first call of `observe_in_place` on: what it returns, and its arrays.
+    # From the first call of `observe_in_place` on: what it returns; the arrays to which
+    # steps write; whether it is an array of the state, and they write nothing.
     _batch: Any = None
     _out_arrays: Arrays | None = None
-    _in_place: InPlace | None = None
+    _shows_state: bool = False
 
     def _bind(self, max_steps: int, begins: bool) -> BoundStep:
         """Return the kernels of a batch, bound to its arrays.
@@ -50,10 +51,10 @@ class ObservedEngine(EpisodeEngine):
         """
         bound: BoundStep | None = self._bound.get(max_steps)
         if bound is None or (begins and bound.source is not self._level_table()):
-            make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
-            episodes, source = self._next_episodes(), self._level_table()
-            fixed = rules, self._state, episodes
-            bound = BoundStep(make, *fixed, source, self._in_place)
+            rules, episodes = self.options.rules_of(max_steps), self._next_episodes()
+            fixed, source = (rules, self._state, episodes), self._level_table()
+            observes = not self._shows_state
+            bound = BoundStep(self._kernels, *fixed, source, observes)
             self._bound[max_steps] = bound
         return bound
 
@@ -87,14 +88,13 @@ class ObservedEngine(EpisodeEngine):
 
     def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        arrays, shape = None, self._plain_shape
-        if self._in_place is None:
-            # A step has observed; nobody else has these arrays.
-            arrays, self._observations = self._observations, None
-            if arrays is not None and arrays is self._out_arrays:
-                # But for those of `observe_in_place`.
-                arrays = tuple([array.copy() for array in arrays])
-        if arrays is not None and shape is not None:
+        # A step has observed; nobody else has these arrays.
+        arrays, self._observations = self._observations, None
+        if arrays and arrays is self._out_arrays:
+            # But for those of `observe_in_place`.
+            arrays = tuple([array.copy() for array in arrays])
+        shape = self._plain_shape
+        if arrays and shape is not None:
             array = arrays[0]
             return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
         return self._observe_all(arrays)
@@ -106,39 +106,31 @@ class ObservedEngine(EpisodeEngine):
         """
         if self._batch is None:
             self._keep_observations()
-        if self._in_place is None:
+        if not self._shows_state:
             arrays, self._observations = self._observations, None
             if arrays is None or arrays is not self._out_arrays:
                 self._batch = self._observe_all(arrays, self._batch)
-        elif self._observations is None:
-            self._observe_kept()
         return self._batch
 
     def _keep_observations(self) -> None:
         """Make the arrays of `observe_in_place`."""
-        self._in_place = self.options.observe_in_place(self.variables)
-        if self._in_place is None:
+        array = self.options.observed_array(self.variables)
+        if array is None:
             self._batch = self.observe()
             if not self.observes_text:
                 self._out_arrays = self._arrays_of(self._batch, self.num_envs)
             return
+        self._batch = array.view()
+        self._batch.flags.writeable = False
         # Steps are other kernels from now on.
         self._bound.clear()
-        self._observations = None
-        _, self._out_arrays, self._batch = self._in_place
-
-    def _observe_kept(self, env_ids: Ids | None = None) -> None:
-        """Write the observations that stay in place, of some or all environments."""
-        rows = np.arange(self.num_envs) if env_ids is None else env_ids
-        bound, out = self._bind(self.max_steps, False), self._out_arrays
-        self._run(bound.observe_in_place, len(rows), bound.words, rows, rows, out)
-        self._observations = out
+        self._observations, self._out_arrays, self._shows_state = None, (), True
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
         """Return the observations of all environments, from those of a step, if any."""
         if self.observes_text:
             return self._texts(np.arange(self.num_envs))
-        if arrays is None:
+        if not arrays:
             arrays = self._observe(np.arange(self.num_envs))
         if self._marks_starts:
             self._mark_starts(arrays, np.arange(self.num_envs))
@@ -158,11 +150,8 @@ class ObservedEngine(EpisodeEngine):
     def _observe_begun(self, env_ids: Ids) -> None:
         if len(env_ids) == self.num_envs:
             self._observations = None
-        elif self._observations is not None:
-            if self._in_place is None:
-                self._write_observations(env_ids, env_ids, self._observations)
-            else:
-                self._observe_kept(env_ids)
+        elif self._observations:
+            self._write_observations(env_ids, env_ids, self._observations)
 
     def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
         """Add `START_MARK` to the codes of start cells, if texts name them."""
@@ -241,17 +230,16 @@ class ObservedEngine(EpisodeEngine):
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
         arrays, shape = self._observations, self._plain_shape
-        if self._in_place is not None:
-            rows = self.observe_in_place()[env_ids]
-            return rows.tolist() if rows.ndim == 1 else list(rows)
-        if arrays is not None and shape is not None:
+        if self._shows_state:
+            arrays = (self._batch,)
+        if arrays and shape is not None:
             # A step has observed all.
             array = arrays[0].take(env_ids, 0).reshape(-1, *shape)
             # Python's own numbers, as a single environment returns them.
             return list(array) if shape else array.tolist()
         if self.observes_text:
             return list(self._texts(env_ids))
-        if arrays is None:
+        if not arrays:
             return self._list(self._observe(env_ids), env_ids)
         return self._list(tuple(array[env_ids] for array in arrays), env_ids)
 

@@ -20,7 +20,6 @@ from gymnasium.spaces import Box, Dict, Discrete, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
@@ -153,6 +152,8 @@ class ArrayOptions(TextOptions):
         Whether kernels may write cell codes that have no looks.
     NUM_LEVEL_ARRAYS : int, of the class
         The first variables are a level, where levels are placed by a kernel.
+    ROWS_PER_THREAD : int, of the class
+        The smallest number of environments that a kernel leaves to another thread.
     finish_step : callable or None
         A function that is called after each step:
         ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
@@ -196,6 +197,10 @@ class ArrayOptions(TextOptions):
     DRAWS: ClassVar[bool] = True
     CHECKS_CODES: ClassVar[bool] = False
     NUM_LEVEL_ARRAYS: ClassVar[int] = 0
+    # A step takes 10 to 100 ns an environment in most games, handing a part to another
+    # thread 40 us.  On two cores two threads play 8,192 Sokoban rooms 0.9 times as fast
+    # as one, 16,384 1.25 times, 65,536 1.55 times, and 16,384 of CartPole 1.7 times.
+    ROWS_PER_THREAD: ClassVar[int] = 1 << 13
     finish_step: ClassVar[Any] = None
 
     action_mode: str = "discrete"
@@ -494,8 +499,8 @@ class ArrayOptions(TextOptions):
             for space in self.parts.values()
         )
 
-    def observe_in_place(self, variables: Arrays) -> InPlace | None:
-        """Return observations that steps update; None: steps write them whole."""
+    def observed_array(self, variables: Arrays) -> NDArray[Any] | None:
+        """Return the variable that is the observations; None: kernels write them."""
         return None
 
     # ---------------------------------------------------------------- texts

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -208,7 +208,8 @@ def for_row_ranges(
     Notes
     -----
     When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
-    Threads first finish the slices that they have started.
+    Threads first finish the slices that they have started.  Of several errors it raises
+    that of the first rows, as one thread would.
     """
     # Here, as an import of numba takes a third of a second.
     from roll_vec.kernels._jit import allow_overflow
@@ -229,7 +230,8 @@ def for_row_ranges(
     run = _Run(work, args, num_rows, num_parts, slices)
     try:
         _helpers.call(run, num_parts - 1)
-        run.do_parts(from_end=False)
+        for part in run.parts(from_end=False):
+            run.do_part(part)
         run.wait()
     except BaseException:
         run.is_cancelled = True
@@ -241,22 +243,21 @@ def for_row_ranges(
             run.wait()
         raise
     if run.errors:
-        # Not left there: its traceback refers to the run, and that to the arrays.
-        raise run.errors.pop()
+        raise run.pop_error()
 
 
 class _Run:
     """One call of `for_row_ranges`: its parts and their progress.
 
-    The caller and its helpers take parts until none is left.  So a helper that comes
+    The caller and its helpers do parts until none is left.  So a helper that comes
     late, or never, does no harm.
 
     Attributes
     ----------
     is_cancelled : bool
         True: no part is taken, and no slice begun, any more.
-    errors : list of BaseException
-        Of helpers.
+    errors : dict of int to BaseException
+        Of helpers, by part.
     """
 
     def __init__(
@@ -277,28 +278,33 @@ class _Run:
         self._helpers: set[int] = set()
         self._ends: SimpleQueue[None] = SimpleQueue()
         self.is_cancelled = False
-        self.errors: list[BaseException] = []
+        self.errors: dict[int, BaseException] = {}
 
-    def do_parts(self, from_end: bool) -> None:
-        """Do parts until none is left."""
-        take = self._parts.pop if from_end else self._parts.popleft
+    def parts(self, from_end: bool) -> Iterator[int]:
+        """Yield parts that nobody else does, until none is left.
+
+        The caller begins at the first part and helpers at the last one: where the
+        caller meets an error, it is that of the first rows.
+        """
+        next_part = self._parts.pop if from_end else self._parts.popleft
         while not self.is_cancelled:
             try:
-                part = take()
+                part = next_part()
             except IndexError:
                 return
-            self._do_part(part)
+            yield part
 
     def help(self) -> None:
         """Do parts in a thread that is not the caller's."""
-        number = threading.get_ident()
-        # In this order: a caller that sees no helper has set `is_cancelled`, or taken
+        number, part = threading.get_ident(), -1
+        # In this order: a caller that sees no helper has set `is_cancelled`, or begun
         # the last part, before.
         self._helpers.add(number)
         try:
-            self.do_parts(from_end=True)
+            for part in self.parts(from_end=True):
+                self.do_part(part)
         except BaseException as error:
-            self.errors.append(error)
+            self.errors[part] = error
         finally:
             self._helpers.discard(number)
             self._ends.put(None)
@@ -311,7 +317,15 @@ class _Run:
             if not self.is_cancelled:
                 self.report()
 
-    def _do_part(self, part: int) -> None:
+    def pop_error(self) -> BaseException:
+        """Return the error of the first rows, and forget all errors.
+
+        Their tracebacks refer to this run, and that to the arrays.
+        """
+        errors, self.errors = self.errors, {}
+        return errors[min(errors)]
+
+    def do_part(self, part: int) -> None:
         """Do the rows of one part, in slices where there may be several."""
         start, stop = self._cuts[part : part + 2]
         slices = self._slices

@@ -20,11 +20,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numba.core import config
 from numba.core.dispatcher import Dispatcher
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import Rule
+from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.calls import RAISED
 
 _LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
@@ -55,7 +54,7 @@ class RuleCode:
 
     digest: str
     # Rules that run as Python may call methods of classes that have no digest.
-    rules: tuple[Rule | None, ...] = dataclasses.field(compare=config.DISABLE_JIT)  # type: ignore[attr-defined, unused-ignore]
+    rules: tuple[Rule | None, ...] = dataclasses.field(compare=not IS_COMPILED)
     exceptions: tuple[type[Exception], ...] = dataclasses.field(compare=False)
 
     def with_own_class(self, error: Exception) -> Exception:
@@ -245,7 +244,7 @@ class _Copier:
     def _copy_function(self, name: str, value: Any) -> Any:
         """Return a copy of a function that rules call, as what it is to them."""
         function: Any = getattr(value, "py_func", value)
-        is_plain = function is value and config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
+        is_plain = function is value and not IS_COMPILED
         is_compiled = isinstance(value, Dispatcher) and getattr(
             value, "_can_compile", True
         )

@@ -88,6 +88,8 @@ class Pendulum(ArrayEnv):
 
     g: float = 10.0
 
+    # A step takes 0.15 us: two threads play 2,048 1.4 times as fast as one.
+    ROWS_PER_THREAD = 1 << 10
     state = {"theta": np.float64, "theta_dot": np.float64, "torque": np.float32}
     OBS_MODES = {
         **ArrayEnv.OBS_MODES,

@@ -37,7 +37,7 @@ from tests.contract.cases import (
     play,
 )
 from tests.golden import update_digest
-from tests.splits import count_jobs, split_all
+from tests.splits import count_runs, split_all
 
 # Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
 WIDE = [
@@ -120,19 +120,18 @@ def test_a_new_process_plays_the_same_and_goes_on_from_files(
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize(("id", "rows", "more"), WIDE)
 def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
-    jobs = count_jobs(monkeypatch)
+    runs = count_runs(monkeypatch)
     results, more = [], {**more, **explicit_action_start(id)}
     # An unroll is split as well, and its environments wait for levels every 16 steps.
     monkeypatch.setattr("roll_vec.arrays.engine.STEPS_AT_ONCE", 1)
     monkeypatch.setattr("roll_vec.arrays.engine.STEP_ROWS_PER_THREAD", 0)
-    monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 5)
     for num_threads in (1, 5):
         split_all(monkeypatch, num_threads)
         env = roll_vec.make_vec(
             id, rows, max_episode_steps=7, num_threads=num_threads, **more
         )
         results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
-        assert bool(jobs) == (num_threads > 1)
+        assert bool(runs) == (num_threads > 1)
         results[-1].append(tuple(env.unroll(draw_actions(env, 20, seed=1))))
         env.close()
     assert_same(*results)

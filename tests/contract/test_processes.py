@@ -26,7 +26,7 @@ from tests.contract.cases import (
     make_single,
     play,
 )
-from tests.splits import split_all, team_threads
+from tests.splits import count_runs, split_all
 
 SECONDS = 120  # only a hang takes so long
 
@@ -103,8 +103,9 @@ def test_child_goes_on_where_the_parent_used_threads(case, more, monkeypatch):
     env = make_batch(case, 1000, **more)
     env.reset(seed=0)
     actions = draw_actions(env, 4)
+    runs = count_runs(monkeypatch)
     play(env, actions[:2])
-    assert team_threads()
+    assert runs
     work = functools.partial(play, env, actions[2:])
     results = run_in_child(METHODS[0], work)
     # The parent's own is untouched, and its threads still work.
@@ -158,15 +159,6 @@ def test_child_makes_batches_of_its_own():
     assert_same(run_in_child("fork", work), work())
 
 
-def num_alive():
-    """Return how many threads of the team there are, before and after a job."""
-    counts = []
-    for _ in range(2):
-        counts.append(sum(thread.is_alive() for thread in team_threads()))
-        team_threads(wake=3)
-    return counts
-
-
 def names_after(env):
     """Return the names of the threads that a reset needs which draws levels."""
     env.reset(seed=1)
@@ -175,10 +167,7 @@ def names_after(env):
 
 
 @NEEDS_FORK
-def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
-    before = len(team_threads(wake=3))
-    assert run_in_child("fork", num_alive) == [0, 3]
-    assert num_alive() == [before, before]
+def test_forked_child_begins_threads_of_its_own(monkeypatch):
     monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 2)
     env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2, prefetch=False)
     names = names_after(env)

@@ -32,7 +32,7 @@ from tests.contract.rules import (
     register_families,
 )
 from tests.distributed.local_actors import make_env
-from tests.splits import split_all
+from tests.splits import count_runs, split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 FIRST, *OTHERS = RANDOM
@@ -186,6 +186,13 @@ def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
     ours, theirs = envs.unroll(actions), twin.unroll(actions)
     assert ours.rewards.tolist() == theirs.rewards.tolist()
     assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
+
+
+def test_rows_per_thread_are_a_positive_integer():
+    for value in (0, 1.5):
+        class_ = type("Bad", (Corridor,), {"ROWS_PER_THREAD": value})
+        with pytest.raises(InvalidOptionError, match=r"Bad.ROWS_PER_THREAD: expected"):
+            roll_vec.register("tests_rules/Bad-v0", class_, force=True)
 
 
 @pytest.mark.parametrize("infos", [("success",), ("position",)])
@@ -545,6 +552,26 @@ def test_an_exception_of_a_rule_names_it_and_demands_a_reset(kind, error, messag
     with pytest.raises(error, match=match):
         envs.unroll(np.zeros((9, 3), int))
     assert envs.get_state() == before
+
+
+@pytest.mark.parametrize("kind", [kind for kind, *_ in FAILURES])
+def test_an_exception_is_the_same_on_several_threads(kind, monkeypatch):
+    roll_vec.register("tests_rules/Failing-v0", Failing, force=True)
+    split_all(monkeypatch, 3)
+    errors = []
+    for num_threads in (1, 3):
+        more = {"kind": kind, "action_mask": kind == 5, "num_threads": num_threads}
+        envs = make("tests_rules/Failing-v0", 6, **more)
+        envs.reset(seed=1)
+        envs.step([0] * 6)
+        # The others have a step more until they fail.
+        envs.reset(options={"reset_mask": np.arange(6) < 3})
+        runs = count_runs(monkeypatch)
+        with pytest.raises((OwnError, ValueError, IndexError)) as caught:
+            envs.step([0] * 6)
+        assert bool(runs) == (num_threads > 1 and not JIT_OFF)
+        errors.append((type(caught.value), str(caught.value)))
+    assert errors[0] == errors[1]
 
 
 def test_an_option_max_steps_is_a_step_limit():

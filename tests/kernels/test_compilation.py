@@ -13,9 +13,7 @@ from numba.core import event
 
 import roll_vec
 from roll_vec.kernels import _cache, _jit, _notice
-from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.signals import CriticalSection, signal_delay
-from roll_vec.kernels.thread_team import make_runner
 from tests.conftest import JIT_OFF, ROOT
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
@@ -245,13 +243,6 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
     # Positions of a lake, and its grid.
     assert signatures.pop("roll_vec.kernels.bound.begin") == 2
     assert signatures == dict.fromkeys(signatures, 1)
-
-
-@needs_jit
-def test_two_games_have_two_files_for_several_threads():
-    games = rules.LAKE, rules.RANDOM_LAKE
-    own, other = [make_runner(game.unroll)._cache._stem for game in games]
-    assert own != other
 
 
 FOLD_IN = """

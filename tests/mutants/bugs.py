@@ -109,19 +109,9 @@ BUGS = [
     Bug(
         "unrolls forget the environments that ended in the last step of a block",
         "kernels.unroll",
-        "leave_rows",
+        "store_progress",
         swap("NEEDS_RESET if skip_mask[i] else PLAYING"),
         "tests/contract/test_unroll.py",
-    ),
-    Bug(
-        "more workers than seats",
-        "kernels.thread_team",
-        "serve",
-        change(
-            "compare_and_swap(control, SEATS, seats, seats - 1)",
-            "compare_and_swap(control, SEATS, seats, seats)",
-        ),
-        "tests/arrays/test_thread_team.py",
     ),
     # autoreset
     Bug(

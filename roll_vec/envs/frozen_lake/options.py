@@ -12,7 +12,6 @@ from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.attributes import StateAttribute
-from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
@@ -156,6 +155,8 @@ class FrozenLakeOptions(LakeFamily):
         "position": "the player's cell: row * columns + column",
         **GridOptions.OBS_MODES,
     }
+    # A step takes 9 ns: two threads play 16,384 0.95 times as fast as one, 32,768 1.2.
+    ROWS_PER_THREAD: ClassVar[int] = 1 << 14
 
     desc: Any = None
     map_name: str | None = "4x4"
@@ -268,11 +269,9 @@ class FrozenLakeOptions(LakeFamily):
             return (np.empty(num_envs, np.int64),)
         return super().allocate_observations(num_envs)
 
-    def observe_in_place(self, variables: Arrays) -> InPlace | None:
+    def observed_array(self, variables: Arrays) -> NDArray[Any] | None:
         """Return the positions of the state."""
-        if self.obs_mode != "position":
-            return None
-        return InPlace.of_state(rules.LAKE, variables[2])
+        return variables[2] if self.obs_mode == "position" else None
 
     def family(self) -> GameKernels:
         """Return the kernels of lakes with one map."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roll_vec.arrays.grid_family import ArrayMode, Cell, GridFamily
-from roll_vec.kernels.sokoban.in_place import write_features
+from roll_vec.kernels.sokoban.rules import write_features
 from roll_vec.render.tiles import SOKOBAN_TILES
 
 # By code of `roll_vec.kernels.sokoban.rules`.  The glyphs are ROLL's; the pixels are

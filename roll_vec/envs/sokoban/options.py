@@ -10,7 +10,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider, provide_levels
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
@@ -28,7 +27,7 @@ from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_levels, solve_positions
 from roll_vec.errors import InvalidOptionError, InvalidStateError
-from roll_vec.kernels.sokoban import in_place, rules
+from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import MAX_INT, check_int, check_optional, option
 
@@ -199,21 +198,11 @@ class SokobanOptions(LevelOptions):
         """Return the kernels of rooms."""
         return rules.ROOM  # type: ignore[no-any-return]
 
-    def observe_in_place(self, variables: Arrays) -> InPlace | None:
-        """Return the grids of the state, or an array in which steps write cells."""
-        grids, mode = variables[0], self.obs_mode
-        n = len(grids)
-        if mode == "grid":
-            rooms = grids.reshape(n, *self.grid_shape)
-            return InPlace.of_state(rules.ROOM, rooms)
-        if mode == "text":
+    def observed_array(self, variables: Arrays) -> NDArray[Any] | None:
+        """Return the grids of the state."""
+        if self.obs_mode != "grid":
             return None
-        tables = {"planes": in_place.NO_TABLE, "planes4": in_place.FEATURES}
-        tables |= {"tiny_rgb": SOKOBAN.pixels, "rgb": SOKOBAN.tiles}
-        shape: Any = self.make_observer(1).space.shape
-        batch = np.empty((n, *shape), np.uint8)
-        arrays = np.empty(n, np.int32), tables[mode], batch.reshape(-1)
-        return InPlace.of(in_place.STEPS_IN_PLACE[mode], arrays, batch)
+        return variables[0].reshape(-1, *self.grid_shape)
 
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""

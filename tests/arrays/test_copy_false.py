@@ -1,4 +1,4 @@
-"""Observations that steps update, with ``copy=False``, equal new ones."""
+"""Observations of ``copy=False`` equal new ones."""
 
 import pickle
 
@@ -16,7 +16,7 @@ ROOMS = {"dim_room": (6, 5), "num_boxes": 2, "max_episode_steps": 9}
 KINDS = {
     **{
         mode: (SOKOBAN, {**ROOMS, "obs_mode": mode})
-        for mode in ("grid", "planes", "planes4", "tiny_rgb", "rgb", "text")
+        for mode in ("grid", "planes", "text")
     },
     "levels": (SOKOBAN, {"levels": ["######\n#@$. #\n#. $ #\n######"] * 2}),
     "drawn before": (SOKOBAN, {**ROOMS, "num_levels": 9, "obs_mode": "planes"}),
@@ -37,7 +37,7 @@ def draw(env, rng):
 
 
 class Program:
-    """Random calls of two batches, of which one owns its observations."""
+    """Random calls of two batches, of which one writes into the same arrays."""
 
     def __init__(self, kind, mode, seed):
         id, keywords = KINDS[kind]
@@ -53,8 +53,8 @@ class Program:
         self.points = [self.envs[0].get_state()]
 
     def compare(self, observations):
-        copied, owned = observations
-        assert_same(np.asarray(owned), np.asarray(copied))
+        new, same = observations
+        assert_same(np.asarray(same), np.asarray(new))
 
     def mask(self):
         mask = self.rng.random(N) < 0.6
@@ -123,7 +123,7 @@ class Program:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("kind", KINDS)
-def test_owned_observations_equal_new_ones_in_any_program(kind, mode):
+def test_observations_equal_new_ones_in_any_program(kind, mode):
     Program(kind, mode, seed=3).run(scale_steps(60))
 
 
@@ -133,8 +133,8 @@ def test_a_step_writes_into_the_same_array():
         env = roll_vec.make_vec(id, N, copy=False, **keywords)
         first = env.reset(seed=1)[0]
         assert env.step(np.ones(N, int))[0] is first
-        # Arrays of the state, or in which a step leaves most as it is.
-        assert not first.flags.writeable
+        # The others are arrays of the state.
+        assert first.flags.writeable == (kind == "planes")
 
 
 @pytest.mark.parametrize("obs_mode", ["grid", "planes"])
