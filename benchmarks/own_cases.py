@@ -261,37 +261,8 @@ def startup(quick: bool) -> Case:
 
 
 def goals(quick: bool) -> Case:
-    """Levels ahead of time, threads, costs of a step, first calls: the goals."""
+    """Threads, costs of a step, first calls: the goals."""
     pairs: list[tuple[Contender, Row]] = []
-    for words, ahead in (("", {}), (", `prefetch=False`", {"prefetch": False})):
-        title = "loop with a policy, fresh rooms over kept rooms"
-        target = None if ahead else 1.15
-        pairs.append(_alone(f"{title}{words}", target, "loops.loop_ratio", **ahead))
-        for policy in (True, False):
-            title = f"{'with a' if policy else 'no'} policy"
-            target = 6 if policy and not ahead else None
-            options = {"has_policy": policy, **ahead}
-            pairs += [
-                _alone(
-                    f"slowest turn over the median turn, {title}{words}",
-                    target,
-                    "loops.slowest_turn",
-                    **options,
-                ),
-                _alone(
-                    f"slowest step, {title}{words}",
-                    None,
-                    "loops.step_time",
-                    statistic="most",
-                    **options,
-                ),
-            ]
-    for n in (64, 1024, 4096):
-        options, words = {"num_envs": n, "policy_ms": 1.0}, f"a policy of 1 ms, {n:,}"
-        title = f"loop with {words}, fresh rooms over kept rooms"
-        pairs.append(_alone(title, 1.15, "loops.loop_ratio", **options))
-        title = f"slowest turn over the median turn, {words}"
-        pairs.append(_alone(title, 4, "loops.slowest_turn", **options))
     for id, keywords in GAMES.items():
         for n in (1, 64):
             target = 6 if n == 1 and id != RANDOM_ID else None
@@ -318,7 +289,6 @@ def goals(quick: bool) -> Case:
         own("sync", "peers.gymnasium.steps", num_envs=256, **sync),
         *sized("fresh, one", [4096, 16384], num_threads=1, cores=1, **FRESH),
         *sized("fresh, all", [4096, 16384], **FRESH),
-        *sized("fresh, in time", [4096, 16384], prefetch=False, **FRESH),
         *sized("lakes, one", [65536], num_threads=1, cores=1, **LAKE),
         *sized("lakes, two", [65536], num_threads=2, **LAKE),
         *sized("rooms, one", [65536], num_threads=1, cores=1, **KEPT),
@@ -327,7 +297,6 @@ def goals(quick: bool) -> Case:
     for n in (4096, 16384):
         title, one = f"fresh rooms, {n:,}, all cores over one thread", f"fresh, one {n}"
         rows.append(Row(title, f"fresh, all {n}", one, 1.7))
-        rows.append(Row(f"{title}, `prefetch=False`", f"fresh, in time {n}", one))
     title = "fresh rooms, 4,096, beside SyncVectorEnv's FrozenLake"
     rows.append(Row(title, "fresh, all 4096", "sync", 100))
     for name in ("lakes", "rooms"):

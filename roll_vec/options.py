@@ -306,7 +306,7 @@ def check_unknown(
 
 def _batch_hints() -> dict[str, str]:
     """Return a hint for each keyword that only batches take."""
-    names = ["num_envs", "num_threads", "prefetch"]
+    names = ["num_envs", "num_threads"]
     for entry in _BATCH_OPTIONS:
         module, _, name = entry.partition(":")
         names += inspect.signature(getattr(import_module(module), name)).parameters

@@ -18,7 +18,6 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
 `option_sets`          the level options of each environment of a batch
-`prefetch`             levels drawn ahead of time by background threads
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `bound_steps`          kernels of steps, with what stays the same packed once
 `observations`         `ObservedEngine`: observations and frames of environments

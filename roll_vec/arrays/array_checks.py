@@ -58,7 +58,7 @@ _OTHER_INFOS = (
 )
 _BATCH_KEYWORDS = {
     *keywords_of(BatchOptions),
-    *("id", "num_envs", "num_threads", "prefetch", "max_episode_steps", "seed"),
+    *("id", "num_envs", "num_threads", "max_episode_steps", "seed"),
 }
 _STEPS = 20
 _MAX_ACTIONS = 1 << 16

@@ -79,9 +79,6 @@ class ArrayEngine(ObservedEngine):
     max_episode_steps : int or None
         None: no limit beside the options' own.
     num_threads : int
-    prefetch : bool or None
-        Whether levels are drawn ahead of time, where they are generated; None: where
-        that saves time.
 
     Attributes
     ----------
@@ -101,9 +98,8 @@ class ArrayEngine(ObservedEngine):
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool | None = None,
     ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads, prefetch)
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.metadata, self.render_mode = options.metadata, options.render_mode
         self.observer = options.make_observer(num_threads)
         self.single_observation_space = self._observation_space()
@@ -666,11 +662,6 @@ class ArrayEngine(ObservedEngine):
     def snapshot_id(self) -> str:
         """The name of the environments in snapshots, where they have no id."""
         return str(self.options.name)
-
-    def close(self) -> None:
-        """End threads that draw levels ahead of time; see `Engine.close`."""
-        if self.prefetcher is not None:
-            self.prefetcher.close()
 
 
 def _flatten(array: NDArray[Any]) -> NDArray[Any]:

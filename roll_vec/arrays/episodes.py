@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -16,11 +15,9 @@ from roll_vec.arrays.level_providers import (
     LevelProvider,
     Levels,
     LevelTable,
-    make_provider,
 )
 from roll_vec.arrays.option_sets import OptionSets
 from roll_vec.arrays.options import Ids
-from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
 from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
@@ -119,7 +116,6 @@ class EpisodeEngine(Engine):
         The level options of each environment's next episode.
     """
 
-    prefetcher: Prefetcher | None = None
     # Of the last call of `_begins_inside`, and what it has returned.
     _known_table: Any = None
     _is_complete: bool = False
@@ -132,11 +128,10 @@ class EpisodeEngine(Engine):
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool | None,
     ) -> None:
         limits = max_episode_steps, getattr(options, "max_steps", None)
         self.max_steps = min((limit for limit in limits if limit), default=0)
-        self.options, self.num_threads, self.prefetch = options, num_threads, prefetch
+        self.options, self.num_threads = options, num_threads
         self.kernel_threads = KernelThreads(num_threads)
         self._kernels, n = options.family(), num_envs
         self.num_envs, self.variables = n, options.allocate(n)
@@ -155,11 +150,7 @@ class EpisodeEngine(Engine):
         # The level options of each environment, for kernels that begin by a rule.
         self._num_levels, self._start_levels = np.zeros((2, n), np.uint64)
         if not self.is_stream:
-            prefetcher = self.prefetcher = make_prefetcher(prefetch, n, num_threads)
-            make = partial(
-                make_provider, num_threads=num_threads, prefetcher=prefetcher
-            )
-            self.option_sets = OptionSets(options, n, make)
+            self.option_sets = OptionSets(options, n, num_threads)
             self._note_level_options()
         # Of the level of each environment: no state, as no later step reads it.
         self._measures: dict[str, NDArray[Any]] = {}
@@ -264,7 +255,6 @@ class EpisodeEngine(Engine):
         else:
             self._begin(env_ids, episode_seeds(first_seeds, numbers))
             self.episodes.commit(env_ids, first_seeds, numbers)
-        self._order(env_ids)
 
     def advance(self, env_ids: Ids) -> None:
         """Start the next episode in some environments."""
@@ -273,7 +263,6 @@ class EpisodeEngine(Engine):
             return
         self._begin(env_ids, self.episodes.next_seeds(env_ids))
         self.episodes.numbers[env_ids] += np.uint64(1)
-        self._order(env_ids)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
@@ -292,8 +281,7 @@ class EpisodeEngine(Engine):
     def _begins_inside(self) -> bool:
         """Return whether a kernel can do all that `advance` does."""
         if self._kernels.place_rows is None:
-            # What has been drawn ahead of time is where no kernel looks for it.
-            return self.prefetcher is None or not any(self._are_ahead())
+            return True
         table = self._level_table()
         if table is not self._known_table:
             measures = self.options.has_measured_infos
@@ -306,7 +294,7 @@ class EpisodeEngine(Engine):
         providers, options = self.option_sets.providers, self.options
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
         starts = [
-            (rows, providers[k], own_seeds, *providers[k].get(own_seeds, rows))
+            (rows, providers[k], own_seeds, *providers[k].get(own_seeds))
             for k, rows, own_seeds in self._by_options(env_ids, seeds)
         ]
         for rows, provider, own_seeds, levels, level_indices in starts:
@@ -325,16 +313,8 @@ class EpisodeEngine(Engine):
         self, rows: Ids, levels: Levels, level_indices: Ids, seeds: Seeds
     ) -> None:
         """Set some environments to levels."""
-        place_rows = self._kernels.place_rows
-        if place_rows is not None:
-            boards = self._boards(levels)
-            arguments = rows, boards, level_indices, seeds, self._state
-            self._run(place_rows, len(rows), *arguments)
-            return
-        arrays = *self.variables, self.rng_states.T
-        for array, level in zip(arrays, levels, strict=True):
-            array[rows] = level[level_indices]
-        self.elapsed_steps[rows] = 0
+        arguments = rows, self._boards(levels), level_indices, seeds, self._state
+        self._run(self._kernels.place_rows, len(rows), *arguments)
 
     def _note_levels(self, env_ids: Ids) -> None:
         """Note episodes that a kernel has begun, whose levels have no numbers yet."""
@@ -401,22 +381,6 @@ class EpisodeEngine(Engine):
             mask = indices == k
             yield k, rows[mask], seeds[mask]
 
-    def _are_ahead(self) -> list[bool]:
-        """Return whether levels are drawn ahead of time, by set of level options."""
-        sources = [provider.source for provider in self.option_sets.providers]
-        return [source is not None and source.is_open for source in sources]
-
-    def _order(self, rows: Ids) -> None:
-        """Have the levels of the next episodes of some environments drawn."""
-        if self.prefetcher is None:
-            return
-        are_ahead = self._are_ahead()
-        if any(are_ahead):
-            seeds = self.episodes.next_seeds(rows)
-            for k, own_rows, own_seeds in self._by_options(rows, seeds):
-                if are_ahead[k]:
-                    self.option_sets.providers[k].order(own_seeds, own_rows)
-
     # ---------------------------------------------------------------- level options
 
     @property
@@ -443,9 +407,6 @@ class EpisodeEngine(Engine):
         _ = self.level_numbers
         self.option_sets.change(env_ids, level_options)
         self._note_level_options()
-        # Before the first reset there is no next episode.
-        if self.prefetcher is not None and self.prefetcher.is_running:
-            self._order(env_ids)
 
     def _note_level_options(self) -> None:
         """Write the level options of each environment where kernels read them."""
@@ -544,4 +505,3 @@ class EpisodeEngine(Engine):
                 np.take(values, rows, 0, array, mode="clip")
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
-        self._order(env_ids)

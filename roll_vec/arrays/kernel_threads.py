@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.arrays.row_threads import background_threads, count_cores, start_thread
+from roll_vec.arrays.row_threads import count_cores, start_thread
 from roll_vec.kernels import thread_team as kernels
 from roll_vec.kernels._atomics import FUTEX_NUMBER
 from roll_vec.kernels._jit import allow_overflow
@@ -309,8 +309,7 @@ class KernelThreads:
         if timing.calls_to_rest >= 1.0:
             timing.calls_to_rest -= 1.0
             return 1
-        num_threads = self._usable - len(background_threads)
-        return min(num_threads, int(seconds / PART_SECONDS))
+        return min(self._usable, int(seconds / PART_SECONDS))
 
     def _split(
         self,

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.bands import draw_measured, search_bands
-from roll_vec.arrays.prefetch import LevelSource, Prefetcher
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -25,7 +24,46 @@ NO_LEVELS: LevelTable = (0, _ALL_PRESENT)
 CACHE_BYTES = 1 << 30
 
 
-class LevelProvider:
+class LevelNumbers:
+    """The numbers of the levels that episodes play.
+
+    Parameters
+    ----------
+    num_levels, start_level : int
+        With K = ``num_levels`` above 0 an episode of seed e plays the level
+        ``start_level + e mod K``.  With K = 0 it plays the level e.
+
+    Attributes
+    ----------
+    last_number : int
+        The highest number of a level.
+    """
+
+    last_number: int = (1 << 32) - 1
+
+    def __init__(self, num_levels: int, start_level: int) -> None:
+        self.num_levels, self.start_level = num_levels, start_level
+
+    def level_seeds(self, seeds: Seeds) -> Seeds:
+        """Return the seeds of the levels that episodes play."""
+        if not self.num_levels:
+            return seeds
+        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
+
+    def level_numbers(
+        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the levels of seeds; all (m,).
+
+        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
+        which are not to be written.  ``level_indices`` are those that
+        `LevelProvider.get` returned; None: no level is redrawn, as `table` says.
+        """
+        # Without a copy, as every reset asks for them: they are below 2**32.
+        return self.level_seeds(seeds).view(np.int64)
+
+
+class LevelProvider(LevelNumbers):
     """Returns the levels of episodes, generated from seeds when an episode needs them.
 
     Parameters
@@ -33,24 +71,12 @@ class LevelProvider:
     generate : callable
         From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
     num_levels, start_level : int
-        With K = ``num_levels`` above 0 an episode of seed e plays the level
-        ``start_level + e mod K``, and each level is generated once and cached.  With
-        K = 0 it plays the level e.
+        See `LevelNumbers`.  Each level of a finite set is generated once and cached.
     level_bytes : int
         Size of one level; sets above `CACHE_BYTES` are not cached.
     measures : tuple of str
         Names of the last arrays of each level, which say how difficult it is.
-
-    Attributes
-    ----------
-    source : LevelSource or None
-        Draws levels ahead of time.
-    last_number : int
-        The highest number of a level.
     """
-
-    source: LevelSource | None = None
-    last_number: int = (1 << 32) - 1
 
     def __init__(
         self,
@@ -60,8 +86,8 @@ class LevelProvider:
         level_bytes: int,
         measures: tuple[str, ...] = (),
     ) -> None:
+        super().__init__(num_levels, start_level)
         self.generate, self.measures = generate, measures
-        self.num_levels, self.start_level = num_levels, start_level
         self._uses_cache = num_levels > 0 and num_levels * level_bytes <= CACHE_BYTES
         self._cache: Levels | None = None
         self._is_cached: NDArray[np.bool_] | None = None
@@ -73,18 +99,13 @@ class LevelProvider:
         caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
         return {**self.__dict__, **caches}
 
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels, and the index of the level that each episode plays.
 
         Parameters
         ----------
         seeds : (m,) uint64
             Seeds of episodes.
-        env_ids : (m,) int64 or None
-            The environments that begin them, which may have ordered them; None: all
-            levels are drawn now.
 
         Returns
         -------
@@ -98,41 +119,13 @@ class LevelProvider:
         LevelGenerationError
         """
         if not self._uses_cache:
-            return self._draw(self.level_seeds(seeds), env_ids)
+            return self.generate_rows(self.level_seeds(seeds))
         numbers = seeds % np.uint64(self.num_levels)
         new = self.uncached(numbers)
         if len(new):
-            new_ids = None if env_ids is None else env_ids[new]
-            levels, indices = self._draw(self.level_seeds(seeds[new]), new_ids)
+            levels, indices = self.generate_rows(self.level_seeds(seeds[new]))
             self._store(numbers[new], levels, indices)
         return self._cache or (), numbers.astype(np.int64)
-
-    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
-        """Have the levels of some episodes drawn ahead of time, if none has them."""
-        assert self.source is not None
-        if self._uses_cache:
-            numbers = seeds % np.uint64(self.num_levels)
-            new = self.uncached(numbers)
-            if not len(new):
-                # Without the search for equal numbers, which costs several steps.
-                return
-            # Each level once.
-            _, firsts = np.unique(numbers[new], return_index=True)
-            seeds, env_ids = seeds[new[firsts]], env_ids[new[firsts]]
-        self.source.order(env_ids, self.level_seeds(seeds))
-
-    def _draw(
-        self, level_seeds: Seeds, env_ids: NDArray[np.int64] | None
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        if self.source is None or env_ids is None:
-            return self.generate_rows(level_seeds)
-        return self.source.get(env_ids, level_seeds, self.generate_rows)
-
-    def level_seeds(self, seeds: Seeds) -> Seeds:
-        """Return the seeds of the levels that episodes play."""
-        if not self.num_levels:
-            return seeds
-        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
 
     def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return the levels of (m,) level seeds, and the level of each seed."""
@@ -141,18 +134,6 @@ class LevelProvider:
             return self.generate(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
-
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Return the numbers of the levels of seeds; all (m,).
-
-        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
-        which are not to be written.  ``level_indices`` are those that `get` returned;
-        None: no level is redrawn, as `table` says.
-        """
-        # Without a copy, as every reset asks for them: they are below 2**32.
-        return self.level_seeds(seeds).view(np.int64)
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return the levels that are in memory, for kernels that begin episodes.
@@ -217,9 +198,7 @@ class FixedLevels(LevelProvider):
         rows = slice(self.start_level, self.start_level + self.num_levels)
         return tuple(array[rows] for array in self.levels.arrays)
 
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
         if not self.measures:
             numbers = seeds % np.uint64(self.num_levels)
@@ -283,16 +262,6 @@ def provide_levels(
     level_bytes = sum(sizes) + 8 * len(names)
     numbers = options.level_count, options.start_level
     return LevelProvider(generate, *numbers, level_bytes, names)
-
-
-def make_provider(
-    options: Any, num_threads: int, prefetcher: Prefetcher | None
-) -> LevelProvider:
-    """Return the provider of some options, which may draw levels ahead of time."""
-    provider: LevelProvider = options.make_provider(num_threads)
-    if prefetcher is not None and not isinstance(provider, FixedLevels):
-        provider.source = LevelSource(prefetcher, provider.generate)
-    return provider
 
 
 def describe_measures(

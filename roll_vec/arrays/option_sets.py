@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,8 @@ class OptionSets:
     options : LevelOptions
         Of all environments, at first.
     num_envs : int
-    make_provider : callable
-        Returns the `LevelProvider` of options.
+    num_threads : int
+        Threads that draw levels.
 
     Attributes
     ----------
@@ -69,12 +69,10 @@ class OptionSets:
         `describe_options` by set; always replaced and never changed.
     """
 
-    def __init__(
-        self, options: Any, num_envs: int, make_provider: Callable[[Any], Any]
-    ) -> None:
-        self._make_provider = make_provider
+    def __init__(self, options: Any, num_envs: int, num_threads: int) -> None:
+        self._num_threads = num_threads
         self.indices = np.zeros(num_envs, np.int32)
-        self.options, self.providers = [options], [make_provider(options)]
+        self.options, self.providers = [options], [options.make_provider(num_threads)]
         self.values = [describe_options(options)]
 
     def change(self, env_ids: NDArray[np.int64], changes: Mapping[str, Any]) -> None:
@@ -155,7 +153,7 @@ class OptionSets:
                 if value in self.values:
                     providers.append(self.providers[self.values.index(value)])
                 else:
-                    providers.append(self._make_provider(candidates[k]))
+                    providers.append(candidates[k].make_provider(self._num_threads))
             numbers[j] = values.index(value)
         indices = numbers[inverse]
         # In one statement that calls nothing: an interrupt comes before or after it.

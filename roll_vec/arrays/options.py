@@ -24,6 +24,7 @@ from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
+from roll_vec.arrays.level_providers import LevelNumbers
 from roll_vec.arrays.level_sets import LevelSet, check_given_levels
 from roll_vec.arrays.text_actions import describe_actions
 from roll_vec.errors import (
@@ -383,8 +384,8 @@ class ArrayOptions(TextOptions):
         return error
 
     def make_provider(self, num_threads: int) -> Any:
-        """Return the `LevelProvider` of the levels of these options."""
-        raise NotImplementedError
+        """Return the numbers of levels, or the `LevelProvider` of these options."""
+        return LevelNumbers(self.level_count, self.start_level)
 
     def next_episodes(self, begins: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what kernels begin episodes with that begin by a rule.

@@ -53,7 +53,7 @@ class SingleEnv(ClosableEnv):
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
-        engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
+        engine = self._engine = ArrayEngine(options, 1, None, 1)
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         for name, value in (
             ("observation_space", engine.single_observation_space),

@@ -124,8 +124,7 @@ class Split:
     def _free_keywords(self) -> list[str]:
         """Return the keywords that `make_vec` takes, of this environment alone."""
         registered = ENVIRONMENTS[self.id]
-        of_array = {"num_threads", "prefetch"}
-        of_batch = POOL_KEYWORDS if registered.pooled else of_array
+        of_batch = POOL_KEYWORDS if registered.pooled else {"num_threads"}
         names = {"copy", *of_batch, *registered.defaults()}
         return sorted(FREE_KEYWORDS & names)
 

@@ -38,8 +38,6 @@ def cores(monkeypatch):
     """Let tests use more threads than this machine has cores; no variable is set."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
     monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
-    # Batches of other tests may draw levels.
-    monkeypatch.setattr(threads, "background_threads", set())
 
 
 @pytest.fixture
@@ -103,17 +101,6 @@ def test_every_row_is_in_exactly_one_part(num_rows, num_threads, rows_per_thread
         assert ranges == [(0, num_rows)]
     if num_rows >= num_threads * rows_per_thread:
         assert len(ranges) == num_threads
-
-
-@pytest.mark.parametrize(("num_drawing", "parts"), [(0, 4), (2, 2), (3, 1), (9, 1)])
-def test_a_split_leaves_cores_to_threads_that_draw_levels(
-    num_drawing, parts, monkeypatch
-):
-    monkeypatch.setattr(threads, "count_cores", lambda: 4)
-    monkeypatch.setattr(threads, "background_threads", {*range(num_drawing)})
-    ranges = []
-    for_row_ranges(lambda *at: ranges.append(at), 8, 16, 1)
-    assert sorted(ranges) == [(k, k + 8 // parts) for k in range(0, 8, 8 // parts)]
 
 
 @pytest.mark.parametrize(
@@ -451,25 +438,17 @@ def test_work_that_stays_on_the_calling_thread(team, kernel, kind, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "asked", "num_drawing", "threads"),
+    ("seconds", "asked", "threads"),
     [
-        (2.1 * PART_SECONDS, 8, 0, 2),
-        (4.1 * PART_SECONDS, 8, 0, 4),
-        (1.0, 8, 0, 8),
-        (1.0, 3, 0, 3),
-        (1.0, 100, 0, 8),  # as there are cores
-        (1.0, 3, 1, 2),  # threads that draw levels keep their cores
-        (1.0, 3, 2, None),
+        (2.1 * PART_SECONDS, 8, 2),
+        (4.1 * PART_SECONDS, 8, 4),
+        (1.0, 8, 8),
+        (1.0, 3, 3),
+        (1.0, 100, 8),  # as there are cores
     ],
 )
-def test_threads_are_as_many_as_have_a_part(
-    team, kernel, monkeypatch, seconds, asked, num_drawing, threads
-):
-    monkeypatch.setattr(kernel_threads, "background_threads", {*range(num_drawing)})
+def test_threads_are_as_many_as_have_a_part(team, kernel, seconds, asked, threads):
     run_often(KernelThreads(asked), kernel, 6400, seconds / 6400)
-    if threads is None:
-        assert not team.jobs
-        return
     # The call that may compile and five more are for measuring.
     assert len(kernel.calls) == 6
     assert len(team.jobs) == 14

@@ -281,8 +281,7 @@ def test_no_room_is_an_error_before_anything_moves():
 
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])
 def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
-    # Levels that were drawn ahead of time would be played without an error.
-    env, twin = (make_batch(case, N, prefetch=False) for _ in range(2))
+    env, twin = (make_batch(case, N) for _ in range(2))
     for batch in (env, twin):
         batch.reset(seed=0)
         play(batch, draw_actions(batch, 5))

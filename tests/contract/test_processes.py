@@ -180,7 +180,7 @@ def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
     assert run_in_child("fork", num_alive) == [0, 3]
     assert num_alive() == [before, before]
     monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 2)
-    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2, prefetch=False)
+    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2)
     names = names_after(env)
     new = run_in_child("fork", functools.partial(names_after, env))
     # Earlier tests may have left more threads here.

@@ -81,7 +81,7 @@ def test_free_keywords_exist():
         for name in (
             *ENVIRONMENTS[id].defaults(),
             *roll_vec.make_vec(id, 1).spec.kwargs,
-            *("copy", "num_threads", "prefetch"),
+            *("copy", "num_threads"),
             *("workers", "executor", "context"),
             *("step_timeout", "reset_timeout", "on_error"),
         )
