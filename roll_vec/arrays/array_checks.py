@@ -41,8 +41,8 @@ _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
-    *("episode_returns", "episode_lengths", "num_levels", "start_levels"),
+    *("episodes_first_seeds", "episodes_numbers", "level_numbers"),
+    *("episode_returns", "episode_lengths"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (

@@ -52,8 +52,6 @@ class BoundStep:
     rules, state, episodes : tuples
         As kernels take them, ``episodes`` being what next episodes begin with; the
         arrays must not be replaced.
-    source : object
-        What ``episodes`` come from.
     in_place : InPlace or None
         Where observations stay in place: ``step_in_place``, ``begin_in_place`` and
         ``observe_in_place`` are the kernels that write there.
@@ -72,7 +70,6 @@ class BoundStep:
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         episodes: tuple[Any, ...],
-        source: Any,
         in_place: InPlace | None,
     ) -> None:
         # The words hold the addresses of these arrays.
@@ -83,7 +80,6 @@ class BoundStep:
         if in_place is not None:
             kernels = in_place.make_step(types)
             self.step_in_place, self.begin_in_place, self.observe_in_place = kernels
-        self.source = source
 
 
 class OneStep:

@@ -43,17 +43,13 @@ class ObservedEngine(EpisodeEngine):
     _out_arrays: Arrays | None = None
     _in_place: InPlace | None = None
 
-    def _bind(self, max_steps: int, begins: bool) -> BoundStep:
-        """Return the kernels of a batch, bound to its arrays.
-
-        ``begins``: they are to begin episodes.
-        """
+    def _bind(self, max_steps: int) -> BoundStep:
+        """Return the kernels of a batch, bound to its arrays."""
         bound: BoundStep | None = self._bound.get(max_steps)
-        if bound is None or (begins and bound.source is not self._level_table()):
+        if bound is None:
             make, rules = self._kernels.make_step, self.options.rules_of(max_steps)
-            episodes, source = self._next_episodes(), self._level_table()
-            fixed = rules, self._state, episodes
-            bound = BoundStep(make, *fixed, source, self._in_place)
+            fixed = rules, self._state, self._next_episodes()
+            bound = BoundStep(make, *fixed, self._in_place)
             self._bound[max_steps] = bound
         return bound
 
@@ -130,7 +126,7 @@ class ObservedEngine(EpisodeEngine):
     def _observe_kept(self, env_ids: Ids | None = None) -> None:
         """Write the observations that stay in place, of some or all environments."""
         rows = np.arange(self.num_envs) if env_ids is None else env_ids
-        bound, out = self._bind(self.max_steps, False), self._out_arrays
+        bound, out = self._bind(self.max_steps), self._out_arrays
         self._run(bound.observe_in_place, len(rows), bound.words, rows, rows, out)
         self._observations = out
 
@@ -152,7 +148,7 @@ class ObservedEngine(EpisodeEngine):
 
     def _write_observations(self, env_ids: Ids, rows: Ids, out: Arrays) -> None:
         """Write the observations of some environments to rows of arrays."""
-        bound = self._bind(self.max_steps, False)
+        bound = self._bind(self.max_steps)
         self._run(bound.observe, len(env_ids), bound.words, env_ids, rows, out)
 
     def _observe_begun(self, env_ids: Ids) -> None:

@@ -36,7 +36,6 @@ from roll_vec.errors import (
 from roll_vec.kernels.rows import field_name
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
-    check_band,
     check_bool,
     check_choice,
     check_fields,
@@ -144,8 +143,6 @@ class ArrayOptions(TextOptions):
         with their values in all others.  The rule ``begin`` reads them as options.
     has_level_infos : bool
         Whether the infos of resets say something of the level that is played.
-    has_measured_infos : bool
-        Whether they have a measure of it.
     needs_level_numbers : bool
         Whether the number of the level that is played is of use later.
     writes_own_text : bool
@@ -189,7 +186,6 @@ class ArrayOptions(TextOptions):
     attributes: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     has_level_infos: ClassVar[Any] = False
-    has_measured_infos: ClassVar[Any] = False
     needs_level_numbers: ClassVar[Any] = False
     writes_own_text: ClassVar[Any] = False
     DRAWS: ClassVar[bool] = True
@@ -653,20 +649,14 @@ class LevelOptions(GridOptions):
     level_info : bool
         True: infos of resets have ``level``, the number of the level.  It is the number
         that `roll_vec.seeding.level_for_seed` returns; for levels of yours their index.
-    difficulty_info : bool
-        True: infos of resets have ``difficulty``, a dict of the level's measures.  They
-        are the keywords of bands, such as ``solution_steps``.
-    oracle_return_info : bool
-        True: infos of resets have ``oracle_return``, the return of a best solution.  It
-        is a float; NaN without a solution.
 
     Attributes
     ----------
     LEVEL_SET : type, of the class
         The levels of users.
-    DIFFICULTY : dict of str to int or float, of the class
-        The measures of a level's difficulty, each with the highest bound of its band.
-        A keyword of this name is the band.  An int: the measure is an integer.
+    MEASURES : dict of str to int or float, of the class
+        The measures of a level's difficulty, each with the highest bound of a band; see
+        `roll_vec.evaluation.draw_levels`.  An int: the measure is an integer.
     SPACE_OPTIONS : tuple of str, of the class
         Keywords of which the spaces are made.
 
@@ -678,7 +668,7 @@ class LevelOptions(GridOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     HAS_NEW_GENERATORS: ClassVar[bool] = True
     LEVEL_SET: ClassVar[type[LevelSet]]
-    DIFFICULTY: ClassVar[Mapping[str, float]] = {}
+    MEASURES: ClassVar[Mapping[str, float]] = {}
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "action_mode",
@@ -699,8 +689,6 @@ class LevelOptions(GridOptions):
     start_level: int = 0
     seed_info: bool = False
     level_info: bool = False
-    difficulty_info: bool = False
-    oracle_return_info: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -708,10 +696,6 @@ class LevelOptions(GridOptions):
         self._check_symbols()
         names = self.FAMILY.action_lookup(self.first_action)
         lookup = check_lookup("action_lookup", self.action_lookup, names)
-        for name, highest in self.DIFFICULTY.items():
-            band, is_integer = getattr(self, name), isinstance(highest, int)
-            band = check_band(name, band, 0, highest, is_integer=is_integer)
-            self._set(**{name: band})
         self._set(action_lookup=lookup)
         self._check_levels()
 
@@ -740,30 +724,23 @@ class LevelOptions(GridOptions):
     @functools.cached_property
     def has_level_infos(self) -> bool:
         """Whether the infos of resets say something of the level that is played."""
-        return self.seed_info or self.level_info or self.has_measured_infos
-
-    @functools.cached_property
-    def has_measured_infos(self) -> bool:
-        """Whether they have a measure of it."""
-        return self.difficulty_info or self.oracle_return_info
+        return self.seed_info or self.level_info
 
     @functools.cached_property
     def needs_level_numbers(self) -> bool:
         """Whether the number of the level that is played is of use later."""
         return self.levels is not None or self.level_info
 
-    @property
-    def bands(self) -> dict[str, tuple[Any, Any]]:
-        """The bands of difficulty that levels are drawn from, by measure."""
-        bands = {name: getattr(self, name) for name in self.DIFFICULTY}
-        return {name: band for name, band in bands.items() if band is not None}
+    def make_level_set(self, arrays: Arrays) -> LevelSet:
+        """Return levels that a `LevelProvider` has drawn as a set."""
+        raise NotImplementedError
 
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The measures that levels have; none, unless something needs them."""
-        if not (self.difficulty_info or self.oracle_return_info or self.bands):
-            return ()
-        return (*self.DIFFICULTY, *["oracle_return"] * self.oracle_return_info)
+    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+        """Return the `MEASURES` of each level, (L,) each.
+
+        Below 0: -1 without a solution, -2 where the solver gave up.
+        """
+        raise NotImplementedError
 
 
 def check_cells(name: str, shape: tuple[int, int]) -> None:

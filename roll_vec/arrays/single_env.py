@@ -113,10 +113,7 @@ class SingleEnv(ClosableEnv):
     @property
     def options(self) -> Any:
         """The validated keywords, with the level options of the next episode."""
-        engine = self._engine
-        if engine.is_stream:
-            return engine.options
-        return engine.option_sets.options[engine.level_options[self._row]]
+        return self._engine.options
 
     @property
     def num_env_steps(self) -> int:
@@ -414,7 +411,7 @@ class SingleEnv(ClosableEnv):
         ClosedError
         """
         self._check_open()
-        self._engine.set_level_options(_ONE, level_options)
+        self._engine.set_level_options(level_options)
 
     # ---------------------------------------------------------------- state
 
@@ -436,9 +433,6 @@ class SingleEnv(ClosableEnv):
         self._take_generator()
         state = self._engine.get_state()
         row = {name: copy_array(array[0]) for name, array in state.arrays.items()}
-        # Arrays with the name of a shared table are indices into it.
-        for name, values in state.shared.items():
-            row[name] = values[row[name]]
         return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -464,13 +458,11 @@ class SingleEnv(ClosableEnv):
         if not isinstance(state, Mapping) or not set(names) <= state.keys():
             value = sorted(state) if isinstance(state, Mapping) else state
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
-        arrays, shared = {}, {}
+        arrays = {}
         for name, array in present.arrays.items():
-            value = state[name]
-            if name in present.shared:
-                shared[name], value = [value], array[0] * 0
-            arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
-        whole = EngineState(arrays, shared)
+            value = fit_value(name, state[name], array[0])
+            arrays[name] = np.asarray(value)[np.newaxis]
+        whole = EngineState(arrays)
         # It may have been stepped past its limit.
         engine.check_state(whole, MAX_INT)
         seed = state.get("seeds")
@@ -540,7 +532,7 @@ class LevelEnv(SingleEnv, SeededEnv):
         return super().get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state, also to its level options; see `SingleEnv.set_state`."""
+        """Go to a state; see `SingleEnv.set_state`."""
         super().set_state(state)
         episodes = self._engine.episodes
         self._stream = int(episodes.first_seeds[0])

@@ -474,11 +474,11 @@ def solve_puzzles(
     split = count_cores(), _PUZZLES_PER_THREAD, slices
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
-        m, zeros = len(numbers), np.zeros_like(numbers)
+        m, last = len(numbers), np.full_like(numbers, (1 << 64) - 1)
         variables, generators = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
         state = variables, constants, generators, np.zeros(m, np.int32)
         # The kernel begins the episode after the last, which is number 0.
-        seeding = False, zeros, zeros, numbers, zeros - np.uint64(1)
+        seeding = False, 0, 0, numbers, last
         for_row_ranges(begin, m, *split, (np.arange(m), seeding, state))
         named = options.named(variables)
         parts.append((named["solution"], named["num_missing"]))

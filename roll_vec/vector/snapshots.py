@@ -70,7 +70,6 @@ class BatchSnapshots(BatchActionSampling):
             self._snapshot_id(),
             self._configuration(),
             {**own, **state.arrays},
-            state.shared,
             state.objects,
         )
 

@@ -212,7 +212,7 @@ def test_a_wrong_array_of_a_state_is_refused_by_name(id):
     state, single = env.get_state(), make(id, **silent(id))
 
     def check(name, arrays):
-        damaged = VectorState(state.id, state.configuration, arrays, state.shared)
+        damaged = VectorState(state.id, state.configuration, arrays)
         with pytest.raises(InvalidStateError, match=name):
             env.set_state(damaged)
         return damaged

@@ -158,10 +158,6 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
     ),
-    (
-        "roll_vec/Sokoban-v0",
-        {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
-    ),
     ("roll_vec/Sokoban-v0", {"obs_mode": "text", "text_format": "coord"}),
     ("roll_vec/Sokoban-v0", _DEAD_ENDS),
     (
@@ -173,12 +169,9 @@ VARIANTS = [
     (
         "roll_vec/RandomFrozenLake-v0",
         {
-            "success_probability": (0.2, 0.9),
             "action_mask": True,
             "seed_info": True,
             "level_info": True,
-            "difficulty_info": True,
-            "oracle_return_info": True,
         },
     ),
     ("roll_vec/RandomFrozenLake-v0", {"levels": _MAPS, "start_level": 1}),

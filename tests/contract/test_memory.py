@@ -186,23 +186,23 @@ def test_levels_of_a_set_are_kept_once_or_drawn_again_and_not_pickled(
     fresh = len(pickle.dumps(kept))
     kept.reset(seed=0)
     actions = draw_actions(kept, 40)
-    cache = kept.engine.level_provider._cache
+    cache = kept.engine.level_provider.arrays
     assert all(isinstance(part, np.ndarray) and len(part) == 500 for part in cache)
     before = [id(part) for part in cache]
     results = play(kept, actions)
     assert len(pickle.dumps(kept)) < fresh + 4000
     twins = [duplicate(kept) for duplicate in COPIES.values()]
     # The original keeps its own.
-    assert [id(part) for part in kept.engine.level_provider._cache] == before
+    assert [id(part) for part in kept.engine.level_provider.arrays] == before
     expected = play(kept, actions)
     for twin in twins:
-        assert twin.engine.level_provider._cache is None
+        assert not twin.engine.level_provider.is_present.any()
         assert_same(play(twin, actions), expected)
     monkeypatch.setattr("roll_vec.arrays.level_providers.CACHE_BYTES", 100)
     drawn = make_batch(case, 32, num_levels=500)
     drawn.reset(seed=0)
     assert_same(play(drawn, actions), results)
-    assert drawn.engine.level_provider._cache is None
+    assert not len(drawn.engine.level_provider.arrays[0])
 
 
 # ------------------------------------------------------------- what is not pickled

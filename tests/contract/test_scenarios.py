@@ -530,9 +530,7 @@ def test_bad_snapshots_move_nothing(kind):
     some = np.arange(N) < 2
 
     def with_arrays(arrays):
-        return VectorState(
-            state.id, state.configuration, arrays, state.shared, allow_pickle=True
-        )
+        return VectorState(state.id, state.configuration, arrays, allow_pickle=True)
 
     bad = [{"a": 1}, mode.get_state()]
     for name, array in state.arrays.items():

@@ -24,10 +24,6 @@ _PAGE = "docs/games/frozen_lake.md"
 _EFFECT = "nothing moves, nothing is drawn, the reward is 0"
 _TERMINATED = ("The player is on the goal: success.", "The player is in a hole.")
 _PROB = parse_infos("prob | float64 | reset, step | The probability of the outcome.")
-_DIFFICULTY = parse_infos("""
-difficulty | dict | reset | ``success_probability``, float64: the highest chance ever to
-   reach the goal. | difficulty_info=True
-""")
 _GYMNASIUM = parse_sources("""
 Gymnasium, FrozenLake-v1 | 1.4.0
    | https://gymnasium.farama.org/environments/toy_text/frozen_lake/
@@ -83,8 +79,7 @@ def describe_random_lake(options: RandomFrozenLakeOptions) -> GameDescription:
         terminated=_TERMINATED,
         infos=(
             *ACTION_INFOS,
-            *LEVEL_INFOS,
-            *_DIFFICULTY,
+            *LEVEL_INFOS[:2],
             ACTION_MASK_INFO,
             *TEXT_INFOS,
         ),

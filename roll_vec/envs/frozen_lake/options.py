@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.bound_steps import InPlace
 from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider, provide_levels
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     ACTION_FLAGS,
@@ -35,7 +35,7 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS, measure_levels, solve_positions
+from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
@@ -285,11 +285,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         or a folder.  `roll_vec.envs.frozen_lake.level_files.load_levels` reads them;
         they become a `LakeSet`.  ``size`` becomes their number of rows, and ``p`` must
         stay at its default.  Slips are drawn as on a random map.
-    success_probability : (float or None, float or None), or None
-        Band of the highest chance ever to reach the goal: (low, high), None is open.
-        Both ends are inside.  Other maps are drawn again, from the seed alone.  The
-        chance is rounded to 12 decimals, so that a chance of one half is inside a band
-        that ends at 0.5; see `roll_vec.arrays.bands`.
 
     Raises
     ------
@@ -302,10 +297,9 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     LEVEL_SET: ClassVar[type[LevelSet]] = LakeSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "p",
-        "success_probability",
         *LevelOptions.LEVEL_OPTIONS,
     )
-    DIFFICULTY: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
+    MEASURES: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
@@ -316,7 +310,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     is_slippery: bool = True
     # Gymnasium's; RAGEN's default is 0.8.
     success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
-    success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -327,14 +320,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
             size, _ = self.levels.shape
             refuse_beside_levels(self, ("p",), "size", size)
         self._set(size=size)
-        height, width = self.grid_shape
-        if self.measures and self.is_slippery and height * width**2 > MAX_LINKS:
-            message = (
-                "success_probability, difficulty_info and oracle_return_info: expected "
-                f"maps of at most rows * columns**2 = {MAX_LINKS}, such as 161 x 161, "
-                f"on slippery ice, got {height} x {width}"
-            )
-            raise InvalidOptionError(message)
 
     @property
     def grid_shape(self) -> tuple[int, int]:
@@ -354,10 +339,31 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the maps of these options."""
         arguments = self.size, self.p, num_threads, SliceSizer("maps")
-        generate = partial(generate_maps, *arguments)
-        return provide_levels(
-            self, generate, partial(measure_levels, self, num_threads)
+        return LevelProvider(self, partial(generate_maps, *arguments))
+
+    def make_level_set(self, arrays: Arrays) -> LakeSet:
+        """Return maps that a `LevelProvider` has drawn as a set."""
+        maps, starts = arrays
+        grids = maps.copy()
+        grids[np.arange(len(grids)), starts] = rules.PLAYER
+        return LakeSet(grids.reshape(-1, *self.grid_shape))
+
+    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+        """Return the highest chance ever to reach the goal; see `LevelOptions.measure`.
+
+        It is rounded to 12 decimals, so that a chance of one half is inside a band that
+        ends at 0.5: the solver's last digits are not exact.
+        """
+        maps, starts = levels.arrays
+        chances = measure_maps(
+            maps,
+            starts,
+            self.grid_shape,
+            is_slippery=self.is_slippery,
+            success_rate=self.success_rate,
+            num_threads=num_threads,
         )
+        return {"success_probability": chances.round(12)}
 
     def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
         """Return `START_MARK` at start cells, else 0, (m, H, W)."""

@@ -17,10 +17,6 @@ from roll_vec.envs.game_description import (
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.kernels.sokoban import rules as kernels
 
-_DIFFICULTY = parse_infos("""
-difficulty | dict | reset | ``solution_steps`` and ``solution_pushes``, int64: the
-   fewest moves and pushes that solve the level. | difficulty_info=True
-""")
 _DEADLOCK = parse_infos("""
 deadlock | bool | reset, step | The room surely cannot be solved any more.
    | deadlock=True
@@ -49,8 +45,7 @@ def describe(options: SokobanOptions) -> GameDescription:
         terminated=tuple(terminated),
         infos=(
             *ACTION_INFOS,
-            *LEVEL_INFOS,
-            *_DIFFICULTY,
+            *LEVEL_INFOS[:2],
             ACTION_MASK_INFO,
             *_DEADLOCK,
             *TEXT_INFOS,
