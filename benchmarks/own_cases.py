@@ -200,25 +200,6 @@ def snapshots(quick: bool) -> Case:
     return Case("Snapshots", contenders, rows)
 
 
-def bands(quick: bool) -> Case:
-    """Levels within a band of difficulty, beside levels of any difficulty."""
-    contenders, rows = [], []
-    for id, keyword, band in (
-        (SOKOBAN_ID, "solution_steps", (10, 15)),
-        (SOKOBAN_ID, "solution_steps", (24, None)),
-        (RANDOM_ID, "success_probability", (0.2, 0.5)),
-        ("roll_vec/Countdown-v0", "num_operations", (0, 1)),
-    ):
-        title = f"levels of {_name(id)}, {keyword}={band}"
-        # The same tasks on both sides: numbers may be left out.
-        shared = {"numbers_rule": "any"} if keyword == "num_operations" else {}
-        for side, keywords in (("any", shared), ("band", {**shared, keyword: band})):
-            name = f"{title}: {side}"
-            contenders.append(own(name, "calls.levels", id=id, cores=1, **keywords))
-        rows.append(Row(title, f"{title}: band", f"{title}: any", None, COST))
-    return Case("Bands", contenders, rows)
-
-
 def actions(quick: bool) -> Case:
     """Random actions of 4096 environments, beside the action space's own."""
     contenders, rows = [], []
@@ -426,7 +407,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "webshop": webshop,
     "solver": solver,
     "snapshots": snapshots,
-    "bands": bands,
     "actions": actions,
     "exports": exports,
     "startup": startup,

@@ -115,8 +115,7 @@ class ArrayEnv(ArrayOptions):
         "text": "what the method `text` returns",
     }
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
-    # Keywords of games on grids; `GridEnv` has the second one, too.
-    text_format: ClassVar[Any] = "grid"  # type: ignore[misc]
+    # A keyword of games on grids.
     render_scale: ClassVar[Any] = 1  # type: ignore[misc]
 
     obs_mode: str = "array"

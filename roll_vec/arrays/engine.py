@@ -483,8 +483,7 @@ class ArrayEngine(ObservedEngine):
         # Infos of resets are read off the state, which an unroll leaves behind.
         if options.action_mask or options.has_level_infos or options.reset_infos:
             return True
-        # The buffer of an unroll has codes alone, without the starts.
-        return self._finish is not None or self.observes_text or self._marks_starts
+        return self._finish is not None or self.observes_text
 
     def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.kernel_threads import KernelThreads
+from roll_vec.arrays.level_providers import LevelNumbers
 from roll_vec.arrays.options import Ids
 from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
@@ -111,7 +112,7 @@ class EpisodeEngine(Engine):
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     episodes : EpisodeSeeds
     level_provider : LevelNumbers
-        The levels of next episodes; not where random numbers are one stream.
+        The levels of next episodes, where random numbers are not one stream.
     """
 
     # What kernels have bound, by the limit of steps.
@@ -142,6 +143,7 @@ class EpisodeEngine(Engine):
         self._level_numbers = np.zeros(n, np.int64)
         # Of episodes that a kernel has begun, and whose levels nobody asked for.
         self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
+        self.level_provider: Any = LevelNumbers(0, 0)
         if not self.is_stream:
             self.level_provider = options.make_provider(num_threads)
 
@@ -295,13 +297,11 @@ class EpisodeEngine(Engine):
     def _next_episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""
         numbers = self.episodes.first_seeds, self.episodes.numbers
+        levels = self.level_provider
         if self._kernels.place_rows is None:
-            levels = 0, 0
-            if not self.is_stream:
-                levels = self.level_provider.num_levels, self.level_provider.start_level
-            begins = self.is_stream, *levels, *numbers
+            begins = self.is_stream, levels.num_levels, levels.start_level, *numbers
             return self.options.next_episodes(begins)  # type: ignore[no-any-return]
-        return self.level_provider.arrays, self.level_provider.table, *numbers
+        return levels.arrays, levels.table, *numbers
 
     # ---------------------------------------------------------------- level options
 

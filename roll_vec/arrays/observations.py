@@ -71,16 +71,6 @@ class ObservedEngine(EpisodeEngine):
         observer = self.observer
         return observer is not None and self.options.obs_mode == observer.obs_mode
 
-    @cached_property
-    def _writes_coordinates(self) -> bool:
-        """Whether observations are texts with coordinates."""
-        return self._observes_codes and self.observer.text_format != "grid"
-
-    @property
-    def _marks_starts(self) -> bool:
-        """Whether these name the cells where players start."""
-        return self._writes_coordinates and self.options.start_marks is not None
-
     def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
         arrays, shape = None, self._plain_shape
@@ -136,8 +126,6 @@ class ObservedEngine(EpisodeEngine):
             return self._texts(np.arange(self.num_envs))
         if arrays is None:
             arrays = self._observe(np.arange(self.num_envs))
-        if self._marks_starts:
-            self._mark_starts(arrays, np.arange(self.num_envs))
         return self._shape_observations(arrays, (self.num_envs,), out)
 
     def _observe(self, env_ids: Ids) -> Arrays:
@@ -159,12 +147,6 @@ class ObservedEngine(EpisodeEngine):
                 self._write_observations(env_ids, env_ids, self._observations)
             else:
                 self._observe_kept(env_ids)
-
-    def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
-        """Add `START_MARK` to the codes of start cells, if texts name them."""
-        if self._marks_starts:
-            codes = arrays[0].reshape(-1, *self.observer.shape)
-            codes |= self.options.start_marks(self.variables, env_ids)
 
     def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
         """Return the arrays of observations of a user, as kernels write them.
@@ -252,7 +234,6 @@ class ObservedEngine(EpisodeEngine):
         return self._list(tuple(array[env_ids] for array in arrays), env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
-        self._mark_starts(arrays, env_ids)
         batch = self._shape_observations(arrays, (len(env_ids),))
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
             # Python's own numbers, as a single environment returns them.
@@ -290,9 +271,7 @@ class ObservedEngine(EpisodeEngine):
     @property
     def are_codes_enough(self) -> bool:
         """Whether boards of cell codes decide the observations."""
-        # Not the start cells that texts of coordinates name.
-        is_text = self.observes_text or self._writes_coordinates
-        return self._observes_codes and not is_text
+        return self._observes_codes and not self.observes_text
 
     def draws_frames(self, mode: str) -> bool:
         """Return whether boards of cell codes decide the frames of a mode."""

@@ -21,7 +21,6 @@ from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
 from roll_vec.arrays.bound_steps import InPlace
-from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
 from roll_vec.arrays.level_providers import LevelNumbers
@@ -83,10 +82,6 @@ class ArrayOptions(TextOptions):
     obs_mode : str
         Form of observations: ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
         `roll_vec.arrays.grid_observations.OBS_MODES` describes them.
-    text_format : str
-        Of observations in the mode ``text``: ``grid``, ``coord`` or ``grid_coord``.
-        ``grid``: the glyphs.  ``coord``: a list of the coordinates of things.
-        ``grid_coord``: both.  The strings are RAGEN's.
     render_mode : str or None
         Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
         coloured text, ``human`` a window (extra ``render``).
@@ -119,10 +114,6 @@ class ArrayOptions(TextOptions):
         Whether kernels write the infos of resets beside those of steps.
     gymnasium_renderer : GymnasiumRenderer or None
         Draws the pictures of a game of Gymnasium; None: tiles, where there is a board.
-    start_marks : callable or None
-        A function, where texts of coordinates name the cells where players start.
-        ``start_marks(variables, env_ids)`` returns (m, H, W): `START_MARK` there, else
-        0.
     HAS_NEW_GENERATORS : bool, of the class
         Whether ``np_random`` is a generator of each episode that no kernel reads.
     constants : dict
@@ -177,7 +168,6 @@ class ArrayOptions(TextOptions):
     HAS_RESET_INFOS: ClassVar[bool] = False
     reset_infos: ClassVar[tuple[str, ...]] = ()
     gymnasium_renderer: ClassVar[Any] = None
-    start_marks: ClassVar[Any] = None
     HAS_NEW_GENERATORS: ClassVar[bool] = False
     constants: ClassVar[Any] = MappingProxyType({})
     info_arrays: ClassVar[Any] = MappingProxyType({})
@@ -196,7 +186,6 @@ class ArrayOptions(TextOptions):
     action_mode: str = "discrete"
     env_instruction: str | None = None
     obs_mode: str = "grid"
-    text_format: str = "grid"
     render_mode: str | None = None
     render_scale: int = 1
     action_mask: bool = False
@@ -379,7 +368,7 @@ class ArrayOptions(TextOptions):
         """Return the error of a kernel of a state, as users get it."""
         return error
 
-    def make_provider(self, num_threads: int) -> Any:
+    def make_provider(self: Any, num_threads: int) -> Any:
         """Return the numbers of levels, or the `LevelProvider` of these options."""
         return LevelNumbers(self.level_count, self.start_level)
 
@@ -525,14 +514,6 @@ class GridOptions(ArrayOptions):
 
     FAMILY: ClassVar[GridFamily]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        formats = TEXT_FORMATS if self.FAMILY.coordinate_labels else TEXT_FORMATS[:1]
-        check_choice("text_format", self.text_format, formats)
-        if self.text_format != "grid" and self.obs_mode != "text":
-            accepted = "grid without obs_mode='text'"
-            raise InvalidOptionError.expected("text_format", accepted, self.text_format)
-
     def _check_symbols(self) -> None:
         """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
         family, vocab = self.FAMILY, self.grid_vocab
@@ -601,16 +582,11 @@ class GridOptions(ArrayOptions):
         return GridObserver(self, num_threads)
 
     def _describe_grid(self) -> list[str]:
-        lines = []
-        if self.text_format != "coord":
-            # Not of a number that stands for itself.
-            symbols = ", ".join(
-                f"{one} is {text}" for one, text in self.symbol_meanings if one != text
-            )
-            lines.append(f"Symbols of the board: {symbols}.")
-        if self.text_format != "grid":
-            lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
-        return lines
+        # Not of a number that stands for itself.
+        symbols = ", ".join(
+            f"{one} is {text}" for one, text in self.symbol_meanings if one != text
+        )
+        return [f"Symbols of the board: {symbols}."]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -676,7 +652,6 @@ class LevelOptions(GridOptions):
         "grid_lookup",
         "levels",
         "obs_mode",
-        "text_format",
     )
 
     max_steps: int | None = option(None, check_optional, check_int, 1)

@@ -460,8 +460,8 @@ class SingleEnv(ClosableEnv):
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
         arrays = {}
         for name, array in present.arrays.items():
-            value = fit_value(name, state[name], array[0])
-            arrays[name] = np.asarray(value)[np.newaxis]
+            fitting = fit_value(name, state[name], array[0])
+            arrays[name] = np.asarray(fitting)[np.newaxis]
         whole = EngineState(arrays)
         # It may have been stepped past its limit.
         engine.check_state(whole, MAX_INT)

@@ -497,7 +497,6 @@ class SudokuSet(PuzzleSet):
         "an array (L, 9, 9) or (L, 81) of digits, 0 for empty cells, or (L, 4, 4) or "
         f"(L, 16); {TEXTS}"
     )
-    ID: ClassVar[str] = "roll_vec/Sudoku-v0"
     HIGHEST_CODE: ClassVar[int] = 9
     SIZES: ClassVar[tuple[int, ...]] = tuple(FEWEST_CLUES)
 

@@ -21,6 +21,9 @@ OBJECTIVES = ("moves", "pushes")
 class BatchAttributes(Batch):
     """Base of `roll_vec.vector.env.RollVectorEnv`: what environments are asked."""
 
+    # Of snapshots, with its digest; level options are in it.
+    _cached_configuration: tuple[dict[str, Any], str] | None = None
+
     @property
     def successes(self) -> NDArray[np.bool_]:
         """(num_envs,) bool: whether each environment's last step was a success."""

@@ -151,7 +151,7 @@ def test_levels_do_not_depend_on_slices_and_threads(id, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("id", "level"), [(SOKOBAN, "#####\n#@$.#\n#####"), (LAKES, "SFF\nFHG")]
+    ("id", "level"), [(SOKOBAN, "#####\n#@$.#\n#####"), (LAKES, ["SFF", "FHG"])]
 )
 @pytest.mark.parametrize("unrolls", [False, True])
 def test_episodes_that_begin_in_compiled_code_note_their_level(id, level, unrolls):

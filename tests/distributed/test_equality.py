@@ -38,11 +38,7 @@ UNROLLED = {
     "planes": (SOKOBAN, {**ROOMS, "obs_mode": "planes"}),
     "text": (SOKOBAN, {**ROOMS, "obs_mode": "text"}),
     "rgb": (SOKOBAN, {**ROOMS, "obs_mode": "rgb"}),
-    # The codes of a grid do not tell where the player started.
-    "starts": (
-        LAKES,
-        {"obs_mode": "text", "text_format": "grid_coord", "max_episode_steps": 4},
-    ),
+    "lakes": (LAKES, {"obs_mode": "text", "max_episode_steps": 4}),
 }
 
 

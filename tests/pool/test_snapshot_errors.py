@@ -177,7 +177,7 @@ def test_no_kind_of_a_file_makes_a_pickle_run(name, kinds, tmp_path):
         f"{name}_kinds": kinds,
     }
     path = tmp_path / "odd.npz"
-    forged = VectorState(state.id, state.configuration, arrays, state.shared)
+    forged = VectorState(state.id, state.configuration, arrays)
     forged.save(path)
     with pytest.raises(InvalidFileError):
         VectorState.load(path)

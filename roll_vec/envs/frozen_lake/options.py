@@ -12,7 +12,6 @@ from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.bound_steps import InPlace
-from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
@@ -27,7 +26,7 @@ from roll_vec.arrays.options import (
 )
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
-from roll_vec.envs.frozen_lake.level_files import LakeSet
+from roll_vec.envs.frozen_lake.map_sets import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
     generate_maps,
@@ -239,10 +238,6 @@ class FrozenLakeOptions(LakeFamily):
         """(H * W,) float64: the cumulative probabilities of the start cells."""
         return np.cumsum(start_distribution(self.map))
 
-    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
-        """Return `START_MARK` at start cells, else 0, (1, H, W)."""
-        return np.where(self.map == b"S", np.uint8(START_MARK), np.uint8(0))[np.newaxis]
-
     @property
     def hidden_infos(self) -> tuple[str, ...]:
         """Those that Gymnasium has not, with integer actions."""
@@ -280,11 +275,10 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         True: a step may lead to the left or to the right of its direction.
     success_rate : float
         Chance, from 0 to 1, of moving in the direction chosen on slippery ice.
-    levels : array, str, PathLike, list, or None
-        Maps of yours to play: arrays of codes or letters, lists of rows, texts, a file
-        or a folder.  `roll_vec.envs.frozen_lake.level_files.load_levels` reads them;
-        they become a `LakeSet`.  ``size`` becomes their number of rows, and ``p`` must
-        stay at its default.  Slips are drawn as on a random map.
+    levels : array, list, or None
+        Maps of yours to play: an array of codes or letters, or a list of maps, each a
+        list of rows.  They become a `LakeSet`.  ``size`` becomes their number of rows,
+        and ``p`` must stay at its default.  Slips are drawn as on a random map.
 
     Raises
     ------
@@ -364,9 +358,3 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
             num_threads=num_threads,
         )
         return {"success_probability": chances.round(12)}
-
-    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
-        """Return `START_MARK` at start cells, else 0, (m, H, W)."""
-        marks = np.zeros((len(env_ids), self.num_cells), np.uint8)
-        marks[np.arange(len(env_ids)), variables[1][env_ids]] = START_MARK
-        return marks.reshape(-1, *self.grid_shape)
