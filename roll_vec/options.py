@@ -47,8 +47,12 @@ _SEED_HINT = (
 )
 _LEVELS_HINT = (
     "; levels is a keyword of roll_vec/Sokoban-v0, RandomFrozenLake-v0, Sudoku-v0 and "
-    "SlidingTiles-v0, bands of difficulty are those of the first two; desc is the one "
-    "map of roll_vec/FrozenLake-v1"
+    "SlidingTiles-v0; desc is the one map of roll_vec/FrozenLake-v1"
+)
+_BANDS = ("solution_steps", "solution_pushes", "success_probability")
+_BANDS_HINT = (
+    "; roll_vec.evaluation.draw_levels draws levels within bands of difficulty, which "
+    "the keyword levels plays"
 )
 # The keywords of batches, for a hint.  By name, because these modules import this one.
 _BATCH_OPTIONS = (
@@ -296,7 +300,8 @@ def check_unknown(
             **_batch_hints(),
             "action_start": _ACTION_START_HINT,
             **dict.fromkeys(("seed_info", "level_info"), _SEED_HINT),
-            **dict.fromkeys(("levels", "success_probability"), _LEVELS_HINT),
+            "levels": _LEVELS_HINT,
+            **dict.fromkeys(_BANDS, _BANDS_HINT),
             **hints,
         }
         ends = [hints.get(name) or did_you_mean(name, accepted) for name in unknown]

@@ -237,7 +237,7 @@ class EpisodeEngine(Engine):
         first_seeds, numbers : (m,) uint64
             See `EpisodeSeeds`.
         """
-        if self._kernels.place_rows is None:
+        if self._can_begin_in_kernel:
             # The kernel goes on from the episode before.
             self.episodes.commit(env_ids, first_seeds, numbers - np.uint64(1))
             self._begin_in_kernel(env_ids)

@@ -526,8 +526,8 @@ class LevelEnv(SingleEnv, SeededEnv):
     def get_state(self) -> dict[str, Any]:
         """Return the state with the episode; see `SingleEnv.get_state`."""
         if self._stream is not None:
-            # `resume` moves the stream alone.
-            episodes = self._engine.episodes
+            # `resume` moves the stream alone: the level that is played has its number.
+            _, episodes = self._engine.level_numbers, self._engine.episodes
             episodes.first_seeds[0], episodes.numbers[0] = self._stream, self._episode
         return super().get_state()
 
