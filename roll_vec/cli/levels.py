@@ -29,7 +29,7 @@ The keyword levels plays it: -o levels=FILE.
 
 examples:
   roll-vec levels make roll_vec/Sokoban-v0 --num-levels 1000 --out train.txt
-  roll-vec levels make roll_vec/Sokoban-v0 -o 'solution_steps=(10, 15)' --out hard.txt
+  roll-vec levels make roll_vec/Sokoban-v0 -o 'solution_steps=(5,9)' --out b.txt
   roll-vec play roll_vec/Sokoban-v0 -o levels=train.txt --seed 3
 """
 

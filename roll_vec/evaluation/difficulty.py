@@ -12,11 +12,10 @@ from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.factories import MAX_ENVS
-from roll_vec.kernels.rng.pcg64 import BAND, fold_in_rows
 from roll_vec.options import check_band, check_int, parse_options
 from roll_vec.progress import report
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.seeding import MAX_BAND_ATTEMPTS
+from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
 Ids: TypeAlias = NDArray[np.int64]
 Seeds: TypeAlias = NDArray[np.uint64]
@@ -154,11 +153,7 @@ def search_levels(
             if attempt == MAX_BAND_ATTEMPTS:
                 number = int(numbers[rows[0]])
                 raise _failure(number, bands, counts[rows[0] - first])
-            if attempt:
-                new = np.empty(len(rows), np.uint64)
-                counters = np.full(len(rows), BAND + np.uint64(attempt))
-                fold_in_rows(numbers[rows], counters, new)
-                seeds[rows] = new
+            seeds[rows] = [band_seed(n, attempt) for n in numbers[rows].tolist()]
             grades = _grade(options.measure(draw(rows), num_threads), bands)
             for number, of_band in enumerate(grades):
                 counts[rows - first, number, of_band] += 1

@@ -142,7 +142,7 @@ def test_new_objects_get_the_level_options(workers):
         env.step(with_fault(["a"] * 4, 1, "raise"))
         infos = env.step(["a"] * 4)[4]
         assert infos["topic"][1] == "sets"
-        assert env.get_attr("length") == (1, 1, 1, 1)
+        assert env.get_attr("length") == (4, 1, 4, 4)
         # A new object, called once with everything.
         assert env.get_attr("calls")[1] == [{"topic": "sets", "length": 1}]
         with pytest.raises(UnknownOptionError, match="no size"):
