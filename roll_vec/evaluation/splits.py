@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 WEBSHOP = "roll_vec/WebShop-v0"
 TEST_START = 1_000_000
-# Of each built-in split: ``python -m tests.evaluation.test_splits`` writes the file.
+# Of each built-in split: ``python -m tests.evaluation.test_splits`` writes both files.
 DIGESTS_FILE = resources.files(__package__) / "digests.json"
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text("utf-8"))
-# Of each split with bands, what `draw_levels` returned: it is written beside digests.
+# Of each split with bands, the seeds that `draw_levels` returns.
 SEEDS_FILE = resources.files(__package__) / "seeds.json"
 # Of the split of an environment that a user has registered.
 OWN_EPISODES = 500
