@@ -42,10 +42,6 @@ test-slow:  ## what the suite leaves out, and longer searches by hypothesis
 	HYPOTHESIS_PROFILE=large $(PYTHON) -m pytest -n auto \
 	    -m "(slow or hypothesis) and not ray and not learning"
 
-test-stress:  ## ten minutes of random ends of environments that draw levels ahead
-	ROLL_VEC_STRESS_SECONDS=600 $(PYTHON) -m pytest -n 0 -m slow \
-	    tests/arrays/test_prefetch.py
-
 test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the long ones
 	$(PYTHON) -m pytest tests/distributed/ray -m "ray and not slow" $(TESTS)
 

@@ -15,7 +15,7 @@ docs/performance.md says how to read the figures.
 A *contender* is one way to do a task, in a process of its own.  Its modules:
 
 - `tasks`: the work that is measured, as a rate, the time of a call, or a figure
-- `baselines`, `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`, `loops`,
+- `baselines`, `batches`, `calls`, `countdown`, `custom`, `exports`, `kernels`,
   `shards`, `solver`, `startup`, `texts`, `unrolls`, `webshop`: tasks of roll_vec
 - `rules`: the simple rules of `baselines`
 - `peers`: tasks of other packages, one adapter each

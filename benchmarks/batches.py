@@ -7,7 +7,6 @@ resets draw them.
 from __future__ import annotations
 
 import itertools
-import time
 from typing import Any
 
 import gymnasium
@@ -25,30 +24,6 @@ from roll_vec.errors import RollVecError
 FROZEN_LAKE, SOKOBAN = "roll_vec/FrozenLake-v1", "roll_vec/Sokoban-v0"
 # The registered step limit of both.
 EPISODE_STEPS = 100
-
-
-# Steps of two episodes; the time in which a background thread draws a level.
-WARM_UP_STEPS = 2 * EPISODE_STEPS
-SECONDS_PER_LEVEL = 25e-6
-
-
-class SteadyRate(Rate):
-    """A rate with fresh levels, as in a long run.
-
-    Levels are drawn ahead of time while a process waits for its turn.  So it warms up
-    in each round until these are used, and at the end it waits until background threads
-    have drawn what they draw: they would take time from the next contender.
-    """
-
-    def measure(self, seconds: float) -> float:
-        """Warm up; work for about `seconds`; wait; return the rate."""
-        num_envs = int(self.settings["batch"])
-        amount = 0.0
-        while amount < WARM_UP_STEPS * num_envs and seconds:
-            amount += self.work()
-        rate = super().measure(seconds)
-        time.sleep(num_envs * SECONDS_PER_LEVEL)
-        return rate
 
 
 def make(id: str, num_envs: int, **keywords: Any) -> Any:
@@ -106,8 +81,7 @@ def steps(
     settings = settings_of(env, levels_are, keywords.get("obs_mode", "grid"))
     if "num_threads" in keywords:
         settings["threads"] = keywords["num_threads"]
-    has_fresh_levels = id == SOKOBAN and not keywords.keys() & {"num_levels", "levels"}
-    return (SteadyRate if has_fresh_levels else Rate)(work, "steps/s", settings)
+    return Rate(work, "steps/s", settings)
 
 
 def step_time(id: str, num_envs: int, **keywords: Any) -> Latency:

@@ -50,22 +50,6 @@ def snapshots(id: str, num_envs: int, call: str, **keywords: Any) -> Rate:
     return Rate(work, "envs/s", batches.settings_of(envs, "as the id has them"))
 
 
-def levels(id: str, num_envs: int = 64, **keywords: Any) -> Rate:
-    """Begin the next episode in all environments, on one thread."""
-    if id not in _TEXTS:
-        keywords["num_threads"] = 1
-    envs = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
-    envs.reset(seed=0)
-
-    def work() -> int:
-        envs.reset()
-        return num_envs
-
-    names = sorted(keywords.keys() - {"num_threads"})
-    described = ", ".join(f"{name}={keywords[name]}" for name in names) or "all"
-    return Rate(work, "levels/s", batches.settings_of(envs, described))
-
-
 def actions(
     num_envs: int, by_space: bool = False, mask: bool = False, **keywords: Any
 ) -> Rate:

@@ -200,25 +200,6 @@ def snapshots(quick: bool) -> Case:
     return Case("Snapshots", contenders, rows)
 
 
-def bands(quick: bool) -> Case:
-    """Levels within a band of difficulty, beside levels of any difficulty."""
-    contenders, rows = [], []
-    for id, keyword, band in (
-        (SOKOBAN_ID, "solution_steps", (10, 15)),
-        (SOKOBAN_ID, "solution_steps", (24, None)),
-        (RANDOM_ID, "success_probability", (0.2, 0.5)),
-        ("roll_vec/Countdown-v0", "num_operations", (0, 1)),
-    ):
-        title = f"levels of {_name(id)}, {keyword}={band}"
-        # The same tasks on both sides: numbers may be left out.
-        shared = {"numbers_rule": "any"} if keyword == "num_operations" else {}
-        for side, keywords in (("any", shared), ("band", {**shared, keyword: band})):
-            name = f"{title}: {side}"
-            contenders.append(own(name, "calls.levels", id=id, cores=1, **keywords))
-        rows.append(Row(title, f"{title}: band", f"{title}: any", None, COST))
-    return Case("Bands", contenders, rows)
-
-
 def actions(quick: bool) -> Case:
     """Random actions of 4096 environments, beside the action space's own."""
     contenders, rows = [], []
@@ -261,37 +242,8 @@ def startup(quick: bool) -> Case:
 
 
 def goals(quick: bool) -> Case:
-    """Levels ahead of time, costs of a step, first calls: the goals."""
+    """Costs of a step, first calls: the goals."""
     pairs: list[tuple[Contender, Row]] = []
-    for words, ahead in (("", {}), (", `prefetch=False`", {"prefetch": False})):
-        title = "loop with a policy, fresh rooms over kept rooms"
-        target = None if ahead else 1.15
-        pairs.append(_alone(f"{title}{words}", target, "loops.loop_ratio", **ahead))
-        for policy in (True, False):
-            title = f"{'with a' if policy else 'no'} policy"
-            target = 6 if policy and not ahead else None
-            options = {"has_policy": policy, **ahead}
-            pairs += [
-                _alone(
-                    f"slowest turn over the median turn, {title}{words}",
-                    target,
-                    "loops.slowest_turn",
-                    **options,
-                ),
-                _alone(
-                    f"slowest step, {title}{words}",
-                    None,
-                    "loops.step_time",
-                    statistic="most",
-                    **options,
-                ),
-            ]
-    for n in (64, 1024, 4096):
-        options, words = {"num_envs": n, "policy_ms": 1.0}, f"a policy of 1 ms, {n:,}"
-        title = f"loop with {words}, fresh rooms over kept rooms"
-        pairs.append(_alone(title, 1.15, "loops.loop_ratio", **options))
-        title = f"slowest turn over the median turn, {words}"
-        pairs.append(_alone(title, 4, "loops.slowest_turn", **options))
     for id, keywords in GAMES.items():
         for n in (1, 64):
             target = 6 if n == 1 and id != RANDOM_ID else None
@@ -314,12 +266,10 @@ def goals(quick: bool) -> Case:
         own("sync", "peers.gymnasium.steps", num_envs=256, **sync),
         *sized("fresh, one", [4096, 16384], num_threads=1, cores=1, **FRESH),
         *sized("fresh, all", [4096, 16384], **FRESH),
-        *sized("fresh, in time", [4096, 16384], prefetch=False, **FRESH),
     ]
     for n in (4096, 16384):
         title, one = f"fresh rooms, {n:,}, all cores over one thread", f"fresh, one {n}"
         rows.append(Row(title, f"fresh, all {n}", one, 1.7))
-        rows.append(Row(f"{title}, `prefetch=False`", f"fresh, in time {n}", one))
     title = "fresh rooms, 4,096, beside SyncVectorEnv's FrozenLake"
     rows.append(Row(title, "fresh, all 4096", "sync", 100))
     return Case("Goals", contenders, rows)
@@ -446,7 +396,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "webshop": webshop,
     "solver": solver,
     "snapshots": snapshots,
-    "bands": bands,
     "actions": actions,
     "exports": exports,
     "startup": startup,

@@ -9,15 +9,12 @@ they are the same on any machine.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import roll_vec
 
-NUM_TEXTS, NUM_ROOMS = 64, 4096
+NUM_TEXTS = 64
 
 
 def count_calls(function: Callable[[], Any]) -> int:
@@ -49,21 +46,6 @@ def count_text_step(workers: int) -> int:
     return count
 
 
-def count_room_begins() -> int:
-    """Return the calls that begin an episode in all rooms, drawn before."""
-    envs = roll_vec.make_vec("roll_vec/Sokoban-v0", NUM_ROOMS, prefetch=True)
-    envs.reset(seed=0)
-    env_ids = np.arange(NUM_ROOMS)
-    counts = []
-    for _ in range(4):
-        time.sleep(3)
-        counts.append(count_calls(lambda: envs.engine.advance(env_ids)))
-    envs.close()
-    # A busy machine may not have drawn them all in time.
-    return min(counts)
-
-
 if __name__ == "__main__":
     print(f"{NUM_TEXTS} Countdown, no workers:   {count_text_step(0):5}")
     print(f"{NUM_TEXTS} Countdown, 4 threads:    {count_text_step(4):5}")
-    print(f"{NUM_ROOMS:,} rooms begin:          {count_room_begins():5}")

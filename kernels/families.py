@@ -50,12 +50,12 @@ class Seeding(NamedTuple):
 
     With ``is_stream`` a generator goes on from episode to episode, as in Gymnasium.
     Else episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set
-    of levels the number of its level: ``start_levels[i] + seed mod num_levels[i]``.
+    of levels the number of its level: ``start_level + seed mod num_levels``.
     """
 
     is_stream: bool
-    num_levels: np.ndarray  # (n,) uint64; 0: unlimited
-    start_levels: np.ndarray  # (n,) uint64
+    num_levels: int  # 0: unlimited
+    start_level: int
     first_seeds: np.ndarray  # (n,) uint64
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
@@ -66,13 +66,13 @@ def seed_episode(i, seeding, rng_states):
 
     Returns the seed of the episode, uint64; that of a stream has no meaning.
     """
-    is_stream, num_levels, start_levels, first_seeds, numbers = seeding
+    is_stream, num_levels, start_level, first_seeds, numbers = seeding
     seed = first_seeds[i]
     if not is_stream:
         if numbers[i] > 0:
             seed = fold_in(seed, numbers[i])
-        if num_levels[i] > 0:
-            seed = start_levels[i] + seed % num_levels[i]
+        if num_levels > 0:
+            seed = np.uint64(start_level) + seed % np.uint64(num_levels)
         pcg_seed(rng_states, i, seed)
     return seed
 

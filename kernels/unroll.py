@@ -89,10 +89,13 @@ def copy_range(values, out, start, stop, at):
 def next_level(i, table, first_seeds, numbers):
     """Return the seed of the next episode of row i, and the index of its level or -1.
 
-    The parameters are items of `LevelEpisodes`, read.
+    The parameters are items of `LevelEpisodes`, read.  After episode -1, modulo 2**64,
+    comes episode 0.
     """
     num_levels, is_present = table
-    seed = fold_in(first_seeds[i], numbers[i] + _1)
+    seed, episode = first_seeds[i], numbers[i] + _1
+    if episode > 0:
+        seed = fold_in(seed, episode)
     if num_levels == 0:
         return seed, np.int64(-1)
     number = np.int64(seed % np.uint64(num_levels))

@@ -21,7 +21,6 @@ from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
-    check_bool,
     check_int,
     check_render_mode,
     check_unknown,
@@ -44,7 +43,7 @@ POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
     "max_episode_steps"
 }
 """Keywords that change how a pool works, and no episode."""
-WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "prefetch", "copy"}
+WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "copy"}
 """Keywords that change how any batch works, and no episode."""
 
 # Far more than anyone uses.  Without a bound a typing error would fill the memory.
@@ -174,7 +173,6 @@ def make_vector(
     *,
     max_episode_steps: int | None = None,
     num_threads: int | None = None,
-    prefetch: bool | None = None,
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> RollVectorEnv:
@@ -192,11 +190,6 @@ def make_vector(
         Threads that step a batch; None: ``ROLL_VEC_NUM_THREADS`` if this variable is
         set, else all cores.  Small batches use one; see
         `roll_vec.arrays.row_threads.resolve_num_threads`.
-    prefetch : bool or None
-        True: background threads draw the level of each environment's next episode while
-        this one is played; None: only with several threads, where that saves time.
-        False: levels are drawn when episodes begin.  The results are the same.  Without
-        effect where no level is drawn: with ``levels`` of yours, and in FrozenLake.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
@@ -222,10 +215,8 @@ def make_vector(
     options_class = registered.load("Options")
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
-    if prefetch is not None:
-        prefetch = check_bool("prefetch", prefetch, "None, True or False")
     try:
-        engine = ArrayEngine(options, num_envs, limit, threads, prefetch)
+        engine = ArrayEngine(options, num_envs, limit, threads)
     except MemoryError as error:
         message = (
             f"num_envs: {num_envs} environments of {id} with these keywords do not fit "

@@ -177,7 +177,7 @@ def band_seed(level_seed: int, attempt: int) -> int:
     itself, attempt t that of ``fold_in(level_seed, 2**63 + 2**62 + t)``.  There are
     `MAX_BAND_ATTEMPTS` of them.
     """
-    # `BAND` of `roll_vec.kernels.rng.pcg64`, whose import would load numba.
+    # Beyond the retries of a level.
     counter = (1 << 63) + (1 << 62) + attempt
     return level_seed if attempt == 0 else _fold_in(level_seed, counter)
 

@@ -19,8 +19,9 @@ from tests.contract.rules import Walk
 SOKOBAN = "roll_vec/Sokoban-v0"
 ROOM = "#####\n#@$.#\n#####"
 # A batch of each family with all infos, and the actions that end its episodes.
-LEVEL = {"seed_info": True, "level_info": True, "oracle_return_info": True}
-GRID = {"difficulty_info": True, "action_mask": True}
+LEVEL = {"seed_info": True, "level_info": True}
+ORACLE = {"oracle_return_info": True}
+GRID = {"action_mask": True}
 LAKES = {"is_slippery": False, "action_mask": True}
 CASES = {
     SOKOBAN: ({"levels": [ROOM], "deadlock": True, **GRID, **LEVEL}, ["right"]),
@@ -35,9 +36,9 @@ CASES = {
         {"seed_info": True, "level_info": True, "action_mask": True},
         ["none"],
     ),
-    "roll_vec/Countdown-v0": ({"difficulty_info": True, **LEVEL}, ["1 + 1"]),
+    "roll_vec/Countdown-v0": ({"difficulty_info": True, **ORACLE, **LEVEL}, ["1 + 1"]),
     "roll_vec/WebShop-v0": (
-        {"show_attrs": True, **LEVEL},
+        {"show_attrs": True, **ORACLE, **LEVEL},
         ["search[<r>]", None, "click[buy now]"],
     ),
 }

@@ -178,8 +178,8 @@ DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
 
 
 def test_a_snapshot_with_another_header_is_refused(path):
-    deep = {"id": "a", "configuration": DEEP, "shared": {}}
-    for header in (None, [], {"id": "a"}, {"id": "a", "shared": 1}, deep):
+    deep = {"id": "a", "configuration": DEEP}
+    for header in (None, [], {"id": "a"}, {"id": "a", "configuration": 1}, deep):
         write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import torch
 from learning import load_checkpoint
-from recipes import RECIPES, Recipe
+from recipes import RECIPES, Recipe, training_keywords
 from torch import nn
 
 import roll_vec  # noqa: F401 - registers the ids
@@ -150,5 +150,7 @@ def held_out_report(policy: Policy, id: str, recipe: Recipe, num_levels: int) ->
 
 def training_boards(id: str, recipe: Recipe) -> set[bytes]:
     """Return the first grids of all levels of a training."""
-    stages = ({**recipe.keywords, **options} for options in recipe.curriculum)
-    return set().union(*(boards(id, recipe.num_levels, 0, **k) for k in stages))
+    keywords = training_keywords(id, recipe)
+    if recipe.curriculum:
+        return {grid.tobytes() for grid in keywords["levels"]}
+    return set(boards(id, keywords.pop("num_levels"), 0, **keywords))

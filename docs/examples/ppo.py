@@ -34,7 +34,7 @@ from policies import (
     held_out_report,
     load_policy,
 )
-from recipes import RECIPES, Recipe
+from recipes import RECIPES, Recipe, training_keywords
 from torch import nn
 
 import roll_vec  # noqa: F401 - registers the ids
@@ -59,11 +59,9 @@ class Training:
         self.recipe, self.env_time, self.curve = recipe, EnvTime(), LearningCurve()
         # The learning rate of an update depends on their number.
         self.task = {"id": id, "num_envs": num_envs, "updates": recipe.updates}
-        keywords = {**recipe.keywords, **recipe.curriculum[0]}
-        keywords["obs_mode"] = recipe.obs_mode
-        if recipe.num_levels is not None:
-            keywords["num_levels"] = recipe.num_levels
         with self.env_time:
+            keywords = training_keywords(id, recipe)
+            keywords["obs_mode"] = recipe.obs_mode
             self.envs = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
             self.observations, _ = self.envs.reset(seed=seed)
         space, view = self.envs.single_action_space, self.envs.single_observation_space
@@ -89,7 +87,12 @@ class Training:
         if self.success > 0.9 and self.stage + 1 < len(self.recipe.curriculum):
             self.stage, self.success = self.stage + 1, 0.0
             with self.env_time:
-                self.envs.set_level_options(**self.recipe.curriculum[self.stage])
+                self.begin_stage()
+
+    def begin_stage(self) -> None:
+        """Play levels of the present stage from the next episodes on."""
+        first_level = self.stage * self.recipe.num_levels
+        self.envs.set_level_options(start_level=first_level)
 
     @torch.no_grad()
     def collect(self) -> dict[str, np.ndarray]:
@@ -181,8 +184,10 @@ class Training:
             message = f"path: {path} is of {values.get('task')}, expected {self.task}"
             raise ValueError(message)
         state, values = load_checkpoint(path, self.parts())
-        self.observations = self.envs.set_state(state)
         self.__dict__.update(values)
+        if self.recipe.curriculum:
+            self.begin_stage()
+        self.observations = self.envs.set_state(state)
 
 
 def compute_advantages(batch: Mapping[str, np.ndarray], recipe: Recipe) -> np.ndarray:

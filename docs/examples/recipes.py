@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
+from roll_vec.evaluation import draw_levels
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
@@ -14,8 +18,8 @@ class Recipe:
     obs_mode: str = "planes"
     # What the program shows and tests: "success", or "mean_return".
     measure: str = "success"
-    # Level options from easy to difficult; the next ones come at 90 % success.
-    curriculum: tuple[dict[str, Any], ...] = ({},)
+    # Bands of difficulty, the easy ones first; the next one comes at 90 % success.
+    curriculum: tuple[dict[str, Any], ...] = ()
     # Levels of each stage of the curriculum: 0, 1, 2, ...; None: there are none.
     num_levels: int | None = 50_000
     updates: int = 200
@@ -65,3 +69,20 @@ RECIPES = {
         reward_scale=0.1,
     ),
 }
+
+
+def training_keywords(id: str, recipe: Recipe) -> dict[str, Any]:
+    """Return the keywords of the environments of a training, in its first stage.
+
+    Stage k plays the levels from ``start_level = k * num_levels`` on.
+    """
+    keywords = dict(recipe.keywords)
+    if recipe.curriculum:
+        sets = [
+            draw_levels(id, recipe.num_levels, **recipe.keywords, **bands)[0].grids
+            for bands in recipe.curriculum
+        ]
+        keywords = {"levels": np.concatenate(sets)}
+    if recipe.num_levels is not None:
+        keywords["num_levels"] = recipe.num_levels
+    return keywords

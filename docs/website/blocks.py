@@ -90,7 +90,10 @@ def show_splits(_: str) -> str:
             f"`{x.name}`",
             f"{len(x):,}",
             x.title,
-            " ".join(f"`{name}={value!r}`" for name, value in x.keywords.items()),
+            " ".join(
+                f"`{name}={value!r}`"
+                for name, value in {**x.keywords, **x.bands}.items()
+            ),
             f"`{x.digest[:12]}`",
         )
         for by_name in SPLITS.values()

@@ -23,8 +23,6 @@ _DOUBLE_53 = 9007199254740992.0
 
 # Retries of a level draw their counters from here on; episodes never get there.
 RETRY = _U(1 << 63)
-# So do the levels that are drawn again because they are outside a band of difficulty.
-BAND = _U((1 << 63) + (1 << 62))
 
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 _MIX_A = _U(0xBF58476D1CE4E5B9)
@@ -47,8 +45,7 @@ def fold_in(seed, counter):
     ----------
     seed : uint64
     counter : uint64
-        Episode number 1, 2, ...; `RETRY` + attempt for a level that failed; `BAND` +
-        attempt for a level outside a band of difficulty.
+        Episode number 1, 2, ...; `RETRY` + attempt for a level that failed.
 
     Returns
     -------

@@ -316,34 +316,3 @@ ROOM = make_unroll(
     _write_masks,
     place_rows=_place_rows,
 )
-
-
-@kernel
-def sum_rewards(width, grids, directions, ends, out):
-    """Write the sums of the rewards of paths, each added step by step.
-
-    Parameters
-    ----------
-    width : int
-    grids : (m, H * W) uint8, updated
-        The rooms, each with one player; afterwards at the ends of their paths.
-    directions : (d,) int8, read
-        0 up, 1 down, 2 left, 3 right: the paths one after the other.
-    ends : (m,) int64, read
-        The ends of the paths in ``directions``.
-    out : (m,) float64, written
-    """
-    begin = 0
-    for i in range(grids.shape[0]):
-        player, boxes_left, total = np.int64(0), np.int64(0), 0.0
-        for cell in range(grids.shape[1]):
-            if grids[i, cell] >= PLAYER:
-                player = np.int64(cell)
-            boxes_left += grids[i, cell] == BOX
-        for at in range(begin, ends[i]):
-            player, boxes_left, reward, _ = step_row(
-                grids, i, width, player, boxes_left, UP + directions[at]
-            )
-            total += reward
-        out[i] = total
-        begin = ends[i]

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.errors import InvalidOptionError
 
 OWN, GYM_SOKOBAN, GYMNASIUM = "roll_vec", "gym_sokoban", "gymnasium"
@@ -60,9 +59,10 @@ def _paint_sokoban(engine: Any, env_id: int, _: int | None) -> Pictures:
 
 def _paint_lake(engine: Any, env_id: int, direction: int | None) -> Pictures:
     env_ids = np.array([env_id])
-    marks = engine.options.start_marks(engine.variables, env_ids)
     codes = engine.grids(env_ids)[0]
-    return _lake_tiles(codes.shape).paint(codes, marks[0] == START_MARK, direction)
+    starts = np.arange(codes.size) == engine.named_variables()["starts"][env_id]
+    starts = starts.reshape(codes.shape)
+    return _lake_tiles(codes.shape).paint(codes, starts, direction)
 
 
 def join_cells(cells: Pictures) -> Pictures:

@@ -11,14 +11,10 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `array_env`            `ArrayEnv`: the family that is derived from rules
 `grid_env`             `GridEnv`: one whose observation is a board
 `array_checks`         what a declaration must be, told when it is registered
-`coordinate_texts`     the coordinates of things on a grid, as texts
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
 `text_actions`         the parser and the instructions for texts
-`bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
-`option_sets`          the level options of each environment of a batch
-`prefetch`             levels drawn ahead of time by background threads
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `bound_steps`          kernels of steps, with what stays the same packed once
 `observations`         `ObservedEngine`: observations and frames of environments

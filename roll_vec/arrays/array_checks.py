@@ -41,8 +41,8 @@ _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
-    *("episode_returns", "episode_lengths", "num_levels", "start_levels"),
+    *("episodes_first_seeds", "episodes_numbers", "level_numbers"),
+    *("episode_returns", "episode_lengths"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (
@@ -58,7 +58,7 @@ _OTHER_INFOS = (
 )
 _BATCH_KEYWORDS = {
     *keywords_of(BatchOptions),
-    *("id", "num_envs", "num_threads", "prefetch", "max_episode_steps", "seed"),
+    *("id", "num_envs", "num_threads", "max_episode_steps", "seed"),
 }
 _STEPS = 20
 _MAX_ACTIONS = 1 << 16

@@ -16,9 +16,7 @@ from gymnasium.spaces import Box, Space
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import CACHE_BYTES, LevelProvider
-from roll_vec.arrays.options import METADATA, ArrayOptions, Arrays, Ids, Infos
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.options import METADATA, ArrayOptions, Ids, Infos
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import (
     describe_error,
@@ -32,7 +30,6 @@ from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import make_family, takes_seed
-from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
@@ -47,8 +44,6 @@ from roll_vec.text.options import TextOptions
 
 RULES = ("begin", "step", "observe", "legal")
 _BASES = (__name__, "roll_vec.arrays.grid_env")
-# A thread begins at least this many episodes ahead of time.
-_EPISODES_PER_THREAD = 1 << 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,8 +115,7 @@ class ArrayEnv(ArrayOptions):
         "text": "what the method `text` returns",
     }
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
-    # Keywords of games on grids; `GridEnv` has the second one, too.
-    text_format: ClassVar[Any] = "grid"  # type: ignore[misc]
+    # A keyword of games on grids.
     render_scale: ClassVar[Any] = 1  # type: ignore[misc]
 
     obs_mode: str = "array"
@@ -325,7 +319,6 @@ class ArrayEnv(ArrayOptions):
         error: Exception,
         elapsed_steps: NDArray[np.int32],
         rule: str | None = None,
-        has_numbers: bool = True,
     ) -> Exception:
         """Return an error of rules or of their compilation; it names the class.
 
@@ -337,8 +330,6 @@ class ArrayEnv(ArrayOptions):
             Of the state of the kernel; see `roll_vec.kernels.calls`.
         rule : str or None
             The rule, where the kernel does not mark it there.
-        has_numbers : bool
-            Whether a row of it is the number of an environment.
         """
         if isinstance(error, (NumbaError, UnsupportedBytecodeError)):
             return explain(error, self.name, self.rules())
@@ -348,7 +339,7 @@ class ArrayEnv(ArrayOptions):
         rows, place = np.flatnonzero(elapsed_steps < 0), ""
         if len(rows):
             rule = RULES[-1 - elapsed_steps[rows[0]]]
-            place = f" in environment {rows[0]}" if has_numbers else ""
+            place = f" in environment {rows[0]}"
             elapsed_steps[rows] = 0
         if rule is None:
             return error
@@ -365,13 +356,6 @@ class ArrayEnv(ArrayOptions):
         more = more if IS_COMPILED else ""
         message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
         return with_message(error, message)
-
-    def make_provider(self, num_threads: int) -> LevelProvider:
-        """Return the provider of episodes that have begun; none is kept."""
-        draw = functools.partial(
-            begin_episodes, self, num_threads, SliceSizer("episodes")
-        )
-        return LevelProvider(draw, self.level_count, self.start_level, CACHE_BYTES + 1)
 
     @functools.cached_property
     def info_arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
@@ -492,32 +476,6 @@ def _make_types(
     variables.output_lengths, outputs = output_lengths, names[3]
     output = None if outputs == ("",) else namedtuple("Output", outputs)
     return variables, constants, infos, output
-
-
-def begin_episodes(
-    options: ArrayEnv, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
-) -> Arrays:
-    """Begin the episodes of m level seeds in new arrays, for `LevelProvider`.
-
-    Returns
-    -------
-    tuple of (m, ...) arrays
-        The variables, and the states of the generators.
-    """
-    m, zeros = len(seeds), np.zeros(len(seeds), np.uint64)
-    variables, rng_states = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
-    constants = tuple(options.constants.values())
-    state = variables, constants, rng_states, np.zeros(m, np.int32)
-    # The kernel begins the episode after the last, which is number 0.
-    seeding = False, zeros, zeros, seeds, zeros - np.uint64(1)
-    split = num_threads if IS_COMPILED else 1, _EPISODES_PER_THREAD, slices
-    arguments = np.arange(m), seeding, state
-    try:
-        for_row_ranges(options.family().advance_rows, m, *split, arguments)
-    except Exception as error:
-        # Seeds have no numbers of environments.
-        raise options.explain(error, state[3], has_numbers=False) from error
-    return (*variables, rng_states.T)
 
 
 # Numbers of an environment are Python's in its infos, and become these in a batch.

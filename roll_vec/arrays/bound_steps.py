@@ -26,8 +26,6 @@ class BoundStep:
     rules, state, episodes : tuples
         As kernels read them, ``episodes`` being what next episodes begin with; the
         arrays must not be replaced.
-    source : object
-        What ``episodes`` come from.
     observes : bool
         False: ``step`` and ``begin`` observe nothing, as observations are an array of
         the state.
@@ -39,7 +37,6 @@ class BoundStep:
         rules: tuple[Any, ...],
         state: tuple[Any, ...],
         episodes: tuple[Any, ...],
-        source: Any,
         observes: bool,
     ) -> None:
         # The words hold the addresses of these arrays.
@@ -49,7 +46,6 @@ class BoundStep:
         self.step, self.begin, self.observe = kernels.make_step(types)
         if not observes:
             self.step, self.begin, _ = kernels.make_blind_step(types)
-        self.source = source
 
 
 class OneStep:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
-from roll_vec.arrays.level_providers import describe_measures
 from roll_vec.arrays.observations import ObservedEngine
 from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -63,9 +62,6 @@ class ArrayEngine(ObservedEngine):
     max_episode_steps : int or None
         None: no limit beside the options' own.
     num_threads : int
-    prefetch : bool or None
-        Whether levels are drawn ahead of time, where they are generated; None: where
-        that saves time.
 
     Attributes
     ----------
@@ -85,9 +81,8 @@ class ArrayEngine(ObservedEngine):
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool | None = None,
     ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads, prefetch)
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.metadata, self.render_mode = options.metadata, options.render_mode
         self.observer = options.make_observer(self.kernel_threads)
         self.single_observation_space = self._observation_space()
@@ -132,9 +127,7 @@ class ArrayEngine(ObservedEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        # Levels that are in memory are not pickled either.
-        names: tuple[str, ...] = ("_known_table", "_is_complete")
-        names += ("_one", "_kernels", "_observations")
+        names: tuple[str, ...] = ("_one", "_kernels", "_observations")
         names += ("_batch", "_out_arrays")
         state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
         state["_shows_state"] = False
@@ -182,9 +175,6 @@ class ArrayEngine(ObservedEngine):
                 infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
             if options.level_info:
                 infos["level"] = self.level_numbers[env_ids]
-            if self._measures:
-                own = {name: each[env_ids] for name, each in self._measures.items()}
-                infos |= describe_measures(options, own)
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property
@@ -209,7 +199,7 @@ class ArrayEngine(ObservedEngine):
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         is_text = self.action_parser is not None
-        if len(begins) and (is_text or not self._begins_inside()):
+        if len(begins) and (is_text or not self._can_begin_in_kernel):
             self.advance(begins)
             begins = NO_IDS
         if is_text:
@@ -273,7 +263,7 @@ class ArrayEngine(ObservedEngine):
         max_steps : int
             Steps after which an episode is truncated; 0: never.
         begins : (m,) int64
-            Those to skip whose next episodes begin; `_begins_inside` has said so.
+            Those to skip whose next episodes begin; `_can_begin_in_kernel` has said so.
 
         Returns
         -------
@@ -281,8 +271,8 @@ class ArrayEngine(ObservedEngine):
             The infos that users get have masks, each its own array.
         """
         bound, n = self._bound.get(max_steps), self.num_envs
-        if bound is None or (len(begins) and bound.source is not self._known_table):
-            bound = self._bind(max_steps, True)
+        if bound is None:
+            bound = self._bind(max_steps)
         observations = self._out_arrays
         if observations is None:
             observations = self._make_arrays()
@@ -337,12 +327,12 @@ class ArrayEngine(ObservedEngine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _begin_inside(self, env_ids: Ids) -> None:
+    def _begin_in_kernel(self, env_ids: Ids) -> None:
         """Start the next episodes in compiled code alone, and observe them.
 
         All environments are observed, unless the last step has done it.
         """
-        bound, n = self._bind(self.max_steps, True), self.num_envs
+        bound, n = self._bind(self.max_steps), self.num_envs
         out, self._observations = self._observations, None
         is_new = out is None
         if out is None:
@@ -475,8 +465,7 @@ class ArrayEngine(ObservedEngine):
         # Infos of resets are read off the state, which an unroll leaves behind.
         if options.action_mask or options.has_level_infos or options.reset_infos:
             return True
-        # The buffer of an unroll has codes alone, without the starts.
-        return self._finish is not None or self.observes_text or self._marks_starts
+        return self._finish is not None or self.observes_text
 
     def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
@@ -489,11 +478,11 @@ class ArrayEngine(ObservedEngine):
         kernels, (_, mode, _), (times, states) = self._kernels, *buffer[:2]
         is_disabled = mode == DISABLED
         at_once = num_steps
-        if not (is_disabled or self._has_next_levels()):
+        if not (is_disabled or self._can_begin_in_kernel):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            bound, steps = self._bind(self.max_steps, True), until - first_step
+            bound, steps = self._bind(self.max_steps), until - first_step
             first = until, buffer, bound.fixed
             self._run_steps(
                 kernels.unroll, self.num_envs, steps, *first, bound.episodes
@@ -562,8 +551,7 @@ class ArrayEngine(ObservedEngine):
         if name in options.LEVEL_OPTIONS and not self.is_stream:
             # A number of levels, also where the option says "all of them".
             field = "level_count" if name == "num_levels" else name
-            values = [getattr(options, field) for options in self.option_sets.options]
-            return tuple(values[k] for k in self.level_options.tolist())
+            return (getattr(options, field),) * n
         if name in variables:
             array = variables[name]
             return tuple(array.tolist() if array.ndim == 1 else array.copy())
@@ -618,11 +606,6 @@ class ArrayEngine(ObservedEngine):
     def snapshot_id(self) -> str:
         """The name of the environments in snapshots, where they have no id."""
         return str(self.options.name)
-
-    def close(self) -> None:
-        """End threads that draw levels ahead of time; see `Engine.close`."""
-        if self.prefetcher is not None:
-            self.prefetcher.close()
 
 
 def _flatten(array: NDArray[Any]) -> NDArray[Any]:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import (
-    NO_LEVELS,
-    LevelProvider,
-    Levels,
-    LevelTable,
-    make_provider,
-)
-from roll_vec.arrays.option_sets import OptionSets
+from roll_vec.arrays.level_providers import LevelNumbers
 from roll_vec.arrays.options import Ids
-from roll_vec.arrays.prefetch import Prefetcher, make_prefetcher
 from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
-from roll_vec.options import MAX_INT, check_reset_keys
+from roll_vec.options import (
+    MAX_INT,
+    check_level_option_names,
+    check_reset_keys,
+    replace_level_options,
+)
 from roll_vec.seeding import (
     MAX_COUNT,
     episode_seeds,
@@ -116,14 +112,10 @@ class EpisodeEngine(Engine):
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     episodes : EpisodeSeeds
-    option_sets : OptionSets
-        The level options of each environment's next episode.
+    level_provider : LevelNumbers
+        The levels of next episodes, where random numbers are not one stream.
     """
 
-    prefetcher: Prefetcher | None = None
-    # Of the last call of `_begins_inside`, and what it has returned.
-    _known_table: Any = None
-    _is_complete: bool = False
     # What kernels have bound, by the limit of steps.
     _bound: dict[int, Any]
 
@@ -133,11 +125,10 @@ class EpisodeEngine(Engine):
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool | None,
     ) -> None:
         limits = max_episode_steps, getattr(options, "max_steps", None)
         self.max_steps = min((limit for limit in limits if limit), default=0)
-        self.options, self.num_threads, self.prefetch = options, num_threads, prefetch
+        self.options, self.num_threads = options, num_threads
         self._kernels, n = options.family(), num_envs
         # As plain Python, rules run where a debugger stops: on the calling thread.
         self.kernel_threads = num_threads if IS_COMPILED else 1
@@ -157,17 +148,9 @@ class EpisodeEngine(Engine):
         self._level_numbers = np.zeros(n, np.int64)
         # Of episodes that a kernel has begun, and whose levels nobody asked for.
         self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
-        # The level options of each environment, for kernels that begin by a rule.
-        self._num_levels, self._start_levels = np.zeros((2, n), np.uint64)
+        self.level_provider: Any = LevelNumbers(0, 0)
         if not self.is_stream:
-            prefetcher = self.prefetcher = make_prefetcher(prefetch, n, num_threads)
-            make = partial(
-                make_provider, num_threads=num_threads, prefetcher=prefetcher
-            )
-            self.option_sets = OptionSets(options, n, make)
-            self._note_level_options()
-        # Of the level of each environment: no state, as no later step reads it.
-        self._measures: dict[str, NDArray[Any]] = {}
+            self.level_provider = options.make_provider(num_threads)
 
     @allow_overflow
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
@@ -189,7 +172,7 @@ class EpisodeEngine(Engine):
             raise error
         raise explained from error
 
-    def _begin_inside(self, env_ids: Ids) -> None:
+    def _begin_in_kernel(self, env_ids: Ids) -> None:
         """Start the next episodes in compiled code alone."""
         raise NotImplementedError
 
@@ -264,26 +247,21 @@ class EpisodeEngine(Engine):
         first_seeds, numbers : (m,) uint64
             See `EpisodeSeeds`.
         """
-        begins_first = np.count_nonzero(numbers) < len(numbers)
-        # Kernels of levels begin no first episode.
-        is_possible = self._kernels.place_rows is None or not begins_first
-        if is_possible and self._begins_inside():
+        if self._can_begin_in_kernel:
             # The kernel goes on from the episode before.
             self.episodes.commit(env_ids, first_seeds, numbers - np.uint64(1))
-            self._begin_inside(env_ids)
+            self._begin_in_kernel(env_ids)
         else:
-            self._begin(env_ids, episode_seeds(first_seeds, numbers))
+            self._begin_from_levels(env_ids, episode_seeds(first_seeds, numbers))
             self.episodes.commit(env_ids, first_seeds, numbers)
-        self._order(env_ids)
 
     def advance(self, env_ids: Ids) -> None:
         """Start the next episode in some environments."""
-        if self._begins_inside():
-            self._begin_inside(env_ids)
+        if self._can_begin_in_kernel:
+            self._begin_in_kernel(env_ids)
             return
-        self._begin(env_ids, self.episodes.next_seeds(env_ids))
+        self._begin_from_levels(env_ids, self.episodes.next_seeds(env_ids))
         self.episodes.numbers[env_ids] += np.uint64(1)
-        self._order(env_ids)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
@@ -292,59 +270,20 @@ class EpisodeEngine(Engine):
             return tuple(np.random.Generator(np.random.PCG64(seed)) for seed in seeds)
         return tuple(map(generator_at, self.rng_states.T.tolist()))
 
-    def _has_next_levels(self) -> bool:
-        """Return whether kernels can begin each next episode."""
-        if self._kernels.place_rows is None:
-            return True
-        table = self._level_table()
-        return table is not None and not len(table[1][-1])
+    @property
+    def _can_begin_in_kernel(self) -> bool:
+        """Whether kernels can begin each next episode."""
+        return self._kernels.place_rows is None or self.level_provider.is_complete
 
-    def _begins_inside(self) -> bool:
-        """Return whether a kernel can do all that `advance` does."""
-        if self._kernels.place_rows is None:
-            # What has been drawn ahead of time is where no kernel looks for it.
-            return self.prefetcher is None or not any(self._are_ahead())
-        table = self._level_table()
-        if table is not self._known_table:
-            measures = self.options.has_measured_infos
-            self._known_table, self._is_complete = table, not measures
-            self._is_complete &= self._has_next_levels()
-        return self._is_complete
-
-    def _begin(self, env_ids: Ids, seeds: Seeds) -> None:
-        """Start episodes from levels of the providers."""
-        providers, options = self.option_sets.providers, self.options
+    def _begin_from_levels(self, env_ids: Ids, seeds: Seeds) -> None:
+        """Start episodes with levels of the provider, which are drawn if need be."""
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
-        starts = [
-            (rows, providers[k], own_seeds, *providers[k].get(own_seeds, rows))
-            for k, rows, own_seeds in self._by_options(env_ids, seeds)
-        ]
-        for rows, provider, own_seeds, levels, level_indices in starts:
-            self._place(rows, levels, level_indices, own_seeds)
-            if options.needs_level_numbers:
-                numbers = provider.level_numbers(own_seeds, level_indices)
-                self.level_numbers[rows] = numbers
-            if options.has_measured_infos:
-                names = provider.measures
-                for name, each in zip(names, levels[-len(names) :], strict=True):
-                    blank = np.zeros(self.num_envs, each.dtype)
-                    self._measures.setdefault(name, blank)[rows] = each[level_indices]
+        levels, level_indices = self.level_provider.get(seeds)
+        arguments = env_ids, levels, level_indices, seeds, self._state
+        self._run(self._kernels.place_rows, len(env_ids), *arguments)
+        if self.options.needs_level_numbers:
+            self.level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
         self._observe_begun(env_ids)
-
-    def _place(
-        self, rows: Ids, levels: Levels, level_indices: Ids, seeds: Seeds
-    ) -> None:
-        """Set some environments to levels."""
-        place_rows = self._kernels.place_rows
-        if place_rows is not None:
-            boards = self._boards(levels)
-            arguments = rows, boards, level_indices, seeds, self._state
-            self._run(place_rows, len(rows), *arguments)
-            return
-        arrays = *self.variables, self.rng_states.T
-        for array, level in zip(arrays, levels, strict=True):
-            array[rows] = level[level_indices]
-        self.elapsed_steps[rows] = 0
 
     def _note_levels(self, env_ids: Ids) -> None:
         """Note episodes that a kernel has begun, whose levels have no numbers yet."""
@@ -361,80 +300,22 @@ class EpisodeEngine(Engine):
         if self._has_unnumbered:
             env_ids = np.flatnonzero(self._is_unnumbered)
             self._is_unnumbered[:] = self._has_unnumbered = False
-            if self._kernels.place_rows is None or self._level_table() is not None:
-                seeds = self.episodes.seeds(env_ids)
-                for k, rows, own_seeds in self._by_options(env_ids, seeds):
-                    provider = self.option_sets.providers[k]
-                    self._level_numbers[rows] = provider.level_numbers(own_seeds)
+            seeds = self.episodes.seeds(env_ids)
+            self._level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
         return self._level_numbers
-
-    # ---------------------------------------------------------------- levels
-
-    @property
-    def level_provider(self) -> LevelProvider:
-        """The provider of the levels of the first set of level options."""
-        return self.option_sets.providers[0]  # type: ignore[no-any-return]
-
-    def _level_table(self) -> tuple[Levels, LevelTable] | None:
-        """Return the levels that episodes can begin with at once, None if none."""
-        if self._kernels.place_rows is None:
-            return None
-        providers = self.option_sets.providers
-        return None if len(providers) > 1 else providers[0].table()
 
     def _next_episodes(self) -> tuple[Any, ...]:
         """Return what kernels begin next episodes with."""
         numbers = self.episodes.first_seeds, self.episodes.numbers
+        levels = self.level_provider
         if self._kernels.place_rows is None:
-            begins = self.is_stream, self._num_levels, self._start_levels, *numbers
+            begins = self.is_stream, levels.num_levels, levels.start_level, *numbers
             return self.options.next_episodes(begins)  # type: ignore[no-any-return]
-        arrays = self.variables[: self.options.NUM_LEVEL_ARRAYS]
-        no_levels = tuple(array[:0] for array in arrays), NO_LEVELS
-        levels, table = self._level_table() or no_levels
-        return self._boards(levels), table, *numbers
-
-    def _boards(self, levels: Levels) -> Levels:
-        """Return levels without their measures, in the shapes of the variables."""
-        arrays = self.variables[: self.options.NUM_LEVEL_ARRAYS]
-        return tuple(
-            level.reshape(len(level), *array.shape[1:])
-            for level, array in zip(levels, arrays, strict=False)
-        )
-
-    def _by_options(self, rows: Ids, seeds: Seeds) -> Iterator[tuple[int, Ids, Seeds]]:
-        """Yield each set of level options, with the rows that have it."""
-        if len(self.option_sets.providers) == 1:
-            yield 0, rows, seeds
-            return
-        indices = self.level_options[rows]
-        for k in np.unique(indices).tolist():
-            mask = indices == k
-            yield k, rows[mask], seeds[mask]
-
-    def _are_ahead(self) -> list[bool]:
-        """Return whether levels are drawn ahead of time, by set of level options."""
-        sources = [provider.source for provider in self.option_sets.providers]
-        return [source is not None and source.is_open for source in sources]
-
-    def _order(self, rows: Ids) -> None:
-        """Have the levels of the next episodes of some environments drawn."""
-        if self.prefetcher is None:
-            return
-        are_ahead = self._are_ahead()
-        if any(are_ahead):
-            seeds = self.episodes.next_seeds(rows)
-            for k, own_rows, own_seeds in self._by_options(rows, seeds):
-                if are_ahead[k]:
-                    self.option_sets.providers[k].order(own_seeds, own_rows)
+        return levels.arrays, levels.table, *numbers
 
     # ---------------------------------------------------------------- level options
 
-    @property
-    def level_options(self) -> NDArray[np.int32]:
-        """(n,) int32: the set of level options of each environment."""
-        return self.option_sets.indices
-
-    def set_level_options(self, env_ids: Ids, level_options: Mapping[str, Any]) -> None:
+    def set_level_options(self, level_options: Mapping[str, Any]) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`.
 
         Raises
@@ -445,27 +326,16 @@ class EpisodeEngine(Engine):
         if self.is_stream:
             message = (
                 f"{self.options.name} has no level options that can change between "
-                f"episodes, got {', '.join(level_options) or 'none'} for "
-                f"{len(env_ids)} environments: make a new environment"
+                f"episodes, got {', '.join(level_options) or 'none'}: make a new "
+                "environment"
             )
             raise UnsupportedError(message)
+        check_level_option_names(self.options, level_options)
+        options = replace_level_options(self.options, level_options)
+        provider = options.make_provider(self.num_threads)
         # By the options with which the episodes have begun.
         _ = self.level_numbers
-        self.option_sets.change(env_ids, level_options)
-        self._note_level_options()
-        # Before the first reset there is no next episode.
-        if self.prefetcher is not None and self.prefetcher.is_running:
-            self._order(env_ids)
-
-    def _note_level_options(self) -> None:
-        """Write the level options of each environment where kernels read them."""
-        sets = self.option_sets
-        for array, name in (
-            (self._num_levels, "level_count"),
-            (self._start_levels, "start_level"),
-        ):
-            values = [getattr(options, name) for options in sets.options]
-            array[:] = np.array(values, np.uint64)[sets.indices]
+        self.options, self.level_provider, self._bound = options, provider, {}
 
     # ---------------------------------------------------------------- state
 
@@ -484,16 +354,13 @@ class EpisodeEngine(Engine):
         if not self.is_stream:
             arrays |= self.episodes.state_arrays()
             arrays["level_numbers"] = self.level_numbers
-            arrays["level_options"] = self.level_options
         return arrays | self.named_variables()
 
     def get_state(self) -> EngineState:
         """Return copies of the arrays of the state; see `Engine.get_state`."""
         # In the order of the memory: some are transposed views.
         arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
-        # No copy of these, which takes 10 us: `VectorState` makes one.
-        shared = {} if self.is_stream else {"level_options": self.option_sets.values}
-        return EngineState(arrays, shared)
+        return EngineState(arrays)
 
     def save_point(self) -> EngineState:
         """Return the state; see `Engine.save_point`."""
@@ -523,8 +390,6 @@ class EpisodeEngine(Engine):
         most = max_steps or self.max_steps or MAX_INT
         limits = {"elapsed_steps": (0, most), **self.options.known_limits}
         if not self.is_stream:
-            shared = state.shared.get("level_options")
-            self.option_sets.check(arrays["level_options"], shared)
             last = self.level_provider.last_number
             limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
         if self.options.DRAWS:
@@ -536,11 +401,6 @@ class EpisodeEngine(Engine):
     def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
         is_whole, arrays = len(env_ids) == self.num_envs, self._state_arrays()
-        # Indices into the sets of the state are none into those of this batch.
-        if arrays.pop("level_options", None) is not None:
-            indices = state.arrays["level_options"][rows]
-            if self.option_sets.load(env_ids, indices, state.shared["level_options"]):
-                self._note_level_options()
         # The same array: where a caller names no rows.
         is_copy = is_whole and rows is env_ids
         for name, array in arrays.items():
@@ -554,4 +414,3 @@ class EpisodeEngine(Engine):
                 np.take(values, rows, 0, array, mode="clip")
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
-        self._order(env_ids)

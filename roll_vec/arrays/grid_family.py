@@ -75,9 +75,6 @@ class GridFamily:
         From the first action on.
     drawn_tiles : (C, 16, 16, 3) uint8, read-only, or None
         A picture of each code; None: squares in the colour of its pixel.
-    coordinate_labels : tuple of (str, tuple of int or None)
-        The lines of texts that list coordinates: a label, and the codes of the cells
-        that it lists; None: the cells where the player can start.
     more_modes : mapping of str to ArrayMode
         Observation modes beside those of every grid.
     """
@@ -85,7 +82,6 @@ class GridFamily:
     cells: tuple[Cell, ...]
     action_names: tuple[str, ...]
     drawn_tiles: NDArray[np.uint8] | None = None
-    coordinate_labels: tuple[tuple[str, tuple[int, ...] | None], ...] = ()
     more_modes: Mapping[str, ArrayMode] = dataclasses.field(default_factory=dict)
 
     @property

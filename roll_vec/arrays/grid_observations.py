@@ -13,7 +13,6 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
-from roll_vec.arrays.coordinate_texts import START_MARK, CoordinateWriter
 from roll_vec.arrays.grid_family import ArrayMode, GridFamily
 from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.kernels import grids as kernels
@@ -67,9 +66,8 @@ class GridObserver:
     Parameters
     ----------
     options : GridOptions
-        Gives the family, the shape of a grid, the glyphs, the observation mode and the
-        format of texts.  With a mode that only the game itself knows, grids are
-        observed as codes.
+        Gives the family, the shape of a grid, the glyphs and the observation mode.
+        With a mode that only the game itself knows, grids are observed as codes.
     num_threads : int
 
     Attributes
@@ -78,8 +76,6 @@ class GridObserver:
         Height and width of a grid.
     obs_mode : str
         One of `OBS_MODES`, or of the family's own.
-    text_format : str
-        One of `coordinate_texts.TEXT_FORMATS`.
     space : gymnasium.spaces.Space
         Of a single observation.
     """
@@ -90,7 +86,6 @@ class GridObserver:
         modes = {**ARRAY_MODES, **options.FAMILY.more_modes}
         is_known = options.obs_mode in (*modes, "text")
         self.obs_mode = options.obs_mode if is_known else "grid"
-        self.text_format: str = options.text_format
         codes = range(self.family.num_codes)
         glyphs = [options.grid_lookup.get(code, "?") for code in codes]
         # numpy pads the shorter ones with the code point 0.
@@ -124,13 +119,6 @@ class GridObserver:
         """Return the space of the texts, whose shortest glyph has that length."""
         min_length = self._text_length(shortest)
         max_length = self._text_length(self._glyph_length)
-        if self.text_format != "grid":
-            writer = self._coordinates = CoordinateWriter(self.family, self.shape)
-            is_joined = self.text_format == "grid_coord"
-            min_length = is_joined * (min_length + writer.joined_length)
-            max_length = is_joined * (max_length + writer.joined_length)
-            min_length += writer.min_length
-            max_length += writer.max_length
         return UnicodeText(max_length, min_length=min_length)
 
     def observe(self, grids: Grids, out: Any = None) -> Any:
@@ -139,8 +127,7 @@ class GridObserver:
         Parameters
         ----------
         grids : (n, H, W) uint8
-            Codes; with coordinates in the texts, `START_MARK` is added to those of
-            start cells.
+            Codes.
         out : array or None
             An earlier result to be written again; strings are always new.
 
@@ -148,15 +135,9 @@ class GridObserver:
         -------
         (n, ...) uint8 array, or a tuple of n str
         """
-        if self.obs_mode != "text":
-            return self._array(grids, self.obs_mode, out)
-        if self.text_format == "grid":
+        if self.obs_mode == "text":
             return self._texts(grids)
-        coordinates = self._coordinates.write(grids)
-        if self.text_format == "coord":
-            return tuple(coordinates)
-        texts = self._texts(grids & ~np.uint8(START_MARK))
-        return tuple(map(self._coordinates.join, coordinates, texts))
+        return self._array(grids, self.obs_mode, out)
 
     def observe_steps(
         self, codes: NDArray[np.uint8], shape: tuple[int, ...], out: Any = None

@@ -1,90 +1,120 @@
-"""Providers of levels: levels of users, and levels generated from seeds."""
+"""Levels of episodes: their numbers, levels of users, and levels drawn from seeds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bands import draw_measured, search_bands
-from roll_vec.arrays.prefetch import LevelSource, Prefetcher
-
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
-# The items of `roll_vec.kernels.unroll.LevelTable`.
-LevelTable = tuple[int, NDArray[np.bool_]]
-_ALL_PRESENT = np.zeros(0, np.bool_)
-NO_LEVELS: LevelTable = (0, _ALL_PRESENT)
-
-# A finite set of levels that takes more memory than this is not cached.
+# A finite set of levels that takes more memory than this is not kept.
 CACHE_BYTES = 1 << 30
 
 
-class LevelProvider:
-    """Returns the levels of episodes, generated from seeds when an episode needs them.
+class LevelNumbers:
+    """The numbers of the levels that episodes play.
 
     Parameters
     ----------
-    generate : callable
-        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed e plays the level
-        ``start_level + e mod K``, and each level is generated once and cached.  With
-        K = 0 it plays the level e.
-    level_bytes : int
-        Size of one level; sets above `CACHE_BYTES` are not cached.
-    measures : tuple of str
-        Names of the last arrays of each level, which say how difficult it is.
+        ``start_level + e mod K``.  With K = 0 it plays the level e.
 
     Attributes
     ----------
-    source : LevelSource or None
-        Draws levels ahead of time.
     last_number : int
         The highest number of a level.
     """
 
-    source: LevelSource | None = None
     last_number: int = (1 << 32) - 1
 
-    def __init__(
-        self,
-        generate: Callable[[Seeds], Levels],
-        num_levels: int,
-        start_level: int,
-        level_bytes: int,
-        measures: tuple[str, ...] = (),
-    ) -> None:
-        self.generate, self.measures = generate, measures
+    def __init__(self, num_levels: int, start_level: int) -> None:
         self.num_levels, self.start_level = num_levels, start_level
-        self._uses_cache = num_levels > 0 and num_levels * level_bytes <= CACHE_BYTES
-        self._cache: Levels | None = None
-        self._is_cached: NDArray[np.bool_] | None = None
-        # Always the same one: arrays of the same table are packed once.
-        self._table: tuple[Levels, LevelTable] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached levels can be generated again: they are no state.
-        caches = dict.fromkeys(("_cache", "_is_cached", "_table"))
-        return {**self.__dict__, **caches}
+    def level_seeds(self, seeds: Seeds) -> Seeds:
+        """Return the seeds of the levels that episodes play."""
+        if not self.num_levels:
+            return seeds
+        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
 
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
+    def level_numbers(self, seeds: Seeds) -> NDArray[np.int64]:
+        """Return the numbers of the levels of seeds; all (m,).
+
+        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
+        which are not to be written.
+        """
+        # Without a copy, as every reset asks for them: they are below 2**32.
+        return self.level_seeds(seeds).view(np.int64)
+
+
+class LevelProvider(LevelNumbers):
+    """Returns the levels of episodes: those of users, or drawn when they are needed.
+
+    Parameters
+    ----------
+    options : LevelOptions
+        Its ``levels`` are played, if there are any.  Else levels are drawn, those of a
+        finite set once: they are kept, unless the set is above `CACHE_BYTES`.
+    generate : callable
+        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows: the
+        values of the first `NUM_LEVEL_ARRAYS` variables.
+
+    Attributes
+    ----------
+    arrays : tuple of (l, ...) arrays
+        The levels that are kept: level j is row j of each.  They are never replaced.
+    is_present : (l,) bool
+        The levels that were drawn already; (0,): all.
+    is_complete : bool
+        Whether all levels are in the arrays.
+    """
+
+    def __init__(self, options: Any, generate: Callable[[Seeds], Levels]) -> None:
+        super().__init__(options.level_count, options.start_level)
+        self.generate, self._options = generate, options
+        variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
+        self.is_complete = options.levels is not None
+        if self.is_complete:
+            rows = slice(self.start_level, self.start_level + self.num_levels)
+            self.arrays: Levels = tuple(
+                array.reshape(len(array), *shape)[rows]
+                for array, (_, shape) in zip(
+                    options.levels.arrays, variables, strict=True
+                )
+            )
+            self.last_number = len(options.levels) - 1
+            self.is_present = np.zeros(0, np.bool_)
+            return
+        level_bytes = sum(
+            dtype.itemsize * math.prod(shape) for dtype, shape in variables
+        )
+        count = self.num_levels if self.num_levels * level_bytes <= CACHE_BYTES else 0
+        self.arrays = tuple(
+            np.zeros((count, *each), dtype) for dtype, each in variables
+        )
+        self.is_present = np.zeros(count, np.bool_)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Levels can be drawn again: they are no state.
+        return type(self), (self._options, self.generate)
+
+    @property
+    def table(self) -> tuple[int, NDArray[np.bool_]]:
+        """The items of `roll_vec.kernels.unroll.LevelTable`."""
+        return len(self.arrays[0]), self.is_present
+
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels, and the index of the level that each episode plays.
 
         Parameters
         ----------
         seeds : (m,) uint64
             Seeds of episodes.
-        env_ids : (m,) int64 or None
-            The environments that begin them, which may have ordered them; None: all
-            levels are drawn now.
 
         Returns
         -------
@@ -97,42 +127,16 @@ class LevelProvider:
         ------
         LevelGenerationError
         """
-        if not self._uses_cache:
-            return self._draw(self.level_seeds(seeds), env_ids)
-        numbers = seeds % np.uint64(self.num_levels)
-        new = self.uncached(numbers)
-        if len(new):
-            new_ids = None if env_ids is None else env_ids[new]
-            levels, indices = self._draw(self.level_seeds(seeds[new]), new_ids)
-            self._store(numbers[new], levels, indices)
-        return self._cache or (), numbers.astype(np.int64)
-
-    def order(self, seeds: Seeds, env_ids: NDArray[np.int64]) -> None:
-        """Have the levels of some episodes drawn ahead of time, if none has them."""
-        assert self.source is not None
-        if self._uses_cache:
-            numbers = seeds % np.uint64(self.num_levels)
-            new = self.uncached(numbers)
-            if not len(new):
-                # Without the search for equal numbers, which costs several steps.
-                return
-            # Each level once.
-            _, firsts = np.unique(numbers[new], return_index=True)
-            seeds, env_ids = seeds[new[firsts]], env_ids[new[firsts]]
-        self.source.order(env_ids, self.level_seeds(seeds))
-
-    def _draw(
-        self, level_seeds: Seeds, env_ids: NDArray[np.int64] | None
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        if self.source is None or env_ids is None:
-            return self.generate_rows(level_seeds)
-        return self.source.get(env_ids, level_seeds, self.generate_rows)
-
-    def level_seeds(self, seeds: Seeds) -> Seeds:
-        """Return the seeds of the levels that episodes play."""
-        if not self.num_levels:
-            return seeds
-        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
+        count = len(self.arrays[0])
+        if not count:
+            return self.generate_rows(self.level_seeds(seeds))
+        numbers = seeds % np.uint64(count)
+        if not self.is_complete:
+            new = np.flatnonzero(~self.is_present[numbers])
+            if len(new):
+                levels, indices = self.generate_rows(self.level_seeds(seeds[new]))
+                self._keep(numbers[new], levels, indices)
+        return self.arrays, numbers.view(np.int64)
 
     def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return the levels of (m,) level seeds, and the level of each seed."""
@@ -142,177 +146,9 @@ class LevelProvider:
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
 
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Return the numbers of the levels of seeds; all (m,).
-
-        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
-        which are not to be written.  ``level_indices`` are those that `get` returned;
-        None: no level is redrawn, as `table` says.
-        """
-        # Without a copy, as every reset asks for them: they are below 2**32.
-        return self.level_seeds(seeds).view(np.int64)
-
-    def table(self) -> tuple[Levels, LevelTable] | None:
-        """Return the levels that are in memory, for kernels that begin episodes.
-
-        Returns
-        -------
-        levels, table
-            Levels as `get` returns them, and the level of each seed; None if `get`
-            alone knows it.
-        """
-        return self._table
-
-    def uncached(self, numbers: Seeds) -> NDArray[np.int64]:
-        """Return the positions of levels that are not in the cache."""
-        if self._is_cached is None:
-            return np.arange(len(numbers))
-        is_cached = self._is_cached[numbers]
-        if np.count_nonzero(is_cached) == len(numbers):
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(~is_cached)
-
-    def _store(
-        self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]
-    ) -> None:
-        """Put levels into the cache."""
-        if self._is_cached is None or self._cache is None:
-            self._cache = tuple(
-                np.empty((self.num_levels, *array.shape[1:]), array.dtype)
-                for array in levels
-            )
-            self._is_cached = np.zeros(self.num_levels, np.bool_)
-        for cache, array in zip(self._cache, levels, strict=True):
-            cache[numbers] = array[indices]
-        self._is_cached[numbers] = True
-        is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
-        self._table = self._cache, (self.num_levels, is_present)
-
-
-class FixedLevels(LevelProvider):
-    """Some of the levels of a set; what is generated are their measures.
-
-    Parameters
-    ----------
-    options : LevelOptions
-        The arrays of its ``levels`` are all levels, not to be written.  An episode of
-        seed e plays the level ``start_level + e mod level_count``.  One whose level is
-        outside the ``bands`` plays that of the first attempt t = 1, 2, ... whose level
-        ``start_level + band_seed(e, t) mod level_count`` is inside.
-    measure : callable
-        Returns the options' ``measures`` of some levels, if there are any; each is
-        measured once, when it is first met.
-    """
-
-    def __init__(self, options: Any, measure: Callable[[Levels], Levels]) -> None:
-        levels = self.levels = options.levels
-        generate = partial(_measure_some, levels, measure)
-        numbers = options.level_count, options.start_level
-        super().__init__(generate, *numbers, 0, options.measures)
-        self.bands, self.last_number = options.bands, len(levels) - 1
-
-    def _own_levels(self) -> Levels:
-        rows = slice(self.start_level, self.start_level + self.num_levels)
-        return tuple(array[rows] for array in self.levels.arrays)
-
-    def get(
-        self, seeds: Seeds, env_ids: NDArray[np.int64] | None = None
-    ) -> tuple[Levels, NDArray[np.int64]]:
-        """Return all levels and their indices by episode; see `LevelProvider.get`."""
-        if not self.measures:
-            numbers = seeds % np.uint64(self.num_levels)
-            return self._own_levels(), numbers.view(np.int64)
-        indices, *_ = search_bands(self._measure, seeds, self.measures, self.bands)
-        return (*self._own_levels(), *(self._cache or ())), indices
-
-    def _measure(self, seeds: Seeds) -> Levels:
-        """Return the indices of the levels of some seeds, and their measures."""
-        measures, indices = super().get(seeds)
-        return indices, *(array[indices] for array in measures)
-
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
-        """Return the indices of the levels in the set."""
-        if level_indices is None:
-            return super().level_numbers(seeds)
-        return level_indices + self.start_level
-
-    def table(self) -> tuple[Levels, LevelTable] | None:
-        """Return all levels; None if they are measured; see `LevelProvider.table`."""
-        if self.measures:
-            return None
-        if self._table is None:
-            self._table = self._own_levels(), (self.num_levels, _ALL_PRESENT)
-        return self._table
-
-
-def _measure_some(
-    levels: Any, measure: Callable[[Levels], Levels], indices: Seeds
-) -> Levels:
-    """Return the measures of some levels of a set."""
-    return measure(tuple(array[indices] for array in levels.arrays))
-
-
-def provide_levels(
-    options: Any,
-    generate: Callable[[Seeds], Levels],
-    measure_levels: Callable[[Levels], Levels],
-) -> LevelProvider:
-    """Return the provider of the levels of some options.
-
-    Parameters
-    ----------
-    options : LevelOptions
-        With ``levels`` of its own, ``generate`` is not used.
-    generate : callable
-        See `LevelProvider`.
-    measure_levels : callable
-        Returns the options' `measures` of levels, where these are needed.
-    """
-    if options.levels is not None:
-        return FixedLevels(options, measure_levels)
-    names, bands = options.measures, options.bands
-    if names:
-        draw = partial(draw_measured, generate, measure_levels)
-        generate = partial(search_bands, draw, names=names, bands=bands)
-    variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
-    sizes = [dtype.itemsize * math.prod(shape) for dtype, shape in variables]
-    level_bytes = sum(sizes) + 8 * len(names)
-    numbers = options.level_count, options.start_level
-    return LevelProvider(generate, *numbers, level_bytes, names)
-
-
-def make_provider(
-    options: Any, num_threads: int, prefetcher: Prefetcher | None
-) -> LevelProvider:
-    """Return the provider of some options, which may draw levels ahead of time."""
-    provider: LevelProvider = options.make_provider(num_threads)
-    if prefetcher is not None and not isinstance(provider, FixedLevels):
-        provider.source = LevelSource(prefetcher, provider.generate)
-    return provider
-
-
-def describe_measures(
-    options: Any, measures: dict[str, NDArray[Any]]
-) -> dict[str, Any]:
-    """Return the measures of levels as infos of resets, (m,) each, also in a dict.
-
-    Parameters
-    ----------
-    options : LevelOptions
-    measures : dict from str to (m,) array
-        Those of the levels that have begun, by name.
-    """
-    infos: dict[str, Any] = {}
-    if options.difficulty_info:
-        # Integers of Python are int64 in a batch.
-        infos["difficulty"] = {
-            name: measures[name].astype(f"{measures[name].dtype.kind}8")
-            for name in options.DIFFICULTY
-        }
-    if options.oracle_return_info:
-        infos["oracle_return"] = measures["oracle_return"]
-    return infos
+    def _keep(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
+        """Put levels into the arrays."""
+        for kept, array in zip(self.arrays, levels, strict=True):
+            kept[numbers] = array[indices]
+        self.is_present[numbers] = True
+        self.is_complete = bool(self.is_present.all())

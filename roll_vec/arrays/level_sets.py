@@ -1,25 +1,16 @@
-"""Levels of users: sets of one size from arrays, texts and files.
+"""Levels of users: sets of one size from arrays, texts and files of text.
 
 A game extends `LevelSet`: it says how a text and an array of codes become levels, and
 which levels it refuses.
-
-A ``.npz`` file of levels is written by `numpy.savez_compressed`, and it is read without
-pickle:
-
-``levels``
-    (L, H, W): uint8 cell codes, or the letters of a text file as bytes (``S1``).
-``id``
-    The registered id, such as ``roll_vec/Sokoban-v0``; a file of your own may omit it.
 """
 
 from __future__ import annotations
 
 import codecs
 import os
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +22,6 @@ from roll_vec.errors import (
     warn_caller,
 )
 from roll_vec.options import changed_keywords, check_int, describe_value
-from roll_vec.storage.data_files import fingerprint
-from roll_vec.storage.npz_files import open_archive, read_array
 from roll_vec.storage.process_cache import ProcessCache
 
 Grids = NDArray[np.uint8]
@@ -40,10 +29,8 @@ Grids = NDArray[np.uint8]
 Faults = list[tuple[str, str]]
 Set = TypeVar("Set", bound="LevelSet")
 
-SUFFIX = ".npz"
 # A warning names this many of the levels that are left out.
 _MAX_NAMES = 10
-_LEVELS, _ID = "levels", "id"
 
 
 def refuse(where: str, problem: str) -> NoReturn:
@@ -66,9 +53,6 @@ class LevelSet:
     ----------
     cells : (l, H, W) uint8, C order
         Cell codes of the game, as it observes the start of the level.
-    path : str or None
-        The absolute path that they were read from.  A pickle has the path instead of
-        the levels; to unpickle it, the path must still have the same levels.
 
     Attributes
     ----------
@@ -76,8 +60,6 @@ class LevelSet:
         A read-only view.
     ACCEPTED : str, of the class
         The forms of the keyword ``levels``, for messages.
-    ID : str, of the class
-        The id in ``.npz`` files of these levels.
     LEVEL : str, of the class
         The noun for a level, for messages.
     HIGHEST_CODE : int, of the class
@@ -87,14 +69,13 @@ class LevelSet:
     """
 
     ACCEPTED: ClassVar[str]
-    ID: ClassVar[str]
     LEVEL: ClassVar[str] = "level"
     HIGHEST_CODE: ClassVar[int]
     SUFFIXES: ClassVar[tuple[str, ...]]
 
-    def __init__(self, cells: Grids, path: str | None = None) -> None:
+    def __init__(self, cells: Grids) -> None:
         # Kernels are compiled anew for a read-only array: they read this writable one.
-        self._cells, self.path = cells, path
+        self._cells = cells
         self.grids = cells.view()
         self.grids.flags.writeable = False
 
@@ -110,8 +91,7 @@ class LevelSet:
         ----------
         levels : array, str, PathLike, list, or a set of this class
             Codes (L, H, W) or (H, W); a text file, or a folder whose files with one of
-            the `SUFFIXES` are read in the order of their names; a ``.npz`` file with an
-            array ``levels``; a text or texts; or another form of the game.
+            the `SUFFIXES` are read in the order of their names; or a text or texts.
 
         Raises
         ------
@@ -149,14 +129,12 @@ class LevelSet:
         return "\n" in levels or "\r" in levels
 
     @classmethod
-    def _join(
-        cls: type[Set], parts: dict[str, Grids], faults: Faults, path: str | None = None
-    ) -> Set:
+    def _join(cls: type[Set], parts: dict[str, Grids], faults: Faults) -> Set:
         """Return the set of all parts; warn of the levels that are left out."""
         parts = {name: grids for name, grids in parts.items() if len(grids)}
         if not parts:
             refuse(*faults[0])
-        levels = cls(cls.stack(parts), path)
+        levels = cls(cls.stack(parts))
         if faults:
             names = [f"{name.lstrip(': ')}: {fault}" for name, fault in faults]
             more = ["..."] * (len(names) > _MAX_NAMES)
@@ -306,7 +284,7 @@ class LevelSet:
     def _parse_item(cls, text: Any, where: str, faults: Faults) -> Grids:
         is_line = isinstance(text, str) and not cls.is_text(text)
         if isinstance(text, os.PathLike) or (
-            is_line and Path(text).suffix.lower() in (*cls.SUFFIXES, SUFFIX)
+            is_line and Path(text).suffix.lower() in cls.SUFFIXES
         ):
             path = shorten(os.fspath(text))
             refuse(
@@ -327,18 +305,17 @@ class LevelSet:
                     for number, f in sorted(numbers)
                     if number or f.suffix.lower() in cls.SUFFIXES
                 ]
-            key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
-        except InvalidOptionError:
-            raise
+            states = [(str(file), file.stat()) for file in files]
         except (OSError, ValueError) as error:
             refuse(f": {path}", f"cannot be read: {error}")
         if not files:
             refuse(f": {path}", f"has no files {', '.join(cls.SUFFIXES)}")
+        key = tuple((name, s.st_mtime_ns, s.st_size, s.st_ino) for name, s in states)
 
         def build() -> LevelSet:
             faults: Faults = []
             parts = {f": {file}": cls._read_file(file, faults) for file in files}
-            return cls._join(parts, faults, path)
+            return cls._join(parts, faults)
 
         levels = _level_sets.get((cls, path, key), build)
         assert isinstance(levels, cls)
@@ -346,9 +323,8 @@ class LevelSet:
 
     @classmethod
     def _read_file(cls, file: Path, faults: Faults) -> Grids:
-        if file.suffix.lower() == SUFFIX:
-            codes, _ = read_archive(file, cls.ID)
-            return cls.parse_array(codes, f": {file}", faults)
+        if not file.is_file():
+            refuse(f": {file}", "cannot be read: expected a file")
         try:
             text = decode_text(file.read_bytes())
         except (OSError, UnicodeDecodeError) as error:
@@ -380,12 +356,9 @@ class LevelSet:
         return hash(self.grids.shape)
 
     def __repr__(self) -> str:
-        source = "" if self.path is None else f" of {self.path}"
-        return f"<{len(self)} levels{source}>"
+        return f"<{len(self)} levels>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.path is not None:
-            return _reload, (type(self), self.path, self._fingerprint())
         return type(self), (self._cells,)
 
     def __deepcopy__(self: Set, memo: dict[int, Any]) -> Set:
@@ -395,21 +368,8 @@ class LevelSet:
         """Return shape and digest of the levels, for `describe_value`."""
         return describe_value(self.grids)
 
-    def _fingerprint(self) -> tuple[tuple[int, ...], int]:
-        return self.grids.shape, zlib.crc32(self._cells.data)
-
 
 _level_sets: ProcessCache[LevelSet] = ProcessCache()
-
-
-def _reload(
-    level_class: type[LevelSet], path: str, fingerprint: tuple[tuple[int, ...], int]
-) -> LevelSet:
-    """Return the levels of a pickle; its episodes go on with the same ones."""
-    levels = level_class.load(Path(path))
-    if levels._fingerprint() != fingerprint:
-        refuse(f": {path}", "expected the levels that were pickled, got others")
-    return levels
 
 
 def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
@@ -469,96 +429,6 @@ def split_lines(text: str) -> list[str]:
 def name_lines(first: int, last: int) -> str:
     """Return the name of lines of a text in messages."""
     return f"line {first}" if first == last else f"lines {first} to {last}"
-
-
-def split_text(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each level: the number of its first line, from 1, and its rows.
-
-    A level ends at a blank line or at one that begins with ``;``.
-    """
-    rows: list[str] = []
-    for number, line in enumerate([*split_lines(text), ""], 1):
-        row = line.rstrip()
-        if row and not row.startswith(";"):
-            rows.append(row)
-        elif rows:
-            yield number - len(rows), rows
-            rows = []
-
-
-def format_grids(
-    letters: bytes, grids: Grids, numbers: Iterable[int] | None = None
-) -> str:
-    """Return levels as a text with a line ``; n`` before each, as Boxoban's files.
-
-    Parameters
-    ----------
-    letters : bytes
-        The letter of each code.
-    grids : (l, H, W) uint8
-        Levels of a `LevelSet`.
-    numbers : (l,) iterable of int, or None
-        None: from 0 on.
-    """
-    numbers = range(len(grids)) if numbers is None else numbers
-    newlines = np.full((*grids.shape[:2], 1), ord("\n"), np.uint8)
-    table = np.frombuffer(letters, np.uint8)
-    rows = np.concatenate((table[grids], newlines), axis=2)
-    texts = (level.tobytes().decode("ascii") for level in rows)
-    return "\n".join(
-        f"; {number}\n{text}" for number, text in zip(numbers, texts, strict=True)
-    )
-
-
-# ------------------------------------------------------------------------ .npz files
-
-
-def write_archive(file: BinaryIO, env_id: str, levels: NDArray[Any]) -> None:
-    """Write levels to an open file.
-
-    Parameters
-    ----------
-    file : binary file
-    env_id : str
-    levels : (L, H, W) uint8 or S1
-    """
-    entries: dict[str, Any] = {_LEVELS: levels, _ID: np.array(env_id)}
-    np.savez_compressed(file, **entries)
-
-
-def read_archive(
-    path: Path, env_id: str | None = None
-) -> tuple[NDArray[Any], str | None]:
-    """Return the array of a file, which the caller checks, and the id in it.
-
-    Parameters
-    ----------
-    path : Path
-    env_id : str or None
-        The only id that is accepted in the file; None: any.
-
-    Raises
-    ------
-    InvalidOptionError
-        Names the file: if it is damaged or cannot be read, has no array ``levels``, or
-        is of another id.
-    """
-    try:
-        with open_archive(path) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist()]
-            if _LEVELS not in names:
-                message = f"it has no array {_LEVELS!r}, only {names}"
-                raise ValueError(message)
-            levels = read_array(archive, _LEVELS)
-            file_id = str(read_array(archive, _ID)) if _ID in names else None
-    except Exception as error:
-        # `zipfile`, `zlib` and numpy raise a dozen kinds of exceptions for damage.
-        message = f"levels: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
-    if None not in (env_id, file_id) and file_id != env_id:
-        message = f"levels: {path} has levels of {file_id}, expected {env_id}"
-        raise InvalidOptionError(message)
-    return levels, file_id
 
 
 # ------------------------------------------------------------------------ the keywords

@@ -44,17 +44,13 @@ class ObservedEngine(EpisodeEngine):
     _out_arrays: Arrays | None = None
     _shows_state: bool = False
 
-    def _bind(self, max_steps: int, begins: bool) -> BoundStep:
-        """Return the kernels of a batch, bound to its arrays.
-
-        ``begins``: they are to begin episodes.
-        """
+    def _bind(self, max_steps: int) -> BoundStep:
+        """Return the kernels of a batch, bound to its arrays."""
         bound: BoundStep | None = self._bound.get(max_steps)
-        if bound is None or (begins and bound.source is not self._level_table()):
+        if bound is None:
             rules, episodes = self.options.rules_of(max_steps), self._next_episodes()
-            fixed, source = (rules, self._state, episodes), self._level_table()
-            observes = not self._shows_state
-            bound = BoundStep(self._kernels, *fixed, source, observes)
+            fixed = rules, self._state, episodes
+            bound = BoundStep(self._kernels, *fixed, not self._shows_state)
             self._bound[max_steps] = bound
         return bound
 
@@ -75,16 +71,6 @@ class ObservedEngine(EpisodeEngine):
         """Whether observations are made of cell codes, which kernels write."""
         observer = self.observer
         return observer is not None and self.options.obs_mode == observer.obs_mode
-
-    @cached_property
-    def _writes_coordinates(self) -> bool:
-        """Whether observations are texts with coordinates."""
-        return self._observes_codes and self.observer.text_format != "grid"
-
-    @property
-    def _marks_starts(self) -> bool:
-        """Whether these name the cells where players start."""
-        return self._writes_coordinates and self.options.start_marks is not None
 
     def observe(self) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
@@ -132,8 +118,6 @@ class ObservedEngine(EpisodeEngine):
             return self._texts(np.arange(self.num_envs))
         if not arrays:
             arrays = self._observe(np.arange(self.num_envs))
-        if self._marks_starts:
-            self._mark_starts(arrays, np.arange(self.num_envs))
         return self._shape_observations(arrays, (self.num_envs,), out)
 
     def _observe(self, env_ids: Ids) -> Arrays:
@@ -144,7 +128,7 @@ class ObservedEngine(EpisodeEngine):
 
     def _write_observations(self, env_ids: Ids, rows: Ids, out: Arrays) -> None:
         """Write the observations of some environments to rows of arrays."""
-        bound = self._bind(self.max_steps, False)
+        bound = self._bind(self.max_steps)
         self._run(bound.observe, len(env_ids), bound.words, env_ids, rows, out)
 
     def _observe_begun(self, env_ids: Ids) -> None:
@@ -152,12 +136,6 @@ class ObservedEngine(EpisodeEngine):
             self._observations = None
         elif self._observations:
             self._write_observations(env_ids, env_ids, self._observations)
-
-    def _mark_starts(self, arrays: Arrays, env_ids: Ids) -> None:
-        """Add `START_MARK` to the codes of start cells, if texts name them."""
-        if self._marks_starts:
-            codes = arrays[0].reshape(-1, *self.observer.shape)
-            codes |= self.options.start_marks(self.variables, env_ids)
 
     def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
         """Return the arrays of observations of a user, as kernels write them.
@@ -244,7 +222,6 @@ class ObservedEngine(EpisodeEngine):
         return self._list(tuple(array[env_ids] for array in arrays), env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
-        self._mark_starts(arrays, env_ids)
         batch = self._shape_observations(arrays, (len(env_ids),))
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
             # Python's own numbers, as a single environment returns them.
@@ -282,9 +259,7 @@ class ObservedEngine(EpisodeEngine):
     @property
     def are_codes_enough(self) -> bool:
         """Whether boards of cell codes decide the observations."""
-        # Not the start cells that texts of coordinates name.
-        is_text = self.observes_text or self._writes_coordinates
-        return self._observes_codes and not is_text
+        return self._observes_codes and not self.observes_text
 
     def draws_frames(self, mode: str) -> bool:
         """Return whether boards of cell codes decide the frames of a mode."""

@@ -20,9 +20,9 @@ from gymnasium.spaces import Box, Dict, Discrete, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
-from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.arrays.grid_family import GridFamily
 from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
+from roll_vec.arrays.level_providers import LevelNumbers
 from roll_vec.arrays.level_sets import LevelSet, check_given_levels
 from roll_vec.arrays.text_actions import describe_actions
 from roll_vec.errors import (
@@ -34,7 +34,6 @@ from roll_vec.errors import (
 from roll_vec.kernels.rows import field_name
 from roll_vec.kernels.unroll import GameKernels
 from roll_vec.options import (
-    check_band,
     check_bool,
     check_choice,
     check_fields,
@@ -82,10 +81,6 @@ class ArrayOptions(TextOptions):
     obs_mode : str
         Form of observations: ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
         `roll_vec.arrays.grid_observations.OBS_MODES` describes them.
-    text_format : str
-        Of observations in the mode ``text``: ``grid``, ``coord`` or ``grid_coord``.
-        ``grid``: the glyphs.  ``coord``: a list of the coordinates of things.
-        ``grid_coord``: both.  The strings are RAGEN's.
     render_mode : str or None
         Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
         coloured text, ``human`` a window (extra ``render``).
@@ -116,10 +111,6 @@ class ArrayOptions(TextOptions):
         Whether kernels write the infos of resets beside those of steps.
     gymnasium_renderer : GymnasiumRenderer or None
         Draws the pictures of a game of Gymnasium; None: tiles, where there is a board.
-    start_marks : callable or None
-        A function, where texts of coordinates name the cells where players start.
-        ``start_marks(variables, env_ids)`` returns (m, H, W): `START_MARK` there, else
-        0.
     HAS_NEW_GENERATORS : bool, of the class
         Whether ``np_random`` is a generator of each episode that no kernel reads.
     constants : dict
@@ -140,8 +131,6 @@ class ArrayOptions(TextOptions):
         with their values in all others.  The rule ``begin`` reads them as options.
     has_level_infos : bool
         Whether the infos of resets say something of the level that is played.
-    has_measured_infos : bool
-        Whether they have a measure of it.
     needs_level_numbers : bool
         Whether the number of the level that is played is of use later.
     writes_own_text : bool
@@ -182,7 +171,6 @@ class ArrayOptions(TextOptions):
     HAS_RESET_INFOS: ClassVar[bool] = False
     reset_infos: ClassVar[tuple[str, ...]] = ()
     gymnasium_renderer: ClassVar[Any] = None
-    start_marks: ClassVar[Any] = None
     HAS_NEW_GENERATORS: ClassVar[bool] = False
     constants: ClassVar[Any] = MappingProxyType({})
     info_arrays: ClassVar[Any] = MappingProxyType({})
@@ -191,7 +179,6 @@ class ArrayOptions(TextOptions):
     attributes: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     has_level_infos: ClassVar[Any] = False
-    has_measured_infos: ClassVar[Any] = False
     needs_level_numbers: ClassVar[Any] = False
     writes_own_text: ClassVar[Any] = False
     DRAWS: ClassVar[bool] = True
@@ -206,7 +193,6 @@ class ArrayOptions(TextOptions):
     action_mode: str = "discrete"
     env_instruction: str | None = None
     obs_mode: str = "grid"
-    text_format: str = "grid"
     render_mode: str | None = None
     render_scale: int = 1
     action_mask: bool = False
@@ -389,9 +375,9 @@ class ArrayOptions(TextOptions):
         """Return the error of a kernel of a state, as users get it."""
         return error
 
-    def make_provider(self, num_threads: int) -> Any:
-        """Return the `LevelProvider` of the levels of these options."""
-        raise NotImplementedError
+    def make_provider(self: Any, num_threads: int) -> Any:
+        """Return the numbers of levels, or the `LevelProvider` of these options."""
+        return LevelNumbers(self.level_count, self.start_level)
 
     def next_episodes(self, begins: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what kernels begin episodes with that begin by a rule.
@@ -535,14 +521,6 @@ class GridOptions(ArrayOptions):
 
     FAMILY: ClassVar[GridFamily]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        formats = TEXT_FORMATS if self.FAMILY.coordinate_labels else TEXT_FORMATS[:1]
-        check_choice("text_format", self.text_format, formats)
-        if self.text_format != "grid" and self.obs_mode != "text":
-            accepted = "grid without obs_mode='text'"
-            raise InvalidOptionError.expected("text_format", accepted, self.text_format)
-
     def _check_symbols(self) -> None:
         """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
         family, vocab = self.FAMILY, self.grid_vocab
@@ -611,16 +589,11 @@ class GridOptions(ArrayOptions):
         return GridObserver(self, num_threads)
 
     def _describe_grid(self) -> list[str]:
-        lines = []
-        if self.text_format != "coord":
-            # Not of a number that stands for itself.
-            symbols = ", ".join(
-                f"{one} is {text}" for one, text in self.symbol_meanings if one != text
-            )
-            lines.append(f"Symbols of the board: {symbols}.")
-        if self.text_format != "grid":
-            lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
-        return lines
+        # Not of a number that stands for itself.
+        symbols = ", ".join(
+            f"{one} is {text}" for one, text in self.symbol_meanings if one != text
+        )
+        return [f"Symbols of the board: {symbols}."]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -659,20 +632,14 @@ class LevelOptions(GridOptions):
     level_info : bool
         True: infos of resets have ``level``, the number of the level.  It is the number
         that `roll_vec.seeding.level_for_seed` returns; for levels of yours their index.
-    difficulty_info : bool
-        True: infos of resets have ``difficulty``, a dict of the level's measures.  They
-        are the keywords of bands, such as ``solution_steps``.
-    oracle_return_info : bool
-        True: infos of resets have ``oracle_return``, the return of a best solution.  It
-        is a float; NaN without a solution.
 
     Attributes
     ----------
     LEVEL_SET : type, of the class
         The levels of users.
-    DIFFICULTY : dict of str to int or float, of the class
-        The measures of a level's difficulty, each with the highest bound of its band.
-        A keyword of this name is the band.  An int: the measure is an integer.
+    MEASURES : dict of str to int or float, of the class
+        The measures of a level's difficulty, each with the highest bound of a band; see
+        `roll_vec.evaluation.draw_levels`.  An int: the measure is an integer.
 
     Infos
     -----
@@ -680,8 +647,6 @@ class LevelOptions(GridOptions):
         The seed that opens the episode.
     level : int64; reset; level_info=True
         The number of the level.
-    oracle_return : float64; reset; oracle_return_info=True
-        The return of a best solution.
 
     Raises
     ------
@@ -691,7 +656,7 @@ class LevelOptions(GridOptions):
     FLAG_INFOS: ClassVar[tuple[str, ...]] = ACTION_FLAGS
     HAS_NEW_GENERATORS: ClassVar[bool] = True
     LEVEL_SET: ClassVar[type[LevelSet]]
-    DIFFICULTY: ClassVar[Mapping[str, float]] = {}
+    MEASURES: ClassVar[Mapping[str, float]] = {}
 
     max_steps: int | None = option(None, check_optional, check_int, 1)
     grid_lookup: Mapping[int, str] | None = None
@@ -703,8 +668,6 @@ class LevelOptions(GridOptions):
     start_level: int = 0
     seed_info: bool = False
     level_info: bool = False
-    difficulty_info: bool = False
-    oracle_return_info: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -712,10 +675,6 @@ class LevelOptions(GridOptions):
         self._check_symbols()
         names = self.FAMILY.action_lookup(self.first_action)
         lookup = check_lookup("action_lookup", self.action_lookup, names)
-        for name, highest in self.DIFFICULTY.items():
-            band, is_integer = getattr(self, name), isinstance(highest, int)
-            band = check_band(name, band, 0, highest, is_integer=is_integer)
-            self._set(**{name: band})
         self._set(action_lookup=lookup)
         self._check_levels()
 
@@ -744,30 +703,23 @@ class LevelOptions(GridOptions):
     @functools.cached_property
     def has_level_infos(self) -> bool:
         """Whether the infos of resets say something of the level that is played."""
-        return self.seed_info or self.level_info or self.has_measured_infos
-
-    @functools.cached_property
-    def has_measured_infos(self) -> bool:
-        """Whether they have a measure of it."""
-        return self.difficulty_info or self.oracle_return_info
+        return self.seed_info or self.level_info
 
     @functools.cached_property
     def needs_level_numbers(self) -> bool:
         """Whether the number of the level that is played is of use later."""
         return self.levels is not None or self.level_info
 
-    @property
-    def bands(self) -> dict[str, tuple[Any, Any]]:
-        """The bands of difficulty that levels are drawn from, by measure."""
-        bands = {name: getattr(self, name) for name in self.DIFFICULTY}
-        return {name: band for name, band in bands.items() if band is not None}
+    def make_level_set(self, arrays: Arrays) -> LevelSet:
+        """Return levels that a `LevelProvider` has drawn as a set."""
+        raise NotImplementedError
 
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """The measures that levels have; none, unless something needs them."""
-        if not (self.difficulty_info or self.oracle_return_info or self.bands):
-            return ()
-        return (*self.DIFFICULTY, *["oracle_return"] * self.oracle_return_info)
+    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+        """Return the `MEASURES` of each level, (L,) each.
+
+        Below 0: -1 without a solution, -2 where the solver gave up.
+        """
+        raise NotImplementedError
 
 
 def check_cells(name: str, shape: tuple[int, int]) -> None:

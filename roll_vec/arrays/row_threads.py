@@ -34,10 +34,6 @@ SLICE_SECONDS = 0.05
 # from: some rooms take a hundred times as long as others.
 _GROWTH = 16
 
-# The identifiers of threads that draw levels ahead of time right now: a split of rows
-# leaves their cores to them.
-background_threads: set[int] = set()
-
 
 class _Helpers:
     """The threads that take part in runs, and the runs that they are asked for."""
@@ -66,7 +62,6 @@ def _forget_threads() -> None:
     # A forked child has the lists but none of the threads.
     global _helpers
     _helpers = _Helpers()
-    background_threads.clear()
 
 
 _helpers = _Helpers()
@@ -154,8 +149,6 @@ class SliceSizer:
     ----------
     unit : str
         The rows' name in the plural, for reports of progress.
-    slice_seconds : float or None
-        The time that a slice shall take; None: `SLICE_SECONDS`.
 
     Attributes
     ----------
@@ -163,16 +156,14 @@ class SliceSizer:
         Of the next slice.
     """
 
-    def __init__(self, unit: str, slice_seconds: float | None = None) -> None:
-        self.unit, self._slice_seconds = unit, slice_seconds
-        self.rows = 1
+    def __init__(self, unit: str) -> None:
+        self.unit, self.rows = unit, 1
 
     def add(self, num_rows: int, seconds: float) -> None:
         """Record the time of a slice."""
         # A small and quick slice tells nothing about larger ones.
-        aim = SLICE_SECONDS if self._slice_seconds is None else self._slice_seconds
-        if seconds > aim or num_rows >= self.rows:
-            fitting = int(num_rows * aim / max(seconds, 1e-6))
+        if seconds > SLICE_SECONDS or num_rows >= self.rows:
+            fitting = int(num_rows * SLICE_SECONDS / max(seconds, 1e-6))
             self.rows = max(1, min(fitting, num_rows * _GROWTH))
 
 
@@ -217,9 +208,7 @@ def for_row_ranges(
     work = allow_overflow(work)
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts > 1:
-        is_background = threading.get_ident() in background_threads
-        free = 1 if is_background else count_cores() - len(background_threads)
-        num_parts = min(num_parts, free)
+        num_parts = min(num_parts, count_cores())
     if num_parts <= 1 and (slices is None or num_rows <= slices.rows):
         begin = perf_counter()
         work(0, num_rows, *args)

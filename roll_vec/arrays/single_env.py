@@ -51,7 +51,7 @@ class SingleEnv(ClosableEnv):
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
-        engine = self._engine = ArrayEngine(options, 1, None, 1, prefetch=False)
+        engine = self._engine = ArrayEngine(options, 1, None, 1)
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         for name, value in (
             ("observation_space", engine.single_observation_space),
@@ -104,10 +104,7 @@ class SingleEnv(ClosableEnv):
     @property
     def options(self) -> Any:
         """The validated keywords, with the level options of the next episode."""
-        engine = self._engine
-        if engine.is_stream:
-            return engine.options
-        return engine.option_sets.options[engine.level_options[0]]
+        return self._engine.options
 
     @property
     def num_env_steps(self) -> int:
@@ -405,7 +402,7 @@ class SingleEnv(ClosableEnv):
         ClosedError
         """
         self._check_open()
-        self._engine.set_level_options(_ONE, level_options)
+        self._engine.set_level_options(level_options)
 
     # ---------------------------------------------------------------- state
 
@@ -427,9 +424,6 @@ class SingleEnv(ClosableEnv):
         self._take_generator()
         state = self._engine.get_state()
         row = {name: copy_array(array[0]) for name, array in state.arrays.items()}
-        # Arrays with the name of a shared table are indices into it.
-        for name, values in state.shared.items():
-            row[name] = values[row[name]]
         return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -455,13 +449,11 @@ class SingleEnv(ClosableEnv):
         if not isinstance(state, Mapping) or not set(names) <= state.keys():
             value = sorted(state) if isinstance(state, Mapping) else state
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
-        arrays, shared = {}, {}
+        arrays = {}
         for name, array in present.arrays.items():
-            value = state[name]
-            if name in present.shared:
-                shared[name], value = [value], array[0] * 0
-            arrays[name] = np.asarray(fit_value(name, value, array[0]))[np.newaxis]
-        whole = EngineState(arrays, shared)
+            fitting = fit_value(name, state[name], array[0])
+            arrays[name] = np.asarray(fitting)[np.newaxis]
+        whole = EngineState(arrays)
         # It may have been stepped past its limit.
         engine.check_state(whole, MAX_INT)
         seed = state.get("seeds")
@@ -520,13 +512,13 @@ class LevelEnv(SingleEnv, SeededEnv):
     def get_state(self) -> dict[str, Any]:
         """Return the state with the episode; see `SingleEnv.get_state`."""
         if self._stream is not None:
-            # `resume` moves the stream alone.
-            episodes = self._engine.episodes
+            # `resume` moves the stream alone: the level that is played has its number.
+            _, episodes = self._engine.level_numbers, self._engine.episodes
             episodes.first_seeds[0], episodes.numbers[0] = self._stream, self._episode
         return super().get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state, also to its level options; see `SingleEnv.set_state`."""
+        """Go to a state; see `SingleEnv.set_state`."""
         super().set_state(state)
         episodes = self._engine.episodes
         self._stream = int(episodes.first_seeds[0])

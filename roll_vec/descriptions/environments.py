@@ -28,6 +28,7 @@ from roll_vec.evaluation import Split, splits_of
 from roll_vec.options import check_unknown
 from roll_vec.recordings.environments import action_names, load_class, render_modes
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
+from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
@@ -227,7 +228,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     entry = load_class(spec)
     options = getattr(env, "options", None)
     # The last of these describe the keywords of pools, and levels of an `ArrayEnv`.
-    bases = TextOptions, ArrayOptions, LevelOptions
+    bases = TextOptions, ArrayOptions, LevelOptions, TextLevelEnv
     docstrings = _read_docstrings([entry, type(env), type(options), *bases])
     sections: dict[str, str] = {}
     for each in reversed(docstrings):

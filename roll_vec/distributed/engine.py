@@ -371,10 +371,10 @@ class ShardsEngine(CompositeEngine):
         states = []
         for shard, state in sorted(values.items()):
             self.shards.set_base(shard, state)
-            own = VectorState.of_batch("", ({}, ""), state.arrays, state.shared, None)
+            own = VectorState.of_batch("", ({}, ""), state.arrays, None)
             states.append(own)
         whole = VectorState.concatenate(states)
-        return EngineState(dict(whole.arrays), whole.shared)
+        return EngineState(dict(whole.arrays))
 
     def get_env_state(self, env_id: int) -> EngineState:
         """Return the state of one environment; see `get_state`."""
@@ -409,7 +409,7 @@ class ShardsEngine(CompositeEngine):
         self._forget()
         parts = list(self.parts(env_ids))
         states = {
-            shard: EngineState(take_rows(state.arrays, rows[part]), state.shared)
+            shard: EngineState(take_rows(state.arrays, rows[part]))
             for shard, part, _ in parts
         }
         values = self._ask(

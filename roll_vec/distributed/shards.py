@@ -465,8 +465,8 @@ def _subject(call: PartCall) -> Any:
     name, arguments = call
     if name == "set_attribute":
         return name, arguments[0]
-    env_ids, level_options = arguments
-    return name, env_ids.tolist(), sorted(level_options)
+    (level_options,) = arguments
+    return name, sorted(level_options)
 
 
 def _count_steps(call: PartCall) -> float:

@@ -229,12 +229,11 @@ class StackedShardsEngine(ShardsEngine):
         """Check a state; see `Engine.check_state`."""
         self.template.check_state(state)
 
-    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         # Refuses what cannot be used before any shard has changed.
-        rows = np.zeros(len(env_ids), np.int64)
-        self.template.set_level_options(rows, level_options)
-        super().set_level_options(env_ids, level_options)
+        self.template.set_level_options(level_options)
+        super().set_level_options(level_options)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `Engine.get_attribute`."""

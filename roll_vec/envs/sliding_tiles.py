@@ -338,7 +338,6 @@ class TileSet(PuzzleSet):
         "an array (L, H, W) or (L, H * W) of numbers, 0 for the empty cell, "
         f"from 2 x 2 to {MAX_SIZE} x {MAX_SIZE} cells; {TEXTS}"
     )
-    ID: ClassVar[str] = "roll_vec/SlidingTiles-v0"
     HIGHEST_CODE: ClassVar[int] = MAX_SIZE**2 - 1
     SIZES: ClassVar[tuple[int, ...]] = tuple(range(2, MAX_SIZE + 1))
 

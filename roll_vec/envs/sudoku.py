@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.array_env import begin_episodes
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
@@ -19,11 +18,12 @@ from roll_vec.arrays.python_random import (
     random_shuffle,
     seed_random,
 )
-from roll_vec.arrays.row_threads import SliceSizer, count_cores
+from roll_vec.arrays.row_threads import SliceSizer, count_cores, for_row_ranges
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 from roll_vec.render.numbers import paint_numbers
@@ -35,6 +35,8 @@ FORMAT_PENALTY = -0.1
 MAX_STEPS = 1 << 23
 # Puzzles are solved in parts of this size: each takes 4 kB.
 _MANY = 1 << 12
+# A thread solves at least this many of them.
+_PUZZLES_PER_THREAD = 1 << 10
 _DIGITS = re.compile(r"[0-9._*]+")
 _MANY_DIGITS = re.compile(r"[0-9._*]{9}")
 # By letter of a text; 255: no cell.
@@ -489,11 +491,18 @@ def solve_puzzles(
     """
     keywords: dict[str, Any] = {"levels": puzzles}
     options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
+    constants, begin = tuple(options.constants.values()), options.family().advance_rows
+    split = count_cores(), _PUZZLES_PER_THREAD, slices
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
-        arrays = begin_episodes(options, count_cores(), slices, numbers)
-        variables = options.named(arrays[:-1])
-        parts.append((variables["solution"], variables["num_missing"]))
+        m, last = len(numbers), np.full_like(numbers, (1 << 64) - 1)
+        variables, generators = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
+        state = variables, constants, generators, np.zeros(m, np.int32)
+        # The kernel begins the episode after the last, which is number 0.
+        seeding = False, 0, 0, numbers, last
+        for_row_ranges(begin, m, *split, (np.arange(m), seeding, state))
+        named = options.named(variables)
+        parts.append((named["solution"], named["num_missing"]))
     solutions, counts = map(np.concatenate, zip(*parts, strict=True))
     return solutions, counts
 
@@ -509,7 +518,6 @@ class SudokuSet(PuzzleSet):
         "an array (L, 9, 9) or (L, 81) of digits, 0 for empty cells, or (L, 4, 4) or "
         f"(L, 16); {TEXTS}"
     )
-    ID: ClassVar[str] = "roll_vec/Sudoku-v0"
     HIGHEST_CODE: ClassVar[int] = 9
     SIZES: ClassVar[tuple[int, ...]] = tuple(FEWEST_CLUES)
 

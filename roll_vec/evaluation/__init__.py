@@ -2,6 +2,7 @@
 
 In reading order:
 
+- `difficulty`: levels of a wanted difficulty
 - `splits`: sets of episodes, each with a digest of its first observations
 - `episodes`: play each episode of a split once, with any policy; uniform actions
 - `chat`: a language model behind an HTTP endpoint as the policy
@@ -24,6 +25,7 @@ from roll_vec.evaluation.chat import (
     play_chat,
     play_chat_episodes,
 )
+from roll_vec.evaluation.difficulty import draw_levels
 from roll_vec.evaluation.episodes import (
     EpisodeRecord,
     EpisodeResults,
@@ -67,6 +69,7 @@ __all__ = [
     "UniformPolicy",
     "chat_keywords",
     "compare_results",
+    "draw_levels",
     "evaluate",
     "find_split",
     "mcnemar_p_value",

@@ -3,8 +3,9 @@
 A split has the keywords of its environments and a list of seeds.  Its episode i is the
 one that ``reset(seed=split.seeds[i])`` begins.  For levels and tasks that are generated
 the seed is the number of the level.  Test levels begin at 1,000,000; levels below are
-free for training (``num_levels=1_000_000``).  WebShop has splits of its demo shop, and
-of a shop in files of the user.
+free for training (``num_levels=1_000_000``).  `draw_levels` has drawn the seeds of
+splits of a certain difficulty, which are stored.  WebShop has splits of its demo shop,
+and of a shop in files of the user.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
 
 WEBSHOP = "roll_vec/WebShop-v0"
 TEST_START = 1_000_000
-# Of each built-in split: ``python -m tests.evaluation.test_splits`` writes the file.
+# Of each built-in split: ``python -m tests.evaluation.test_splits`` writes both files.
 DIGESTS_FILE = resources.files(__package__) / "digests.json"
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text("utf-8"))
+# Of each split with bands, the seeds that `draw_levels` returns.
+SEEDS_FILE = resources.files(__package__) / "seeds.json"
 # Of the split of an environment that a user has registered.
 OWN_EPISODES = 500
 # Keywords that change how a task is shown, read or computed, and not the task.
@@ -68,6 +71,8 @@ class Split:
         One line about the episodes.
     keywords : dict
         Of `roll_vec.make_vec`: they choose the task.
+    bands : dict
+        The difficulty of the levels, as `draw_levels` accepts it.
     make_seeds : callable
         Returns the seeds of the episodes.
     digest : str
@@ -83,6 +88,7 @@ class Split:
     digest: str
     keywords: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    bands: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def seeds(self) -> Sequence[int]:
@@ -124,14 +130,14 @@ class Split:
     def _free_keywords(self) -> list[str]:
         """Return the keywords that `make_vec` takes, of this environment alone."""
         registered = ENVIRONMENTS[self.id]
-        of_array = {"num_threads", "prefetch"}
-        of_batch = POOL_KEYWORDS if registered.pooled else of_array
+        of_batch = POOL_KEYWORDS if registered.pooled else {"num_threads"}
         names = {"copy", *of_batch, *registered.defaults()}
         return sorted(FREE_KEYWORDS & names)
 
     def compute_digest(self) -> str:
         """Return the SHA-256 of the keywords, the seeds and the first observations.
 
+        With bands, the numbers for which levels were drawn stand in the place of seeds.
         Grids are hashed as codes, uint8 in C order, other arrays with their dtype, and
         texts as UTF-8 with a zero byte after each.  Floats are rounded to four
         decimals, as the last bits of a sine are those of the machine.  Data files are
@@ -144,7 +150,9 @@ class Split:
         seeds = list(self.seeds)
         envs = self.make_vec(min(len(seeds), _DIGEST_ENVS), **mode)
         files = {name: file["sha256"] for name, file in self.files.items()}
-        head = [self.id, sorted({**self.keywords, **files}.items()), seeds]
+        numbers = list(_levels(len(seeds))()) if self.bands else seeds
+        task = {**self.keywords, **self.bands, **files}
+        head = [self.id, sorted(task.items()), numbers]
         digest = hashlib.sha256(json.dumps(head).encode())
         for start in range(0, len(seeds), envs.num_envs):
             part = seeds[start : start + envs.num_envs]
@@ -317,19 +325,33 @@ def _add(
     name: str = "test",
     title: str = "the defaults",
     count: int = 1000,
+    bands: Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> None:
-    """Add a split of the first test levels."""
-    digest = DIGESTS.get(f"{id} {name}", "")
-    SPLITS[id][name] = Split(id, name, title, _levels(count), digest, keywords)
+    """Add a split of the first test levels, or of those that were drawn for them."""
+    digest, seeds = DIGESTS.get(f"{id} {name}", ""), _levels(count)
+    if bands:
+        seeds = partial(_stored_seeds, f"{id} {name}")
+    SPLITS[id][name] = Split(
+        id, name, title, seeds, digest, keywords, bands=bands or {}
+    )
+
+
+def _stored_seeds(name: str) -> list[int]:
+    """Return the seeds of a split with bands."""
+    seeds: list[int] = json.loads(SEEDS_FILE.read_text("utf-8"))[name]
+    return seeds
 
 
 _rooms = partial(_add, "roll_vec/Sokoban-v0", dim_room=(6, 6), num_boxes=3)
 _rooms("test", "rooms of 6x6 with 3 boxes, the default")
 _rooms("test-1-box", "rooms of 6x6 with 1 box", num_boxes=1)
-_rooms("test-easy", "3 boxes, solved in at most 8 moves", solution_steps=(None, 8))
-_rooms("test-medium", "3 boxes, solved in 9 to 14 moves", solution_steps=(9, 14))
-_rooms("test-hard", "3 boxes, solved in 15 moves or more", solution_steps=(15, None))
+for _name, _title, _band in (
+    ("test-easy", "3 boxes, solved in at most 8 moves", (None, 8)),
+    ("test-medium", "3 boxes, solved in 9 to 14 moves", (9, 14)),
+    ("test-hard", "3 boxes, solved in 15 moves or more", (15, None)),
+):
+    _rooms(_name, _title, bands={"solution_steps": _band})
 for _size, _cells in (("", "4x4"), ("8x8", "8x8")):
     _title = f"Gymnasium's map of {_cells}, slippery"
     _add(f"roll_vec/FrozenLake{_size}-v1", "test", _title, 10_000)
@@ -339,12 +361,12 @@ _maps("test-no-slip", "random maps of 4x4 without slips", is_slippery=False)
 _maps(
     "test-easy",
     "slippery maps on which the best player never falls",
-    success_probability=(1.0, None),
+    bands={"success_probability": (1.0, None)},
 )
 _maps(
     "test-hard",
     "slippery maps on which the best player reaches the goal with chance 0.75 or less",
-    success_probability=(None, 0.75),
+    bands={"success_probability": (None, 0.75)},
 )
 _add(
     "roll_vec/Countdown-v0",

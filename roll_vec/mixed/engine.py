@@ -332,7 +332,7 @@ class MixedEngine(CompositeEngine):
             own = take_family(state, k)
             objects = own.objects and tuple(own.objects[i] for i in rows.tolist())
             arrays = take_rows(own.arrays, rows)
-            engine.check_state(EngineState(arrays, own.shared, objects))
+            engine.check_state(EngineState(arrays, objects))
 
     def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
         """Make environments copies of rows of a state; see `Engine.set_state`.
@@ -364,23 +364,22 @@ class MixedEngine(CompositeEngine):
 
     # ----------------------------------------------------- levels, attributes
 
-    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
-        """Change the levels of next episodes, in one family.
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
+        """Change the levels of next episodes, of a batch of one family.
 
         Raises
         ------
         UnsupportedError
             If the environments are of several families, whose options differ.
         """
-        family_ids = sorted(k for k, _, _ in self.parts(env_ids))
-        if len(family_ids) > 1:
-            names = ", ".join(self.families[k].name for k in family_ids)
+        if len(self.families) > 1:
+            names = ", ".join(family.name for family in self.families)
             message = (
                 f"set_level_options: the environments are of the families {names}, "
-                "whose level options differ: take one family by mask"
+                "whose level options differ"
             )
             raise UnsupportedError(message)
-        super().set_level_options(env_ids, level_options)
+        super().set_level_options(level_options)
 
     def find_attribute(
         self, name: str, known: Mapping[str, Sequence[Any]]

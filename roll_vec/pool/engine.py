@@ -363,17 +363,15 @@ class PoolEngine(Engine):
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
 
-    def set_level_options(
-        self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
-    ) -> None:
-        """Change the levels of the next episodes of some environments.
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
+        """Change the levels of the next episodes of all environments.
 
         Raises
         ------
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        self.envs.set_level_options(env_ids.tolist(), level_options)
+        self.envs.set_level_options(level_options)
 
     def frames(
         self,

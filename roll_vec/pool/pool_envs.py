@@ -466,16 +466,15 @@ class PoolEnvs:
         if faults:
             raise_faults(faults, unchanged=True)
 
-    def set_level_options(
-        self, env_ids: Sequence[int], level_options: dict[str, Any]
-    ) -> None:
-        """Change the levels of some environments, now and when they are replaced.
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
+        """Change the levels of all environments, now and when they are replaced.
 
         Raises
         ------
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
+        env_ids = range(len(self.records))
         count = len(env_ids)
         self.run("check_level_options", [level_options] * count, env_ids)
         try:

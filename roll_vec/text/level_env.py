@@ -28,6 +28,11 @@ class TextLevelEnv(BaseLanguageBasedEnv):
         check: a function of name and value, and its further arguments.
     options
         The validated keywords, with the present level options.
+
+    Infos
+    -----
+    oracle_return : float64; reset; oracle_return_info=True
+        The return of a best solution.
     """
 
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]]

@@ -21,6 +21,9 @@ OBJECTIVES = ("moves", "pushes")
 class BatchAttributes(Batch):
     """Base of `roll_vec.vector.env.RollVectorEnv`: what environments are asked."""
 
+    # Of snapshots, with its digest; level options are in it.
+    _cached_configuration: tuple[dict[str, Any], str] | None = None
+
     @property
     def successes(self) -> NDArray[np.bool_]:
         """(num_envs,) bool: whether each environment's last step was a success."""
@@ -262,19 +265,15 @@ class BatchAttributes(Batch):
         return tuple(solutions)
 
     @one_at_a_time
-    def set_level_options(
-        self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
-    ) -> None:
-        """Change the levels from each environment's next episode on: a curriculum.
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels of all environments from their next episodes on.
 
-        The present episodes go on.  Snapshots have the level options of each
-        environment: ``get_state().row(i)["level_options"]``.  `get_attr` reads them as
-        well, except ``num_boxes``: the number in the room that is played.
+        The present episodes go on.  Environments in arrays have the level options in
+        the configuration of snapshots: set those of a snapshot before it.  `get_attr`
+        reads them as well, except ``num_boxes``: the number in the room that is played.
 
         Parameters
         ----------
-        mask : (num_envs,) bool, or None
-            The environments to change; None: all.
         **level_options
             Keywords of the environments that choose their levels, such as
             ``num_levels``, ``start_level``, and in Sokoban ``num_boxes``.  Those that
@@ -286,12 +285,12 @@ class BatchAttributes(Batch):
             For another keyword, such as one that would change the spaces; lists those
             that are accepted.  Nothing has changed then.
         InvalidOptionError
-            For a value that cannot be used, or a bad mask.
+            For a value that cannot be used.
         UnsupportedError
             If the environments have no level options.
         ClosedError
         """
         self._check_idle("set_level_options")
-        env_ids = check_mask(mask, self.num_envs)
+        self._cached_configuration = None
         with self._interruptible():
-            self.engine.set_level_options(env_ids, level_options)
+            self.engine.set_level_options(level_options)

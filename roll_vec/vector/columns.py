@@ -2,14 +2,10 @@
 
 Seeds may have any size: `StreamSeeds` writes them as hexadecimal digits.
 
-Values that rows share, such as sets of level options, stand in a table, a list of
-values as `json` writes them; the array of the same name has for each row an index into
-it.
 
 Where environments are of several families, the array ``families``, (n,) int64, has the
 family of each row.  The arrays of family k have its number before their names, such as
-``2.elapsed_steps``; their rows of other families are zero.  Tables are named in the
-same way.
+``2.elapsed_steps``; their rows of other families are zero.
 """
 
 from __future__ import annotations
@@ -68,103 +64,6 @@ def concatenate_rows(
             accepted = "arrays of one dtype and shape of rows"
             raise InvalidStateError.of_array(name, accepted, str(error)) from None
     return whole
-
-
-Tables = dict[str, Any]
-Arrays = Mapping[str, NDArray[Any]]
-
-
-def join_tables(
-    tables: Sequence[Tables], arrays: Sequence[Arrays]
-) -> tuple[Tables, list[Arrays]]:
-    """Return the tables of one snapshot for those of several, and the arrays for them.
-
-    Parameters
-    ----------
-    tables : sequence of dict
-    arrays : sequence of mapping from str to array
-        Of the same snapshots.
-
-    Returns
-    -------
-    dict
-        Each table has the values of all, in the order in which they appear.
-    list of mapping
-        The arrays with indices into these tables.
-
-    Raises
-    ------
-    InvalidStateError
-        If the tables have different names, or an index is outside of its table.
-    """
-    first, columns = tables[0], list(arrays)
-    if all(own == first for own in tables):
-        return first, columns
-    joined: Tables = {name: [] for name in first}
-    for k, own in enumerate(tables):
-        if own.keys() != first.keys():
-            accepted = f"states with the shared values {sorted(first)}"
-            raise InvalidStateError.expected("states", accepted, sorted(own))
-        for name, values in own.items():
-            positions = []
-            for value in values:
-                if value not in joined[name]:
-                    joined[name].append(value)
-                positions.append(joined[name].index(value))
-            columns[k] = _replace_indices(columns[k], name, positions)
-    return joined, columns
-
-
-def sort_tables(tables: Tables, arrays: Arrays) -> tuple[Tables, Arrays]:
-    """Return tables in the order in which rows use their values, and arrays for them.
-
-    Values that no row uses are left out.  Two snapshots with the same values in each
-    row have the same tables then.
-
-    Raises
-    ------
-    InvalidStateError
-        If an index is outside of its table.
-    """
-    joined: Tables = {}
-    for name, values in tables.items():
-        order: list[Any] = []
-        positions = [0] * len(values)
-        for index in check_table_indices(arrays, name, len(values)):
-            if values[index] not in order:
-                order.append(values[index])
-            positions[index] = order.index(values[index])
-        joined[name] = order
-        arrays = _replace_indices(arrays, name, positions)
-    return joined, arrays
-
-
-def check_table_indices(arrays: Arrays, name: str, count: int) -> list[int]:
-    """Return the different indices of an array in the order of its rows.
-
-    Raises
-    ------
-    InvalidStateError
-        If they are no integers below ``count``.
-    """
-    array = arrays.get(name, np.zeros(0, np.int64))
-    accepted = f"integers of shape (n,), from 0 to {count - 1}"
-    if array.dtype.kind not in "iu" or array.ndim != 1:
-        value = f"{array.dtype} of shape {array.shape}"
-        raise InvalidStateError.of_array(name, accepted, value)
-    indices = list(dict.fromkeys(array.tolist()))
-    for index in indices:
-        if not 0 <= index < count:
-            raise InvalidStateError.of_array(name, accepted, index)
-    return indices
-
-
-def _replace_indices(arrays: Arrays, name: str, positions: list[int]) -> Arrays:
-    """Return the arrays with index k of one of them replaced by ``positions[k]``."""
-    if not check_table_indices(arrays, name, len(positions)):
-        return arrays
-    indices = arrays[name]
-    return {**arrays, name: np.array(positions, indices.dtype)[indices]}
 
 
 # What `encode_seeds` writes.
@@ -279,7 +178,6 @@ def join_families(states: Sequence[EngineState], starts: Sequence[int]) -> Engin
     arrays: dict[str, NDArray[Any]] = {
         FAMILIES: np.repeat(np.arange(len(states)), np.diff(starts))
     }
-    shared: dict[str, Any] = {}
     objects: list[Any] = [None] * num_envs
     for k, state in enumerate(states):
         rows = slice(starts[k], starts[k + 1])
@@ -287,30 +185,24 @@ def join_families(states: Sequence[EngineState], starts: Sequence[int]) -> Engin
             whole = np.zeros((num_envs, *array.shape[1:]), array.dtype)
             whole[rows] = array
             arrays[f"{k}.{name}"] = whole
-        shared |= {f"{k}.{name}": table for name, table in state.shared.items()}
         if state.objects is not None:
             objects[rows] = state.objects
     has_objects = any(state.objects is not None for state in states)
-    return EngineState(arrays, shared, tuple(objects) if has_objects else None)
+    return EngineState(arrays, tuple(objects) if has_objects else None)
 
 
 def take_family(state: EngineState, family: int) -> EngineState:
-    """Return the arrays and tables of one family, under their own names.
+    """Return the arrays of one family, under their own names.
 
     All rows are in them; those of other families are zero.
     """
-    return EngineState(
-        _strip(state.arrays, family), _strip(state.shared, family), state.objects
-    )
-
-
-def _strip(values: Mapping[str, Any], family: int) -> dict[str, Any]:
     prefix = f"{family}."
-    return {
-        name.removeprefix(prefix): value
-        for name, value in values.items()
+    arrays = {
+        name.removeprefix(prefix): array
+        for name, array in state.arrays.items()
         if name.startswith(prefix)
     }
+    return EngineState(arrays, state.objects)
 
 
 def own_arrays(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

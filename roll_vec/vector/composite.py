@@ -160,12 +160,12 @@ class CompositeEngine(Engine):
         """Return solutions, None in parts that are lost; see `Engine.solve`."""
         return self.collect(env_ids, "solve", objective)
 
-    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         self._ask(
             {
-                part: PartCall("set_level_options", (ids, level_options))
-                for part, _, ids in self.parts(env_ids)
+                part: PartCall("set_level_options", (level_options,))
+                for part, _, _ in self.parts(np.arange(self.num_envs))
             }
         )
 

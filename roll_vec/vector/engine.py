@@ -63,9 +63,6 @@ class EngineState(NamedTuple):
 
     arrays: dict[str, NDArray[Any]]
     """Row i of each array belongs to environment i."""
-    shared: Mapping[str, Any] = MappingProxyType({})
-    """Values that rows refer to, such as sets of level options; `json` can write them.
-    """
     objects: tuple[Any, ...] | None = None
     """One object per environment, for states that only this process can use."""
 
@@ -139,10 +136,8 @@ class Engine:
         """Begin the next episode in some environments; as `reset` with seeds None."""
         raise NotImplementedError
 
-    def set_level_options(
-        self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
-    ) -> None:
-        """Change the levels of some environments from their next episodes on.
+    def set_level_options(self, level_options: dict[str, Any]) -> None:
+        """Change the levels of all environments from their next episodes on.
 
         Raises
         ------
@@ -270,7 +265,7 @@ class Engine:
         state = self.get_state()
         arrays = {name: array[[env_id]] for name, array in state.arrays.items()}
         objects = state.objects and (state.objects[env_id],)
-        return EngineState(arrays, state.shared, objects)
+        return EngineState(arrays, objects)
 
     def check_state(self, state: EngineState) -> None:
         """Check a state that may have been changed since `get_state` returned it.

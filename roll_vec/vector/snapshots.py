@@ -27,8 +27,6 @@ from roll_vec.vector.state import (
 class BatchSnapshots(BatchActionSampling):
     """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""
 
-    _cached_configuration: tuple[dict[str, Any], str] | None = None
-
     @one_at_a_time
     def get_state(self) -> VectorState:
         """Return a snapshot of all environments.
@@ -70,7 +68,6 @@ class BatchSnapshots(BatchActionSampling):
             self._snapshot_id(),
             self._configuration(),
             {**own, **state.arrays},
-            state.shared,
             state.objects,
         )
 

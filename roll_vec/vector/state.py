@@ -22,13 +22,11 @@ from roll_vec.vector.columns import (
     FAMILIES,
     StreamSeeds,
     add_family_rows,
-    check_table_indices,
+    check_numbers,
     concatenate_rows,
     decode_seed,
     encode_seeds,
-    join_tables,
     own_arrays,
-    sort_tables,
     take_family,
     take_rows,
 )
@@ -68,9 +66,6 @@ class VectorState:
         them.
     arrays : mapping from str to array
         Row i belongs to environment i.
-    shared : mapping
-        Lists of values that rows refer to, as `json` writes them: the array of the same
-        name has indices into the list.
     objects : tuple or None
         Copies of environments that only this process can use.
     allow_pickle : bool
@@ -96,7 +91,6 @@ class VectorState:
         id: str,
         configuration: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
-        shared: Mapping[str, Any] | None = None,
         objects: tuple[Any, ...] | None = None,
         *,
         allow_pickle: bool = False,
@@ -108,7 +102,6 @@ class VectorState:
         self._id, self._configuration = id, copy.deepcopy(dict(configuration))
         self._digest = digest_configuration(id, self._configuration)
         self._arrays, self._objects = _freeze(copies), objects
-        self._shared = copy.deepcopy(dict(shared or {}))
         # The digest of a batch that has returned or checked this snapshot.
         self._valid_for = ""
         self._is_checked = False
@@ -120,7 +113,6 @@ class VectorState:
         id: str,
         configuration: tuple[dict[str, Any], str],
         arrays: Mapping[str, NDArray[Any]],
-        shared: Mapping[str, Any],
         objects: tuple[Any, ...] | None,
     ) -> VectorState:
         """Return the snapshot of a batch, without copies; no check is needed.
@@ -132,7 +124,7 @@ class VectorState:
             With its digest; never changed.
         arrays : mapping from str to array
             Nobody else writes into them.
-        shared, objects
+        objects
             As of the class.
         """
         state, (values, digest) = cls.__new__(cls), configuration
@@ -141,7 +133,6 @@ class VectorState:
             _configuration=values,
             _digest=digest,
             _arrays=_freeze(arrays),
-            _shared=copy.deepcopy(dict(shared)) if shared else {},
             _objects=objects,
             _valid_for=digest,
             _is_checked=bool(digest),
@@ -161,7 +152,6 @@ class VectorState:
             self._id,
             self._configuration,
             dict(self._arrays),
-            self._shared,
             self._objects,
             self._allow_pickle,
         )
@@ -191,11 +181,6 @@ class VectorState:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """The arrays, read-only; row i belongs to environment i."""
         return self._arrays
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """A copy of the lists of values that rows refer to."""
-        return copy.deepcopy(self._shared)
 
     @property
     def objects(self) -> tuple[Any, ...] | None:
@@ -232,20 +217,7 @@ class VectorState:
             return False
         if self.objects is not None or other.objects is not None:
             return False
-        shared, arrays = self._shared, self.arrays
-        other_shared, others = other._shared, other.arrays
-        if shared != other_shared:
-            # The order of the tables, and values that no row uses, mean nothing.
-            try:
-                self._check()
-                other._check()
-                shared, arrays = sort_tables(shared, arrays)
-                other_shared, others = sort_tables(other_shared, others)
-            except InvalidStateError:
-                return False
-        return shared == other_shared and all(
-            _same(arrays[k], others[k]) for k in arrays
-        )
+        return all(_same(array, other.arrays[k]) for k, array in self.arrays.items())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -298,9 +270,6 @@ class VectorState:
             value: dict[str, Any] = read_state(self.arrays[STATES], index)
             return value
         row = {name: array[index] for name, array in self.arrays.items()}
-        # Arrays with the name of a shared table are indices into it.
-        for name in self._shared.keys() & row.keys():
-            row[name] = copy.deepcopy(self._shared[name][row[name]])
         if "seeds" in row:
             row["seeds"] = decode_seed(bytes(row["seeds"]))
         return row
@@ -331,12 +300,7 @@ class VectorState:
             family = int(self.arrays[FAMILIES][index])
             changed = self._of_family(family).replace_row(index, row)
             arrays = add_family_rows(self.arrays, changed.arrays, family)
-            tables = {f"{family}.{name}": own for name, own in changed._shared.items()}
-            return self._with(
-                _arrays=_freeze(arrays),
-                _shared={**self._shared, **tables},
-                _valid_for="",
-            )
+            return self._with(_arrays=_freeze(arrays), _valid_for="")
         if self._has_objects:
             states = replace_state(self.arrays[STATES], index, row)
             arrays = {**self.arrays, STATES: states}
@@ -346,32 +310,23 @@ class VectorState:
             accepted = f"some of {sorted(self.arrays)}"
             raise InvalidStateError.expected("row", accepted, unknown)
         arrays = {name: array.copy() for name, array in self.arrays.items()}
-        shared = self.shared
         for name, value in row.items():
             if name == "seeds":
                 seeds = [decode_seed(digits) for digits in arrays[name].tolist()]
                 seeds[index] = None if value is None else check_seed(value)
                 arrays[name] = encode_seeds(seeds)
-            elif name in shared:
-                if value not in shared[name]:
-                    shared[name] = [*shared[name], value]
-                arrays[name][index] = shared[name].index(value)
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return self._with(_arrays=_freeze(arrays), _shared=shared, _valid_for="")
+        return self._with(_arrays=_freeze(arrays), _valid_for="")
 
     def _of_family(self, family: int) -> VectorState:
         """Return a snapshot of one family alone; rows of others are zero."""
-        own = take_family(EngineState(dict(self.arrays), self._shared), family)
-        arrays = {**own_arrays(self.arrays), **own.arrays}
-        return self._with(_arrays=_freeze(arrays), _shared=own.shared)
+        own = take_family(EngineState(dict(self.arrays)), family)
+        return self._with(_arrays=_freeze({**own_arrays(self.arrays), **own.arrays}))
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
         """Return one snapshot of all environments of several snapshots, in their order.
-
-        Level options may differ, as after `set_level_options` with a mask: ``shared``
-        has the values of all, in the order in which they appear.
 
         Raises
         ------
@@ -396,14 +351,11 @@ class VectorState:
         for state in states:
             objects += state.objects or [None] * len(state)
         is_valid = all(state._valid_for == first._valid_for for state in states)
-        shared, arrays = join_tables(
-            [state._shared for state in states], [state.arrays for state in states]
-        )
+        arrays = [state.arrays for state in states]
         return first._with(
             _arrays=_freeze(concatenate_rows(arrays)),
             _objects=tuple(objects) if any(state.objects for state in states) else None,
             _valid_for=first._valid_for if is_valid else "",
-            _shared=shared,
             _allow_pickle=all(state._allow_pickle for state in states),
         )
 
@@ -429,11 +381,7 @@ class VectorState:
                 "class get_state and set_state"
             )
             raise InvalidStateError(message)
-        header = {
-            "id": self._id,
-            "configuration": self._configuration,
-            "shared": self._shared,
-        }
+        header = {"id": self._id, "configuration": self._configuration}
         write_npz(path, _KIND, STATE_VERSION, header, self.arrays)
 
     @classmethod
@@ -460,15 +408,15 @@ class VectorState:
         OSError
         """
         header, arrays = read_npz(path, _KIND, STATE_VERSION, _OTHER_FORMATS)
-        kinds = {"id": str, "configuration": dict, "shared": dict}
+        kinds = {"id": str, "configuration": dict}
         if not isinstance(header, dict) or any(
             not isinstance(header.get(name), kind) for name, kind in kinds.items()
         ):
             message = f"{os.fspath(path)} cannot be read: its header is no snapshot's"
             raise InvalidFileError(message)
-        id, configuration, shared = (header[name] for name in kinds)
+        id, configuration = (header[name] for name in kinds)
         try:
-            state = cls(id, configuration, arrays, shared, allow_pickle=allow_pickle)
+            state = cls(id, configuration, arrays, allow_pickle=allow_pickle)
             state._check()
             state._check_pickles()
         except InvalidStateError as error:
@@ -499,11 +447,7 @@ class VectorState:
         if "seeds" in arrays:
             StreamSeeds.check(arrays)
         if FAMILIES in arrays:
-            check_table_indices(arrays, FAMILIES, MAX_INT)
-        for name, values in self._shared.items():
-            if not isinstance(values, list):
-                raise InvalidStateError.of_array(name, "a list of values", values)
-            check_table_indices(arrays, name, len(values))
+            check_numbers(FAMILIES, arrays[FAMILIES], np.int64, 0, MAX_INT)
         self._is_checked = True
 
     def _check_pickles(self) -> None:
@@ -530,7 +474,7 @@ class VectorState:
         """
         self._check_pickles()
         arrays = {k: v for k, v in self.arrays.items() if k not in own_names}
-        return EngineState(arrays, self._shared, self.objects)
+        return EngineState(arrays, self.objects)
 
     def check_configuration(
         self, id: str, configuration: Mapping[str, Any], digest: str
@@ -611,7 +555,6 @@ def _restore(
     id: str,
     configuration: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
-    shared: Mapping[str, Any] | None,
     objects: tuple[Any, ...] | None,
     allow_pickle: bool = True,
 ) -> VectorState:
@@ -625,9 +568,7 @@ def _restore(
     if version != STATE_VERSION:
         accepted = f"version {STATE_VERSION} of the format"
         raise InvalidStateError.expected("state", accepted, version)
-    return VectorState(
-        id, configuration, arrays, shared, objects, allow_pickle=allow_pickle
-    )
+    return VectorState(id, configuration, arrays, objects, allow_pickle=allow_pickle)
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

@@ -1,9 +1,5 @@
-"""Every observation mode equals a naive rendering of the grid, in both forms.
+"""Every observation mode equals a naive rendering of the grid, in both forms."""
 
-`tests/frameworks/ragen/check.py` compares texts of coordinates with RAGEN's own.
-"""
-
-import pickle
 import re
 
 import gymnasium
@@ -12,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import roll_vec
 from roll_vec.arrays.grid_family import Cell, GridFamily
 from tests.arrays.ids import FAMILIES, IDS, actions_of
 from tests.conftest import JIT_OFF
@@ -26,7 +21,7 @@ SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 # Levels with nearly all codes, in a few shapes.
 LEVELS = {
     SOKOBAN: ["######\n#.$*@#\n# $. #\n######", "####\n#+$#\n#* #\n#  #\n####"],
-    LAKES: ["SFH\nFHF\nFFG", "SFFFH\nHGFFF"],
+    LAKES: [["SFH", "FHF", "FFG"], ["SFFFH", "HGFFF"]],
 }
 
 
@@ -153,112 +148,6 @@ def test_spaces_say_what_is_observed():
     lookup = {0: "wall", 1: "."}  # and "?" for the others
     text = space("Sokoban", obs_mode="text", grid_lookup=lookup, **room)
     assert (text.min_length, text.max_length) == (44, 5 * (8 * 4 + 1) - 1)
-
-
-# --------------------------------------------------------------- texts of coordinates
-
-ROOM = """Board size: 4 rows x 5 cols (zero-indexed).
-Targets: (1, 2), (1, 3), (2, 1)
-Boxes: (2, 2)
-Boxes on target: (1, 2), (1, 3)
-Player on target: (2, 1)"""
-LAKE = """Board size: 2 rows x 3 cols (zero-indexed).
-Start: (0, 0)
-Goal: (1, 2)
-Player: (0, 0)
-Holes: (0, 2)"""
-
-
-def listing(env):
-    """The coordinates of a single environment's things, cell by cell."""
-    if hasattr(env, "num_boxes"):
-        glyphs = {2: "O", 3: "√", 4: "X", 5: "P", 6: "S"}
-        labels = {
-            "Targets": "O√S",
-            "Boxes": "X",
-            "Boxes on target": "√",
-            "Player": "P",
-            "Player on target": "S",
-        }
-        cells = [[glyphs.get(code, "") for code in row] for row in env.grid.tolist()]
-    else:
-        cells = [[letter.decode() for letter in row] for row in env.desc.tolist()]
-        row, column = divmod(env.s, env.ncol)
-        where = {"G": "Player on goal", "H": "Player in hole"}
-        label = where.get(cells[row][column], "Player")
-        cells[row][column] += "P"
-        labels = {"Start": "S", "Goal": "G", label: "P", "Holes": "H"}
-    lines = [f"Board size: {len(cells)} rows x {len(cells[0])} cols (zero-indexed)."]
-    for label, letters in labels.items():
-        places = [
-            f"({r}, {c})"
-            for r, row in enumerate(cells)
-            for c, cell in enumerate(row)
-            if any(letter in letters for letter in cell)
-        ]
-        if places:
-            lines.append(f"{label}: {', '.join(places)}")
-    return "\n".join(lines)
-
-
-@needs_jit
-@pytest.mark.parametrize("id", IDS)
-@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
-def test_texts_equal_a_listing_cell_by_cell(id, text_format):
-    # That those of a batch are the same is what the contract's lockstep says.
-    keywords = {"obs_mode": "text", "text_format": text_format}
-    if "Sokoban" in id:
-        keywords |= {"num_boxes": 1, "dim_room": (5, 6)}
-    env = gymnasium.make(id, render_mode="text", **keywords)
-    text = env.reset(seed=7)[0]
-    for action in np.random.default_rng(3).choice(actions_of(id), 60):
-        coordinates = listing(env.unwrapped)
-        grid = env.render()
-        joined = f"Coordinates: \n{coordinates}\nGrid Map: \n{grid}"
-        assert text == (coordinates if text_format == "coord" else joined)
-        assert env.observation_space.contains(text)
-        text, _, *ends, _ = env.step(action)
-        if any(ends):
-            assert listing(env.unwrapped) in text
-            text = env.reset()[0]
-
-
-def test_the_lines_of_a_room_and_of_a_lake():
-    keywords = {"obs_mode": "text", "text_format": "coord"}
-    room = gymnasium.make(SOKOBAN, levels=["#####\n# **#\n#+$ #\n#####"], **keywords)
-    assert room.reset(seed=0)[0] == ROOM
-    lake = gymnasium.make("roll_vec/FrozenLake-v1", desc=["SFH", "FFG"], **keywords)
-    assert lake.reset(seed=0)[0] == LAKE
-
-
-@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
-@pytest.mark.parametrize("size", [3, 13])
-def test_the_longest_and_shortest_texts_are_in_the_space(size, text_format):
-    wall, full = "#" * (size + 2), f"#{'*' * size}#"
-    floor = f"#{' ' * (size - 3)}@$.#"
-    holes = ["H" * size] * (size - 1)
-    boxes = [wall, *[full] * (size - 1), f"#{'*' * (size - 3)}+$*#", wall]
-    for id, level in (
-        (SOKOBAN, {"levels": ["\n".join(boxes)]}),
-        (SOKOBAN, {"levels": ["\n".join([wall, floor, wall])]}),
-        (LAKES, {"levels": ["\n".join([*holes, "H" * (size - 2) + "SG"])]}),
-        (LAKES, {"levels": ["S" + "G" * (size - 1)]}),
-        ("roll_vec/FrozenLake-v1", {"desc": ["S" * (size - 1) + "G"] * size}),
-    ):
-        keywords = {"obs_mode": "text", "text_format": text_format, **level}
-        env = gymnasium.make(id, **keywords)
-        for action in (None, *actions_of(id)):
-            text = (env.reset(seed=0) if action is None else env.step(action))[0]
-            assert env.observation_space.contains(text)
-
-
-def test_snapshots_keep_what_texts_name():
-    keywords = {"obs_mode": "text", "text_format": "coord"}
-    lakes, other = (roll_vec.make_vec(LAKES, 2, **keywords) for _ in range(2))
-    texts, _ = lakes.reset(seed=1)
-    other.reset(seed=5)
-    state = pickle.loads(pickle.dumps(lakes.get_state()))
-    assert other.set_state(state) == texts
 
 
 # ------------------------------------------------------------- the looks of the cells

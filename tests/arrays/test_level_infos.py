@@ -1,4 +1,4 @@
-"""Infos on request: seeds, levels and difficulty at resets, masks of actions.
+"""Infos on request: seeds and levels at resets, masks of actions.
 
 It is for bugs such as these:
 
@@ -11,8 +11,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
-from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.arrays.ids import LEVEL_IDS
 from tests.conftest import JIT_OFF
@@ -54,52 +52,6 @@ def test_seeds_and_levels_follow_the_documented_rules(id, num_levels, start_leve
                     assert level == start_level + own_seed % num_levels
                 expected = unlimited.reset(seed=level)[0]
                 np.testing.assert_array_equal(grids[i], expected)
-
-
-# ---------------------------------------------------------------------- difficulty
-
-MEASURES = {"difficulty_info": True, "oracle_return_info": True}
-UNSOLVABLE = "######\n#@  $#\n#.   #\n######"
-SOLVED_IN = ["######\n#@$. #\n######", UNSOLVABLE, "######\n#.$ @#\n######"]
-
-
-@needs_jit
-@pytest.mark.parametrize("more", [{}, {"num_levels": 4}, {"solution_steps": (5, 9)}])
-def test_rooms_tell_their_measures_and_the_return_of_a_solution(more):
-    env = gymnasium.make_vec(
-        SOKOBAN, num_envs=6, num_boxes=2, autoreset_mode="SameStep", **MEASURES, **more
-    )
-    grids, infos = env.reset(seed=4)
-    for _ in range(3):
-        steps, pushes = measure_rooms(grids)
-        difficulty = infos["difficulty"]
-        assert difficulty["solution_steps"].tolist() == steps.tolist()
-        assert difficulty["solution_pushes"].tolist() == pushes.tolist()
-        assert difficulty["solution_steps"].dtype == np.int64
-        assert infos["_difficulty"].all()
-        paths = env.unwrapped.solve()
-        assert [len(path) for path in paths] == steps.tolist()
-        returns = np.zeros(6)
-        oracle_returns, done = infos["oracle_return"], np.zeros(6, np.bool_)
-        for t in range(max(map(len, paths))):
-            actions = [path[t] if t < len(path) else 1 for path in paths]
-            grids, rewards, terminations, _, infos = env.step(actions)
-            returns = np.where(done, returns, returns + rewards)
-            done |= terminations
-        assert done.all()
-        # To the bit: the rewards are added in the same order.
-        assert returns.tolist() == oracle_returns.tolist()
-        grids, infos = env.reset()
-
-
-@needs_jit
-def test_measures_of_some_option_sets_alone():
-    # A set without a band needs no measures, and a set with one has them.
-    env = roll_vec.make_vec(SOKOBAN, 4, num_boxes=1, level_info=True)
-    env.reset(seed=0)
-    env.set_level_options(mask=np.arange(4) < 2, solution_steps=(6, None))
-    grids, _ = env.reset()
-    assert (measure_rooms(grids)[0][:2] >= 6).all()
 
 
 # ------------------------------------------------------------------ masks of actions

@@ -1,18 +1,12 @@
-"""`set_level_options`: a curriculum, for all or some environments.
+"""`set_level_options`: a curriculum.
 
 It is for bugs such as these:
 
 - the present episode is changed, too;
-- the options of a mask go to the environments in front;
-- a state of another batch keeps the indices of that batch's sets;
-- a pending autoreset takes the options from before;
-- the options of a mask are checked beside those of another environment;
-- a state gives out the batch's own table of options;
-- `solve` takes the level of the next options for the one that is played.
+- a pending autoreset plays the options from before, or a kernel that is bound to them;
+- a snapshot of other options is accepted;
+- an option is checked beside those of before.
 """
-
-import copy
-import pickle
 
 import gymnasium
 import numpy as np
@@ -21,11 +15,9 @@ from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
 from roll_vec import VectorState
-from roll_vec.errors import (
-    InvalidStateError,
-)
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_same, assert_undisturbed, draw_actions, play
+from tests.contract.cases import assert_same, assert_undisturbed, draw_actions
 
 pytestmark = pytest.mark.skipif(
     JIT_OFF, reason="a minute uncompiled, for kernels that others run as well"
@@ -50,22 +42,9 @@ def make_batch(id, num_envs=6, **more):
     return env
 
 
-def make_single(id):
-    """Return a single environment with the keywords of a batch."""
-    keywords = {"action_start": 1, **CASES[id][0]}
-    env = gymnasium.make(id, **keywords).unwrapped
-    env.reset(seed=0)
-    return env
-
-
-def damage(state, shared=None, **arrays):
+def damage(state, **arrays):
     """Return a state with other arrays."""
-    return VectorState(
-        state.id,
-        state.configuration,
-        {**state.arrays, **arrays},
-        state.shared if shared is None else shared,
-    )
+    return VectorState(state.id, state.configuration, {**state.arrays, **arrays})
 
 
 @pytest.fixture(params=CASES)
@@ -88,26 +67,24 @@ def test_a_batch_equals_single_environments(id, mode):
     assert_same(env.reset(seed=1), sync.reset(seed=1))
     actions = draw_actions(env, 60)
     changes = {
-        7: (np.array([True, False, True, False, False, True]), later),
-        22: (None, {"start_level": 40, "num_levels": 3}),
-        37: (np.arange(6) < 2, {k: first[k] for k in first.keys() & later.keys()}),
+        7: later,
+        22: {"start_level": 40, "num_levels": 3},
+        37: {k: first[k] for k in first.keys() & later.keys()},
         # An episode of every environment has ended at a step of this kind: 5, 10, ...
-        48: (None, {"num_levels": 0, "start_level": 0}),
+        48: {"num_levels": 0, "start_level": 0},
     }
     for t, batch in enumerate(actions):
         if t in changes:
-            mask, options = changes[t]
-            env.unwrapped.set_level_options(mask=mask, **options)
-            for i in range(6) if mask is None else np.flatnonzero(mask).tolist():
-                sync.envs[i].unwrapped.set_level_options(**options)
+            env.unwrapped.set_level_options(**changes[t])
+            for one in sync.envs:
+                one.unwrapped.set_level_options(**changes[t])
         assert_same(env.step(batch), sync.step(batch), f"step {t}")
 
 
-def test_an_empty_mask_and_options_back_to_the_first_leave_no_trace(id):
+def test_options_back_to_the_first_leave_no_trace(id):
     later = CASES[id][1]
     env, twin = make_batch(id), make_batch(id)
-    env.set_level_options(mask=np.zeros(6, np.bool_), **later)
-    env.set_level_options(mask=np.arange(6) > 3, **later)
+    env.set_level_options(**later)
     first = gymnasium.make(id, **CASES[id][0]).unwrapped.options
     env.set_level_options(**{name: getattr(first, name) for name in later})
     assert env.get_state() == twin.get_state()
@@ -141,79 +118,24 @@ def test_a_level_number_of_no_level_is_refused(id, more, count):
     assert_undisturbed(env, twin)
 
 
-# ----------------------------------------------------------------- snapshots, copies
+# ----------------------------------------------------------------------- snapshots
 
 
-def mixed_batch(id, **more):
-    """Return a batch with three sets of options, in the middle of episodes."""
-    env = make_batch(id, **more)
-    env.set_level_options(mask=np.arange(6) % 3 == 1, **CASES[id][1])
-    env.set_level_options(mask=np.arange(6) % 3 == 2, num_levels=2, start_level=8)
-    play(env, draw_actions(env, 8))
-    return env
-
-
-def test_snapshots_have_the_options(id, tmp_path):
-    env, twin = mixed_batch(id), mixed_batch(id)
+def test_a_snapshot_has_the_options_in_its_configuration(id):
+    env, twin = make_batch(id), make_batch(id)
     state = env.get_state()
     env.set_level_options(num_levels=50)
-    play(env, draw_actions(env, 8))
+    with pytest.raises(InvalidStateError, match="num_levels is 50 in this batch"):
+        env.set_state(state)
+    env.reset()
+    env.set_level_options(num_levels=0)
     env.set_state(state)
     assert_undisturbed(env, twin)
-    # Another batch, which has other sets; some of its environments keep theirs.
-    state.save(tmp_path / "state.npz")
-    other = make_batch(id)
-    other.set_level_options(mask=np.arange(6) < 5, num_levels=4, start_level=4)
-    other.set_state(
-        VectorState.load(tmp_path / "state.npz"),
-        mask=np.arange(6) != 4,
-        rows=[1, 2, 0, 5, 0, 3],
-    )
-    env.set_state(state, rows=[1, 2, 0, 5, 0, 3])
-    env.set_level_options(mask=np.arange(6) == 4, num_levels=4, start_level=4)
-    assert other.get_attr("start_level") == env.get_attr("start_level")
-    grids, expected = other.reset()[0], env.reset()[0]
-    rows = np.arange(6) != 4
-    np.testing.assert_array_equal(grids[rows], expected[rows])
 
 
-def test_copies_and_rows_of_snapshots_have_the_options(id):
-    env, single = mixed_batch(id), make_single(id)
-    copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
-    state = env.get_state()
-    # The options of a state are a copy.
-    for options in env.get_state().shared["level_options"]:
-        options.update(num_levels=77, success_probability=[0.0, 0.1])
-    assert env.get_state() == state
-    for i in (0, 1, 2):
-        single.set_state(state.row(i))
-        env.set_state(state.replace_row(0, single.get_state()))
-        np.testing.assert_array_equal(single.reset()[0], env.reset()[0][0])
-    for twin in copies:
-        env.set_state(state)
-        assert_undisturbed(twin, env)
-
-
-def test_bad_level_options_of_a_state_are_refused(id):
-    env, twin = mixed_batch(id), mixed_batch(id)
-    state = env.get_state()
-    values = state.shared["level_options"]
-    wrong = [
-        (None, state.arrays["level_options"]),
-        ([], state.arrays["level_options"]),
-        ([{"num_levels": 3}], np.zeros(6, np.int32)),
-        ([{**values[0], "num_levels": -1}], np.zeros(6, np.int32)),
-        (values, np.full(6, 3, np.int32)),
-        (values, np.full(6, -1, np.int32)),
-    ]
-    for table, indices in wrong:
-        damaged = damage(state, {"level_options": table}, level_options=indices)
-        with pytest.raises(InvalidStateError, match="level_options"):
-            env.set_state(damaged)
-    single = make_single(id)
-    with pytest.raises(InvalidStateError, match="level_options"):
-        single.set_state({**state.row(0), "level_options": {}})
+def test_bad_options_change_nothing(id):
+    env, twin = make_batch(id), make_batch(id)
+    with pytest.raises(InvalidOptionError, match="num_levels"):
+        env.set_level_options(start_level=5, num_levels=-1)
+    assert env.get_attr("start_level") == twin.get_attr("start_level")
     assert_undisturbed(env, twin)
-
-
-# ------------------------------------------------------------------------- bad input

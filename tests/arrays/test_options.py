@@ -16,7 +16,6 @@ from roll_vec import VectorState
 from roll_vec.arrays.options import RENDER_MODES
 from roll_vec.errors import (
     InvalidActionError,
-    InvalidOptionError,
     InvalidSeedError,
     InvalidStateError,
     UnknownOptionError,
@@ -60,14 +59,8 @@ def test_keywords_of_other_ids_are_unknown(id, names):
 
 
 def test_keywords_of_batches_of_arrays_are_unknown_elsewhere():
-    for name in ("num_threads", "prefetch"):
-        with pytest.raises(UnknownOptionError, match=f"argument '{name}'"):
-            gymnasium.make(SOKOBAN, **{name: 1})
-    with pytest.raises(UnknownOptionError, match="argument 'prefetch'"):
-        roll_vec.make_vec("roll_vec/Countdown-v0", 2, prefetch=True)
-    for value in (1, "yes", 0.0):
-        with pytest.raises(InvalidOptionError, match=r"^prefetch: expected None, True"):
-            roll_vec.make_vec(SOKOBAN, 2, prefetch=value)
+    with pytest.raises(UnknownOptionError, match="argument 'num_threads'"):
+        gymnasium.make(SOKOBAN, num_threads=1)
 
 
 def test_roll_environments_refuse_early():
@@ -217,7 +210,7 @@ def test_a_wrong_array_of_a_state_is_refused_by_name(id):
     state, single = env.get_state(), make(id, **silent(id))
 
     def check(name, arrays):
-        damaged = VectorState(state.id, state.configuration, arrays, state.shared)
+        damaged = VectorState(state.id, state.configuration, arrays)
         with pytest.raises(InvalidStateError, match=name):
             env.set_state(damaged)
         return damaged

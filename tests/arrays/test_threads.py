@@ -35,8 +35,6 @@ def cores(monkeypatch):
     """Let tests use more threads than this machine has cores; no variable is set."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
     monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
-    # Batches of other tests may draw levels.
-    monkeypatch.setattr(threads, "background_threads", set())
 
 
 @pytest.fixture
@@ -100,17 +98,6 @@ def test_every_row_is_in_exactly_one_part(num_rows, num_threads, rows_per_thread
         assert ranges == [(0, num_rows)]
     if num_rows >= num_threads * rows_per_thread:
         assert len(ranges) == num_threads
-
-
-@pytest.mark.parametrize(("num_drawing", "parts"), [(0, 4), (2, 2), (3, 1), (9, 1)])
-def test_a_split_leaves_cores_to_threads_that_draw_levels(
-    num_drawing, parts, monkeypatch
-):
-    monkeypatch.setattr(threads, "count_cores", lambda: 4)
-    monkeypatch.setattr(threads, "background_threads", {*range(num_drawing)})
-    ranges = []
-    for_row_ranges(lambda *at: ranges.append(at), 8, 16, 1)
-    assert sorted(ranges) == [(k, k + 8 // parts) for k in range(0, 8, 8 // parts)]
 
 
 @pytest.mark.parametrize(

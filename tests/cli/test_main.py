@@ -139,7 +139,6 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
 PROGRESS = [
     (f"rollout {LINE} --num-envs 4 --steps 12 --no-image --out run.npz", "12/12 steps"),
     ("replay run.npz", "12/12 steps"),
-    ("levels stats set.txt --random-episodes 40", "120/120"),
     # The second time, the episodes are those of the file.
     (
         "eval run roll_vec/FrozenLake --split test --num-episodes 30 --out a",

@@ -236,8 +236,7 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
 @pytest.mark.parametrize(
     "command",
     [
-        "levels export set.txt --out set.npz",
-        "levels stats set.txt --random-episodes 2 --out stats.csv",
+        "levels make roll_vec/Sokoban --num-levels 2 --out new.txt",
         "watch roll_vec/FrozenLake --num-envs 2 --steps 2 --out p.html",
     ],
 )

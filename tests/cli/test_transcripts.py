@@ -30,9 +30,7 @@ SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 FOLDER = Path(__file__).parent / "golden"
 FILES = {
     "set.txt": COLLECTION,
-    "lakes.txt": "SFF\nHFG\n\n; the second\nFFS\nGHF\n",
     "unsolvable.txt": f"{COLLECTION}\n\n######\n#$@ .#\n######\n",
-    "holes.txt": "HHH\nSFG\nHHH\n\nSFF\nFFF\nFFG\n",
     "tasks.jsonl": '{"nums": [1, 1], "target": 50}\n',
 }
 

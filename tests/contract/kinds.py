@@ -125,12 +125,9 @@ def objects(env_fn: Any, is_exact: bool, copies: Any = None, **workers: Any) -> 
 
 
 def rules(id: str) -> Kind:
-    """Return batches of a user's `ArrayEnv`; levels ahead of time change nothing."""
-    make, local = (
-        functools.partial(roll_vec.make_vec, id, **keywords)
-        for keywords in ({"num_threads": 2}, {"prefetch": False})
-    )
-    return Kind(make, local)
+    """Return batches of a user's `ArrayEnv`."""
+    make = functools.partial(roll_vec.make_vec, id)
+    return Kind(functools.partial(make, num_threads=2), make)
 
 
 RULES = {id: rules(id) for id in FAMILIES}

@@ -281,8 +281,7 @@ def test_no_room_is_an_error_before_anything_moves():
 
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])
 def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
-    # Levels that were drawn ahead of time would be played without an error.
-    env, twin = (make_batch(case, N, prefetch=False) for _ in range(2))
+    env, twin = (make_batch(case, N) for _ in range(2))
     for batch in (env, twin):
         batch.reset(seed=0)
         play(batch, draw_actions(batch, 5))
@@ -300,21 +299,21 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
 
 
 def test_an_environment_without_a_level_stays_among_the_ended():
-    env = make_batch(SOKOBAN, 3, autoreset_mode=SAME_STEP)
+    corridor = {"dim_room": (3, 6), "num_boxes": 1}
+    env = make_batch(SOKOBAN, 3, autoreset_mode=SAME_STEP, **corridor)
     env.reset(seed=0)
     first = np.arange(3) == 0
-    options = env.get_attr("solution_steps")[0]
-    env.set_level_options(mask=first, solution_steps=(900, 999))
+    env.set_level_options(num_boxes=2)
     for _ in range(limit_of(SOKOBAN) - 1):
         env.step([0] * 3)
     with pytest.raises(errors.LevelGenerationError):
         env.step([0] * 3, mask=first)
+    env.set_level_options(num_boxes=1)
     truncations = env.step([0] * 3, mask=~first)[3]
     assert truncations.tolist() == [False, True, True]
     with pytest.raises(errors.ResetNeededError, match=r"environments \[0\] have ended"):
         env.step([0] * 3)
     # And goes on when there is one.
-    env.set_level_options(solution_steps=options)
     env.reset(options={"reset_mask": first})
     truncations = [env.step([0] * 3)[3].tolist() for _ in range(limit_of(SOKOBAN))]
     assert truncations == [[False] * 3] * (len(truncations) - 1) + [[True] * 3]

@@ -10,7 +10,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 
 import gymnasium
 import numpy as np
@@ -119,24 +118,6 @@ def test_a_games_names_of_actions_are_its_actions(id):
 @pytest.mark.parametrize("id", FAMILIES)
 def test_a_batch_passes_the_checker(id):
     check_vector_env(id, steps=30)
-
-
-def test_next_episodes_are_begun_ahead_of_time(monkeypatch):
-    envs, twin = (make(MERGE, 40, prefetch=k, num_threads=2) for k in (True, False))
-    envs.reset(seed=3, options=None)
-    twin.reset(seed=3)
-    slots = envs.engine.prefetcher._slots
-    for _ in range(2000):
-        if (slots.ready == slots.orders).all():
-            break
-        time.sleep(0.005)
-    draw_now = []
-    provider = envs.engine.level_provider
-    monkeypatch.setattr(provider, "generate_rows", draw_now.append)
-    assert_same(*(env.reset() for env in (envs, twin)))
-    assert envs.get_state() == twin.get_state()
-    envs.close()
-    assert slots.is_stopped
 
 
 @pytest.mark.parametrize("id", EVERY)

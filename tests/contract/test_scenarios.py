@@ -358,7 +358,7 @@ def test_frames_attributes_and_solutions_are_those_without_workers(kind, keyword
     assert_same(env.reset(seed=3), local.reset(seed=3))
     if kind in ("shards of arrays", "shards of pools"):
         names += ["num_levels", "start_level"] * (kind == "shards of arrays")
-        some = {"mask": np.arange(N) == 4, "num_levels": 3, "start_level": 7}
+        some = {"num_levels": 3, "start_level": 7}
         for batch in batches:
             batch.set_level_options(**some)
         assert_same(env.solve(), local.solve())
@@ -530,9 +530,7 @@ def test_bad_snapshots_move_nothing(kind):
     some = np.arange(N) < 2
 
     def with_arrays(arrays):
-        return VectorState(
-            state.id, state.configuration, arrays, state.shared, allow_pickle=True
-        )
+        return VectorState(state.id, state.configuration, arrays, allow_pickle=True)
 
     bad = [{"a": 1}, mode.get_state()]
     for name, array in state.arrays.items():

@@ -87,12 +87,10 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
             state.take(rows)
     with pytest.raises(InvalidOptionError, match="rows"):
         envs.set_state(state.take([0, 1, 2]))
-    odd = VectorState(state.id, state.configuration, state.arrays, {"sets": [1]})
     for bad, word in (
         ([], "at least one"),
         ([state, others["77"].get_state()], "77"),
         ([state, 5], "VectorState"),
-        ([state, odd], "shared"),
     ):
         with pytest.raises(InvalidStateError, match=word):
             VectorState.concatenate(bad)
@@ -123,11 +121,11 @@ def changed_copies(state):
         copied.arrays[name][:] = 2_000_000_000
         yield copied
     own = {key: array.copy() for key, array in state.arrays.items()}
-    later = VectorState(state.id, state.configuration, own, state.shared)
+    later = VectorState(state.id, state.configuration, own)
     own[name][:] = 2_000_000_000
     assert later == state
     own["positions"] = own[name]
-    yield VectorState(state.id, state.configuration, own, state.shared)
+    yield VectorState(state.id, state.configuration, own)
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES)
@@ -142,11 +140,9 @@ def test_a_changed_snapshot_is_checked_again(played):
             array[...] = array.copy()
     with pytest.raises(TypeError):
         state.arrays["has_ended"] = state.arrays["has_ended"][:2]
-    for name in ("arrays", "digest", "configuration", "id", "shared"):
+    for name in ("arrays", "digest", "configuration", "id"):
         with pytest.raises(AttributeError):
             setattr(state, name, getattr(state, name))
-    for shared in state.shared.values():
-        shared[0].clear()
     for table in state.row(0).values():
         if isinstance(table, dict):
             table.clear()
@@ -156,10 +152,10 @@ def test_a_changed_snapshot_is_checked_again(played):
 
 
 def forged_states(state):
-    """Yield snapshots with one array or table that no batch returns."""
+    """Yield snapshots with one array that no batch returns."""
 
-    def forge(arrays, shared=state.shared):
-        return VectorState(state.id, state.configuration, arrays, shared)
+    def forge(arrays):
+        return VectorState(state.id, state.configuration, arrays)
 
     for name, array in state.arrays.items():
         yield forge({key: own for key, own in state.arrays.items() if key != name})
@@ -169,9 +165,6 @@ def forged_states(state):
         others += [np.full(len(array), value) for value in (-1, 10**12, np.nan)]
         for other in others:
             yield forge({**state.arrays, name: other})
-    for name, table in state.shared.items():
-        for other in ([], None, 3, {"a": 1}, table * 2):
-            yield forge(state.arrays, {**state.shared, name: other})
 
 
 @pytest.mark.parametrize("case", ARRAY_AND_POOL)
@@ -233,9 +226,7 @@ def test_a_changed_value_is_refused_or_a_state(played):
             data = array.view(np.uint8).reshape(-1)
             data[rng.integers(data.size)] ^= int(rng.integers(1, 256))
             arrays = {**before, name: array}
-            changed = VectorState(
-                state.id, state.configuration, arrays, state.shared, state.objects
-            )
+            changed = VectorState(state.id, state.configuration, arrays, state.objects)
             try:
                 envs.set_state(changed)
                 play(envs, draw_actions(envs, 3, seed=4))

@@ -56,8 +56,6 @@ PLAYED = {
     "rooms that end before a wait": (SOKOBAN, {"max_episode_steps": 17}),
     "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5, "episode_info": True}),
     "maps that are drawn now and then": (LAKES, {"size": 3, "num_levels": 90}),
-    "rooms that are not drawn ahead": (SOKOBAN, {"prefetch": False}),
-    "maps that are not drawn ahead": (LAKES, {"prefetch": False}),
     # As plain Python the rooms take two minutes.
     "episodes of one step": (LAKES if JIT_OFF else SOKOBAN, {"max_episode_steps": 1}),
 }
@@ -223,8 +221,7 @@ def test_an_invalid_action_moves_nothing(case, mode):
 
 @one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], [SOKOBAN, LAKES])
 def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
-    # Levels that were drawn ahead of time would be played without an error.
-    env, twin = make_pair(case, autoreset_mode=mode, prefetch=False)
+    env, twin = make_pair(case, autoreset_mode=mode)
     source = env.unwrapped.engine.level_provider
     generate, calls = source.generate, []
 

@@ -12,7 +12,6 @@ from numba import types
 from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
-from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
 from tests.envs.frozen_lake import user_maps as lake
@@ -22,7 +21,6 @@ from tests.envs.sokoban.user_levels import ONE
 SOKOBAN, LAKE = sokoban.ID, lake.ID
 GIVEN = {SOKOBAN: sokoban.EXPECTED, LAKE: lake.EXPECTED}
 OPTIONS = {SOKOBAN: SokobanOptions, LAKE: RandomFrozenLakeOptions}
-COLLECTIONS = {SOKOBAN: sokoban.COLLECTION, LAKE: lake.COLLECTION}
 each_game = pytest.mark.parametrize("id", GIVEN)
 
 
@@ -103,51 +101,23 @@ def test_a_path_is_read_once_until_it_changes(path):
 
 
 @pytest.mark.parametrize("form", ["single", "vector"])
-@pytest.mark.parametrize("source", ["path", "list"])
-@each_game
-def test_copies_share_the_levels_of_a_path(id, source, form, tmp_path):
-    levels = [COLLECTIONS[id]] * 400
-    if source == "path":
-        levels = tmp_path / "levels.txt"
-        levels.write_text("\n\n".join([COLLECTIONS[id]] * 400))
+def test_copies_share_the_levels_and_pickles_have_them(form, path):
     if form == "single":
-        env, action = gymnasium.make(id, levels=levels, action_start=1).unwrapped, 2
+        env, action = gymnasium.make(SOKOBAN, levels=path, action_start=1).unwrapped, 2
     else:
-        env, action = gymnasium.make_vec(id, 2, levels=levels, action_start=1), [2, 2]
+        more = {"levels": path, "action_start": 1}
+        env, action = gymnasium.make_vec(SOKOBAN, 2, **more), [2, 2]
     env.reset(seed=1)
     stored = pickle.dumps(env)
-    assert (len(stored) < 10_000) == (source == "path")
+    path.write_text(ONE)
     envs = env, pickle.loads(stored), copy.deepcopy(env)
-    given, *others = (
+    given, pickled, copied = (
         (each if form == "single" else each.engine).options.levels for each in envs
     )
-    for other in others:
-        assert other == given
-        assert source == "list" or other is given
+    assert pickled == given
+    assert copied is given
     for play in (lambda env: env.step(action), lambda env: env.reset()):
         assert len({repr(play(each)) for each in envs}) == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ONE,
-        f"{sokoban.COLLECTION}\n{ONE}",
-        sokoban.COLLECTION.replace("#@$.#", "#+$ #"),
-    ],
-)
-def test_a_pickle_wants_the_levels_that_it_was_made_of(text, path):
-    # It would go on with numbers of levels that are no more.
-    env = sokoban.batch(path)
-    env.reset(seed=2)
-    stored = pickle.dumps(env)
-    before = path.read_text()
-    path.write_text(text)
-    with pytest.raises(InvalidOptionError, match=r"levels\.txt: expected the levels"):
-        pickle.loads(stored)
-    path.write_text(before)
-    grids = [each.reset()[0] for each in (env, pickle.loads(stored))]
-    np.testing.assert_array_equal(*grids)
 
 
 @each_game

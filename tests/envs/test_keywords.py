@@ -221,7 +221,6 @@ ANSWER = {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}
 # Another value of each keyword that several games have, and the keywords that it needs.
 OTHER_VALUES = {
     "obs_mode": ("text", {}),
-    "text_format": ("coord", {"obs_mode": "text"}),
     "render_mode": ("ansi", {}),
     "render_scale": (2, {"render_mode": "rgb_array"}),
     "env_instruction": ("Win!", {}),

@@ -1,4 +1,4 @@
-"""Levels of users: every form of lists, texts, arrays, files; what is refused."""
+"""Levels of users: every form of lists, texts, arrays, files of rooms; refusals."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.envs.frozen_lake import level_files as map_files
+from roll_vec.envs.frozen_lake.map_sets import LakeSet
 from roll_vec.envs.sokoban import level_files as room_files
 from roll_vec.errors import InvalidOptionError, RollVecWarning
 from tests.envs.frozen_lake import user_maps as lake
@@ -16,11 +16,10 @@ from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE, THREE, TWO
 from tests.oracles.frozen_lake import lake_is_solvable
 
-LOAD = {sokoban.ID: room_files.load_levels, lake.ID: map_files.load_levels}
+LOAD = {sokoban.ID: room_files.load_levels, lake.ID: LakeSet.load}
 EXPECTED = {sokoban.ID: sokoban.EXPECTED, lake.ID: lake.EXPECTED}
-MAPS, MAP_TEXTS, LETTERS = lake.MAPS, lake.TEXTS, lake.LETTERS
+MAPS, LETTERS = lake.MAPS, lake.LETTERS
 ROOMS = sokoban.EXPECTED
-each_game = pytest.mark.parametrize("id", LOAD)
 
 # -------------------------------------------------------------------------- forms
 
@@ -37,15 +36,11 @@ FORMS = {
     lake.ID: {
         "rows": MAPS,
         "tuples of rows": tuple(map(tuple, MAPS)),
-        "texts": MAP_TEXTS,
-        "one text of all": [lake.COLLECTION],
-        "some texts": (MAP_TEXTS[0], f"{MAP_TEXTS[1]}\n\n{MAP_TEXTS[2]}"),
         "letters": LETTERS,
         "bytes": LETTERS.astype("S1"),
         "lists of letters": LETTERS.tolist(),
         "a list of arrays": [LETTERS[0].astype("c"), LETTERS[1], MAPS[2]],
         "an array of rows": np.array(MAPS),
-        "an array of texts": np.array(MAP_TEXTS),
         "codes": lake.EXPECTED,
         "lists of codes": lake.EXPECTED.tolist(),
         "other integers": np.asfortranarray(lake.EXPECTED.astype(np.int64)),
@@ -70,41 +65,28 @@ def test_every_form_gives_the_same_levels(id, form):
     np.testing.assert_array_equal(env.reset(seed=0)[0], expected)
 
 
-def test_one_level_is_an_array_of_two_dimensions(tmp_path):
+def test_one_level_is_an_array_of_two_dimensions():
     for levels in (LETTERS[1], LETTERS[1].astype("S1"), lake.EXPECTED[1]):
         grids = LOAD[lake.ID](levels).grids
         np.testing.assert_array_equal(grids, lake.EXPECTED[1:2])
     np.testing.assert_array_equal(LOAD[sokoban.ID](ROOMS[1]).grids, ROOMS[1:2])
-    # Letters in an archive are maps.
-    for letters in (LETTERS, LETTERS.astype("S1")):
-        np.savez(tmp_path / "set.npz", levels=letters)
-        grids = LOAD[lake.ID](tmp_path / "set.npz").grids
-        np.testing.assert_array_equal(grids, lake.EXPECTED)
 
 
-@pytest.mark.parametrize(
-    ("id", "texts"), [(sokoban.ID, (ONE, TWO, THREE)), (lake.ID, MAP_TEXTS)]
-)
-def test_files_and_folders_have_the_same_levels(id, texts, tmp_path):
+def test_files_and_folders_have_the_same_levels(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / ("b.xsb" if id == sokoban.ID else "b.txt")).write_text(texts[2])
-    text = f"; first\n{texts[0]}\n \n{texts[1]}".replace("\n", "\r\n")
+    (folder / "b.xsb").write_text(THREE)
+    text = f"; first\n{ONE}\n \n{TWO}".replace("\n", "\r\n")
     (folder / "a.txt").write_bytes(b"\xef\xbb\xbf" + text.encode())
     (folder / "c.map").write_text("?")
     (folder / "deeper.txt").mkdir()
-    module = room_files if id == sokoban.ID else map_files
     written = tmp_path / "all.txt"
-    written.write_text(module.format_levels(EXPECTED[id], [7, 8, 9]))
+    written.write_text(room_files.format_levels(ROOMS, [7, 8, 9]))
     assert written.read_text().startswith("; 7\n")
-    # A file of a user's own needs no id.
-    np.savez(tmp_path / "plain.npz", levels=EXPECTED[id].astype(np.int64))
-    np.savez_compressed(tmp_path / "set.npz", levels=EXPECTED[id], id=id)
-    for path in (folder, str(folder), written, tmp_path / "plain.npz"):
-        np.testing.assert_array_equal(LOAD[id](path).grids, EXPECTED[id])
-        assert LOAD[id](path) is LOAD[id](path)
-    levels = LOAD[id](str(tmp_path / "set.npz"))
-    np.testing.assert_array_equal(levels.grids, EXPECTED[id])
+    for path in (folder, str(folder), written):
+        levels = room_files.load_levels(path)
+        np.testing.assert_array_equal(levels.grids, ROOMS)
+        assert room_files.load_levels(path) is levels
 
 
 def test_a_real_file_is_read_as_it_is_written(shared):
@@ -253,10 +235,10 @@ def test_a_way_to_a_goal_is_needed(seed, holes):
     cells[order[0]] = "S"
     rows = ["".join(row) for row in cells.reshape(height, width)]
     if "G" in "".join(rows) and lake_is_solvable(rows):
-        assert len(map_files.load_levels([rows])) == 1
+        assert len(LakeSet.load([rows])) == 1
     else:
         with pytest.raises(InvalidOptionError, match="expected a way from S to G"):
-            map_files.load_levels([rows])
+            LakeSet.load([rows])
 
 
 def test_a_way_through_a_maze_is_found():
@@ -267,38 +249,21 @@ def test_a_way_through_a_maze_is_found():
     maze[2:-1:4, -2] = "F"
     maze[4:-1:4, 1] = "F"
     maze[1, 1], maze[-2, 1:-1] = "S", "G"
-    assert len(map_files.load_levels(maze)) == 1
+    assert len(LakeSet.load(maze)) == 1
     maze[50, [1, -2]] = "H"
     with pytest.raises(InvalidOptionError, match="expected a way from S to G"):
-        map_files.load_levels(maze)
+        LakeSet.load(maze)
 
 
 # ------------------------------------------------------------------------ refusals
 
 
-@each_game
-def test_a_path_that_the_system_refuses_is_named(id):
+def test_a_path_that_the_system_refuses_is_named():
     with pytest.raises(InvalidOptionError, match=r"^levels: .*cannot be read"):
-        LOAD[id]("a\0b")
+        room_files.load_levels("a\0b")
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_damaged_archive_is_refused_by_name_or_harmless(stride, tmp_path):
-    path = tmp_path / "set.npz"
-    np.savez_compressed(path, levels=ROOMS, id=sokoban.ID)
-    data, refused, harmless = path.read_bytes(), 0, 0
-    # A byte is changed, or the file cut off before it.
-    places = range(0, len(data), stride)
-    for place in places:
-        changed = data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
-        for damaged in (changed, data[:place]):
-            path.write_bytes(damaged)
-            try:
-                levels = room_files.load_levels(path)
-            except InvalidOptionError as error:
-                refused += str(path) in str(error)
-            else:
-                np.testing.assert_array_equal(levels.grids, ROOMS)
-                harmless += 1
-    assert refused + harmless == 2 * len(places)
-    assert refused > 1.5 * len(places)
+@pytest.mark.parametrize("levels", ["maps.txt", "SFG\nHHH", ["SFG", "HHH"], [b"SG"]])
+def test_maps_are_no_texts_and_no_files(levels):
+    with pytest.raises(InvalidOptionError, match=r"^levels: expected a list of maps"):
+        LakeSet.load(levels)

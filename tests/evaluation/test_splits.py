@@ -21,7 +21,14 @@ from roll_vec.evaluation import (
     find_split,
     play_episodes,
 )
-from roll_vec.evaluation.splits import DIGESTS, DIGESTS_FILE, FREE_KEYWORDS
+from roll_vec.evaluation.difficulty import draw_levels
+from roll_vec.evaluation.splits import (
+    DIGESTS,
+    DIGESTS_FILE,
+    FREE_KEYWORDS,
+    SEEDS_FILE,
+    TEST_START,
+)
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
@@ -81,7 +88,7 @@ def test_free_keywords_exist():
         for name in (
             *ENVIRONMENTS[id].defaults(),
             *roll_vec.make_vec(id, 1).spec.kwargs,
-            *("copy", "num_threads", "prefetch"),
+            *("copy", "num_threads"),
             *("workers", "executor", "context"),
             *("step_timeout", "reset_timeout", "on_error"),
         )
@@ -145,5 +152,15 @@ def test_bad_shops_are_errors(shop, tmp_path):
 
 
 if __name__ == "__main__":
+    lines = []
+    for split in BUILT_IN:
+        if split.bands:
+            more = {**split.keywords, **split.bands}
+            _, seeds = draw_levels(split.id, 1000, start_level=TEST_START, **more)
+            name = json.dumps(f"{split.id} {split.name}")
+            lines.append(
+                f" {name}: {json.dumps(seeds.tolist(), separators=(',', ':'))}"
+            )
+    Path(str(SEEDS_FILE)).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     digests = {f"{x.id} {x.name}": x.digest or x.compute_digest() for x in BUILT_IN}
     Path(str(DIGESTS_FILE)).write_text(json.dumps(digests, indent=1) + "\n")

@@ -173,7 +173,7 @@ sizes = {
         {"max_steps": 4},
         {
             "dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0,
-            "action_mask": True, "deadlock": True, "oracle_return_info": True,
+            "action_mask": True, "deadlock": True,
         },
     ],
     "roll_vec/FrozenLake-v1": [
@@ -185,7 +185,7 @@ sizes = {
     "roll_vec/RandomFrozenLake-v0": [
         {"max_steps": 4, "is_slippery": False},
         {"size": 5, "num_levels": 3, "action_start": np.int64(0)},
-        {"success_probability": (0.1, 1), "action_mask": True},
+        {"action_mask": True},
     ],
 }
 for id in sizes:

@@ -249,8 +249,8 @@ def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
         training.update()
         # The rate begins anew; after the last stage nothing comes.
         assert training.stage == stage
-    options = training.envs.get_state().row(0)["level_options"]
-    assert tuple(options["solution_steps"]) == (4, None)
+    num_levels = training.recipe.num_levels
+    assert training.envs.get_attr("start_level")[0] == 3 * num_levels
 
 
 def test_every_held_out_level_is_played_once(example):

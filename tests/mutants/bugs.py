@@ -203,16 +203,6 @@ BUGS = [
         _LOCKSTEP,
     ),
     Bug(
-        "a level drawn ahead is played whatever its seed is",
-        "roll_vec.arrays.prefetch",
-        "LevelSource.get",
-        change(
-            "missing = np.flatnonzero((slots.ready[rows] != keys) | ~is_ordered)",
-            "missing = np.flatnonzero(slots.ready[rows] == 0)",
-        ),
-        "tests/arrays/test_prefetch.py",
-    ),
-    Bug(
         "sample_actions takes actions outside the mask",
         "roll_vec.vector.action_sampling",
         "ActionStream.choose",

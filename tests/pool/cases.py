@@ -151,7 +151,7 @@ def _to_python(value: Any) -> Any:
 def with_arrays(state: VectorState, **arrays: Any) -> VectorState:
     """Return a snapshot with some other arrays."""
     arrays = {**state.arrays, **arrays}
-    own = (state.id, state.configuration, arrays, state.shared)
+    own = (state.id, state.configuration, arrays)
     return VectorState(*own, allow_pickle=True)
 
 

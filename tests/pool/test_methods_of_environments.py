@@ -69,12 +69,11 @@ def countdowns(num_envs=6, **keywords):
 
 
 @EACH_EXECUTOR
-def test_masked_environments_change_from_their_next_episode_on(workers):
+def test_environments_change_from_their_next_episode_on(workers):
     envs, singles = countdowns(**workers)
-    mask = np.array([True, False, True, False, False, True])
-    envs.set_level_options(mask=mask, num_operations=2, number_range=(1, 9))
-    for env_id in mask.nonzero()[0]:
-        singles[env_id].set_level_options(num_operations=2, number_range=(1, 9))
+    envs.set_level_options(num_operations=2, number_range=(1, 9))
+    for single in singles:
+        single.set_level_options(num_operations=2, number_range=(1, 9))
     assert envs.get_attr("nums") == tuple(single.nums for single in singles)
     for _ in range(4):
         envs.step([""] * 6)
@@ -90,9 +89,6 @@ def test_masked_environments_change_from_their_next_episode_on(workers):
 @EACH_EXECUTOR
 def test_bad_level_options_change_nothing(workers):
     envs, singles = countdowns(**workers)
-    # Only environment 0 has a set of levels, which a start level needs.
-    envs.set_level_options(mask=np.arange(6) == 0, num_levels=4)
-    singles[0].set_level_options(num_levels=4)
     for name, value, error, message in (
         ("operators", "+", UnknownOptionError, "argument 'operators'"),
         ("num_operation", 3, UnknownOptionError, "did you mean num_operations"),
@@ -102,9 +98,6 @@ def test_bad_level_options_change_nothing(workers):
     ):
         with pytest.raises(error, match=message):
             envs.set_level_options(**{name: value})
-    for mask in (np.ones(5, bool), np.ones(6), [[True]] * 6):
-        with pytest.raises(ValueError, match="mask"):
-            envs.set_level_options(mask=mask, num_operations=2)
     for _ in range(2):
         assert envs.reset()[0] == tuple(single.reset()[0] for single in singles)
     envs.send([""], [3])
@@ -131,7 +124,7 @@ def test_new_objects_get_the_level_options(workers):
     with pool([Tutor] * 4, **workers) as env:
         env.reset(seed=1)
         env.set_level_options(topic="primes")
-        env.set_level_options(mask=np.arange(4) == 1, length=1)
+        env.set_level_options(length=1)
         env.set_level_options(topic="sets")
         # Called with the new options alone.
         assert env.get_attr("calls")[1] == [

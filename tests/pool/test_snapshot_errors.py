@@ -163,7 +163,7 @@ def test_no_array_of_a_file_makes_a_pickle_run(name, dtype, tmp_path):
         array = array[:, None]
     arrays = {**state.arrays, name: array}
     path = tmp_path / "odd.npz"
-    forged = VectorState(state.id, state.configuration, arrays, state.shared)
+    forged = VectorState(state.id, state.configuration, arrays)
     if dtype != "V":
         forged.save(path)
         if dtype == "S":

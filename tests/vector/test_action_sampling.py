@@ -16,7 +16,7 @@ from roll_vec.errors import ClosedError, InvalidOptionError, InvalidSeedError
 from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
-MAPS = {"levels": ["SF\nFG"]}
+MAPS = {"levels": [["SF", "FG"]]}
 
 
 def make(num_envs=64, env_id=LAKE, **keywords):

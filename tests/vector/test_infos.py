@@ -139,11 +139,14 @@ def test_counts_are_right_after_a_level_that_cannot_be_drawn():
         max_episode_steps=3,
         action_start=1,
         episode_info=True,
+        dim_room=(3, 6),
+        num_boxes=1,
     )
     envs.reset(seed=0)
-    envs.set_level_options(mask=np.array([True, False]), solution_steps=(900, 999))
     envs.step([1, 1])
     envs.reset(options={"reset_mask": np.array([False, True])})
+    # Such rooms do not exist.
+    envs.set_level_options(num_boxes=2)
     envs.step([1, 1])
     with pytest.raises(LevelGenerationError):
         envs.step([1, 1])

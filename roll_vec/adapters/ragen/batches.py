@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from roll_vec.adapters.ragen.coordinate_texts import format_text
 from roll_vec.adapters.roll.countdown import signed_rows
 from roll_vec.adapters.roll.grids import resize_lake
 from roll_vec.adapters.tiles import make_painter
@@ -175,9 +176,10 @@ class GridBatch(Batch):
         self._directions: list[int | None] = [None] * num_envs
 
     def show(self, row: int, observation: Any) -> Any:
-        """Return a text as it is, and an array as a picture."""
+        """Return a text in its format, and an array as a picture."""
         if isinstance(observation, str):
-            return observation
+            text_format = self.config.observation_format
+            return format_text(self.envs.engine, row, observation, text_format)
         painter = make_painter(self.config.tiles)
         if painter is None:
             return self.resize(observation)

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
+from roll_vec.adapters.ragen.coordinate_texts import TEXT_FORMATS
 from roll_vec.adapters.roll import countdown as roll
 from roll_vec.adapters.roll.configs import GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
 from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
-from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.errors import InvalidOptionError
@@ -29,7 +29,7 @@ _PRODUCTS = {"small": "items_shuffle_1000.json", "full": "items_shuffle.json"}
 
 @dataclass(kw_only=True)
 class _GridConfig(GridConfig):
-    """A grid whose ``observation_format`` is our ``text_format``.
+    """A grid with RAGEN's ``observation_format``, one of `TEXT_FORMATS`.
 
     ``tiles`` names the package whose pictures pixels are made of: `TILES`, as in RAGEN,
     or ``roll_vec``.
@@ -38,10 +38,9 @@ class _GridConfig(GridConfig):
     TILES: ClassVar[str]
 
     # Names of actions are the manager's: turns.py.
-    OURS: ClassVar[Mapping[str, str | None]] = {
-        "observation_format": "text_format",
-        **dict.fromkeys(("render_mode", "action_lookup", "dim_x", "dim_y")),
-    }
+    OURS: ClassVar[Mapping[str, str | None]] = dict.fromkeys(
+        ("observation_format", "render_mode", "action_lookup", "dim_x", "dim_y")
+    )
 
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
@@ -55,10 +54,8 @@ class _GridConfig(GridConfig):
         keywords: dict[str, Any] = plain_value(super().batch_keywords())
         check_choice("observation_format", self.observation_format, TEXT_FORMATS)
         check_choice("tiles", self.tiles, (self.TILES, OWN))
-        if self.render_mode != "text":
-            del keywords["text_format"]
-            if make_painter(self.tiles) is not None:
-                keywords["obs_mode"] = "grid"
+        if self.render_mode != "text" and make_painter(self.tiles) is not None:
+            keywords["obs_mode"] = "grid"
         return keywords
 
     def _check_actions(self, name: str, actions: Any) -> None:
@@ -75,7 +72,7 @@ class _GridConfig(GridConfig):
 class SokobanEnvConfig(_GridConfig):
     """RAGEN's configuration of Sokoban.
 
-    ``observation_format`` is our ``text_format``.  ``render_mode`` is ``text`` or
+    ``observation_format`` is one of `TEXT_FORMATS`.  ``render_mode`` is ``text`` or
     ``rgb_array``; observations have this form.  ``tiles`` is ``gym_sokoban`` or
     ``roll_vec``: whose pictures the latter is made of.
     """

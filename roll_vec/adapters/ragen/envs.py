@@ -22,7 +22,7 @@ from roll_vec.adapters.ragen.configs import (
     SokobanEnvConfig,
     WebShopEnvConfig,
 )
-from roll_vec.arrays.coordinate_texts import TEXT_FORMATS
+from roll_vec.adapters.ragen.coordinate_texts import TEXT_FORMATS, format_text
 from roll_vec.arrays.grid_observations import GridObserver
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_choice
@@ -106,14 +106,14 @@ class _GridEnv(RagenEnv):
         if mode is None:
             return observation
         check_choice("mode", mode, ("text", "rgb_array", *TEXT_FORMATS))
-        keywords = {"obs_mode": "rgb", "text_format": "grid"}
-        if mode != "rgb_array":
-            text_format = self.config.observation_format if mode == "text" else mode
-            keywords = {"obs_mode": "text", "text_format": text_format}
+        obs_mode = "rgb" if mode == "rgb_array" else "text"
         # The same arrays, observed in another form.
         engine: Any = copy.copy(self._batch.envs.engine)
-        engine.observer = GridObserver(replace(engine.options, **keywords))
-        return self._batch.show(0, engine.observe_envs(np.zeros(1, np.int64))[0])
+        engine.observer = GridObserver(replace(engine.options, obs_mode=obs_mode))
+        (observation,) = engine.observe_envs(np.zeros(1, np.int64))
+        if mode in TEXT_FORMATS:
+            return format_text(engine, 0, observation, mode)
+        return self._batch.show(0, observation)
 
 
 class SokobanEnv(_GridEnv):

@@ -172,8 +172,6 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         The action was not "no valid action".
     success : bool; step
         The player is on the goal.
-    difficulty : dict; reset; difficulty_info=True
-        ``success_probability``, float64: the highest chance ever to reach the goal.
 
     Sources
     -------

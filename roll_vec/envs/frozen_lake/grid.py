@@ -18,13 +18,4 @@ FROZEN_LAKE = GridFamily(
     ),
     action_names=("Left", "Down", "Right", "Up"),
     drawn_tiles=FROZEN_LAKE_TILES,
-    # RAGEN's.
-    coordinate_labels=(
-        ("Start", None),
-        ("Goal", (3, 5)),
-        ("Player", (0,)),
-        ("Player on goal", (5,)),
-        ("Player in hole", (4,)),
-        ("Holes", (2, 4)),
-    ),
 )

@@ -12,9 +12,8 @@ from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.attributes import StateAttribute
-from roll_vec.arrays.coordinate_texts import START_MARK
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider, provide_levels
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     ACTION_FLAGS,
@@ -27,7 +26,7 @@ from roll_vec.arrays.options import (
 )
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
-from roll_vec.envs.frozen_lake.level_files import LakeSet
+from roll_vec.envs.frozen_lake.map_sets import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
     generate_maps,
@@ -35,7 +34,7 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS, measure_levels, solve_positions
+from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules
 from roll_vec.kernels.unroll import GameKernels
@@ -295,10 +294,6 @@ class FrozenLakeOptions(LakeFamily):
         """(H * W,) float64: the cumulative probabilities of the start cells."""
         return np.cumsum(start_distribution(self.map))
 
-    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
-        """Return `START_MARK` at start cells, else 0, (1, H, W)."""
-        return np.where(self.map == b"S", np.uint8(START_MARK), np.uint8(0))[np.newaxis]
-
     @property
     def hidden_infos(self) -> tuple[str, ...]:
         """Those that Gymnasium has not, with integer actions."""
@@ -336,16 +331,10 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
         True: a step may lead to the left or to the right of its direction.
     success_rate : float
         Chance, from 0 to 1, of moving in the direction chosen on slippery ice.
-    levels : array, str, PathLike, list, or None
-        Maps of yours to play: arrays of codes or letters, lists of rows, texts, a file
-        or a folder.  `roll_vec.envs.frozen_lake.level_files.load_levels` reads them;
-        they become a `LakeSet`.  ``size`` becomes their number of rows, and ``p`` must
-        stay at its default.  Slips are drawn as on a random map.
-    success_probability : (float or None, float or None), or None
-        Band of the highest chance ever to reach the goal: (low, high), None is open.
-        Both ends are inside.  Other maps are drawn again, from the seed alone.  The
-        chance is rounded to 12 decimals, so that a chance of one half is inside a band
-        that ends at 0.5; see `roll_vec.arrays.bands`.
+    levels : array, list, or None
+        Maps of yours to play: an array of codes or letters, or a list of maps, each a
+        list of rows.  They become a `LakeSet`.  ``size`` becomes their number of rows,
+        and ``p`` must stay at its default.  Slips are drawn as on a random map.
 
     Raises
     ------
@@ -358,10 +347,9 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     LEVEL_SET: ClassVar[type[LevelSet]] = LakeSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "p",
-        "success_probability",
         *LevelOptions.LEVEL_OPTIONS,
     )
-    DIFFICULTY: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
+    MEASURES: ClassVar[Mapping[str, float]] = {"success_probability": 1.0}
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
@@ -371,7 +359,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     is_slippery: bool = True
     # Gymnasium's; RAGEN's default is 0.8.
     success_rate: float = option(1.0 / 3.0, check_number, 0.0, 1.0)
-    success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -382,14 +369,6 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
             size, _ = self.levels.shape
             refuse_beside_levels(self, ("p",), "size", size)
         self._set(size=size)
-        height, width = self.grid_shape
-        if self.measures and self.is_slippery and height * width**2 > MAX_LINKS:
-            message = (
-                "success_probability, difficulty_info and oracle_return_info: expected "
-                f"maps of at most rows * columns**2 = {MAX_LINKS}, such as 161 x 161, "
-                f"on slippery ice, got {height} x {width}"
-            )
-            raise InvalidOptionError(message)
 
     @property
     def grid_shape(self) -> tuple[int, int]:
@@ -409,13 +388,28 @@ class RandomFrozenLakeOptions(LakeFamily, LevelOptions):
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the maps of these options."""
         arguments = self.size, self.p, num_threads, SliceSizer("maps")
-        generate = partial(generate_maps, *arguments)
-        return provide_levels(
-            self, generate, partial(measure_levels, self, num_threads)
-        )
+        return LevelProvider(self, partial(generate_maps, *arguments))
 
-    def start_marks(self, variables: Arrays, env_ids: Ids) -> NDArray[np.uint8]:
-        """Return `START_MARK` at start cells, else 0, (m, H, W)."""
-        marks = np.zeros((len(env_ids), self.num_cells), np.uint8)
-        marks[np.arange(len(env_ids)), variables[1][env_ids]] = START_MARK
-        return marks.reshape(-1, *self.grid_shape)
+    def make_level_set(self, arrays: Arrays) -> LakeSet:
+        """Return maps that a `LevelProvider` has drawn as a set."""
+        maps, starts = arrays
+        grids = maps.copy()
+        grids[np.arange(len(grids)), starts] = rules.PLAYER
+        return LakeSet(grids.reshape(-1, *self.grid_shape))
+
+    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+        """Return the highest chance ever to reach the goal; see `LevelOptions.measure`.
+
+        It is rounded to 12 decimals, so that a chance of one half is inside a band that
+        ends at 0.5: the solver's last digits are not exact.
+        """
+        maps, starts = levels.arrays
+        chances = measure_maps(
+            maps,
+            starts,
+            self.grid_shape,
+            is_slippery=self.is_slippery,
+            success_rate=self.success_rate,
+            num_threads=num_threads,
+        )
+        return {"success_probability": chances.round(12)}

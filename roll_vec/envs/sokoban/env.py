@@ -65,9 +65,6 @@ class Sokoban(LevelEnv):
         The action was not "no valid action".
     success : bool; step
         The step has solved the room.
-    difficulty : dict; reset; difficulty_info=True
-        ``solution_steps`` and ``solution_pushes``, int64: the fewest moves and pushes
-        that solve the level.
     deadlock : bool; reset, step; deadlock=True
         The room surely cannot be solved any more.
 

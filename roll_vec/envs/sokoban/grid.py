@@ -29,12 +29,4 @@ SOKOBAN = GridFamily(
             write_features,
         )
     },
-    # RAGEN's.
-    coordinate_labels=(
-        ("Targets", (2, 3, 6)),
-        ("Boxes", (4,)),
-        ("Boxes on target", (3,)),
-        ("Player", (5,)),
-        ("Player on target", (6,)),
-    ),
 )

@@ -27,7 +27,6 @@ from roll_vec.arrays.level_sets import (
     Grids,
     LevelSet,
     flood_fill,
-    format_grids,
     name_lines,
     refuse,
     split_lines,
@@ -74,9 +73,8 @@ class RoomSet(LevelSet):
 
     ACCEPTED: ClassVar[str] = (
         "an array (L, H, W) or (H, W) of integer codes from 0 to 6, a path of a text "
-        "file, of a folder of them or of a .npz file, or a text or a list of texts"
+        "file or of a folder of them, or a text or a list of texts"
     )
-    ID: ClassVar[str] = "roll_vec/Sokoban-v0"
     HIGHEST_CODE: ClassVar[int] = kernels.NUM_CODES - 1
     SUFFIXES: ClassVar[tuple[str, ...]] = (".txt", ".xsb", ".sok")
 
@@ -240,5 +238,20 @@ def _find_outside(grids: Grids) -> NDArray[np.bool_]:
 
 
 def format_levels(grids: Grids, numbers: Iterable[int] | None = None) -> str:
-    """Return levels in the common text format; see `format_grids`."""
-    return format_grids(_LETTER_BYTES, grids, numbers)
+    """Return levels as a text with a line ``; n`` before each, as Boxoban's files.
+
+    Parameters
+    ----------
+    grids : (l, H, W) uint8
+        Levels of a `RoomSet`.
+    numbers : (l,) iterable of int, or None
+        None: from 0 on.
+    """
+    numbers = range(len(grids)) if numbers is None else numbers
+    newlines = np.full((*grids.shape[:2], 1), ord("\n"), np.uint8)
+    table = np.frombuffer(_LETTER_BYTES, np.uint8)
+    rows = np.concatenate((table[grids], newlines), axis=2)
+    texts = (level.tobytes().decode("ascii") for level in rows)
+    return "\n".join(
+        f"; {number}\n{text}" for number, text in zip(numbers, texts, strict=True)
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_family import GridFamily
-from roll_vec.arrays.level_providers import LevelProvider, provide_levels
+from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.options import (
     MAX_CELLS,
@@ -25,7 +25,7 @@ from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.envs.sokoban.rooms import generate_rooms
-from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_levels, solve_positions
+from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_rooms, solve_positions
 from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.unroll import GameKernels
@@ -64,13 +64,6 @@ class SokobanOptions(LevelOptions):
         defaults.
     obs_mode : str
         ``grid``, ``planes``, ``planes4``, ``tiny_rgb``, ``rgb`` or ``text``.
-    solution_steps : (int or None, int or None), or None
-        Band of the fewest moves that solve a level: (low, high), None is open.  Both
-        ends are inside.  Other levels are drawn again, from the seed alone.  A level
-        without a solution is never inside; one that the solver gave up counts as above;
-        see `roll_vec.arrays.bands`.
-    solution_pushes : (int or None, int or None), or None
-        Band of the fewest pushes that solve a level, as ``solution_steps``.
     deadlock : bool
         True: infos have ``deadlock``, True in rooms that surely cannot be solved.
         Those of resets and steps have it.  Some dead ends are not recognised, see
@@ -99,7 +92,7 @@ class SokobanOptions(LevelOptions):
         **{name: mode.meaning for name, mode in SOKOBAN.more_modes.items()},
     }
     LEVEL_SET: ClassVar[type[LevelSet]] = RoomSet
-    DIFFICULTY: ClassVar[Mapping[str, float]] = {
+    MEASURES: ClassVar[Mapping[str, float]] = {
         "solution_steps": MAX_INT,
         "solution_pushes": MAX_INT,
     }
@@ -107,7 +100,6 @@ class SokobanOptions(LevelOptions):
         "num_boxes",
         "search_depth",
         "num_gen_steps",
-        *DIFFICULTY,
         *LevelOptions.LEVEL_OPTIONS,
     )
 
@@ -117,8 +109,6 @@ class SokobanOptions(LevelOptions):
     num_boxes: int = option(3, check_int, 1)
     search_depth: int = option(300, check_int, 1)
     num_gen_steps: int | None = option(None, check_optional, check_int, 1, MAX_CELLS)
-    solution_steps: tuple[int | None, int | None] | None = None
-    solution_pushes: tuple[int | None, int | None] | None = None
     deadlock: bool = False
     terminate_on_deadlock: bool = False
 
@@ -207,9 +197,17 @@ class SokobanOptions(LevelOptions):
     def make_provider(self, num_threads: int) -> LevelProvider:
         """Return the provider of the rooms of these options."""
         generate = partial(generate_rooms, self, num_threads, SliceSizer("rooms"))
-        return provide_levels(
-            self, generate, partial(measure_levels, self, num_threads)
-        )
+        return LevelProvider(self, generate)
+
+    def make_level_set(self, arrays: Arrays) -> RoomSet:
+        """Return rooms that a `LevelProvider` has drawn as a set."""
+        (cells,) = arrays
+        return RoomSet(cells.reshape(-1, *self.dim_room))
+
+    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+        """Return the fewest moves and pushes; see `LevelOptions.measure`."""
+        lengths = measure_rooms(levels.grids, num_threads=num_threads)
+        return dict(zip(self.MEASURES, lengths, strict=True))
 
     @cached_property
     def finish_step(self) -> Callable[..., None] | None:

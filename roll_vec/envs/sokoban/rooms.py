@@ -75,7 +75,7 @@ def draw_rooms(
 def generate_rooms(
     options: Any, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint8]]:
-    """Return the rooms of some level seeds, (m, H, W) uint8, for `LevelProvider`.
+    """Return the rooms of some level seeds, (m, H * W) uint8, for `LevelProvider`.
 
     Raises
     ------
@@ -93,4 +93,4 @@ def generate_rooms(
             "boxes, a larger room or a deeper search"
         )
         raise LevelGenerationError(message)
-    return (grids,)
+    return (grids.reshape(len(grids), -1),)

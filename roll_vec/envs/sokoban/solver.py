@@ -252,34 +252,6 @@ def measure_rooms(
     return lengths[0], lengths[1]
 
 
-def measure_levels(
-    options: Any, num_threads: int, levels: tuple[NDArray[Any], ...]
-) -> tuple[NDArray[Any], ...]:
-    """Return the measures of rooms, for `roll_vec.arrays.bands`.
-
-    They are the two of `measure_rooms`, (m,) int32 each, and with
-    ``oracle_return_info`` the sum of rewards of a solution with fewest moves, (m,)
-    float64: NaN without a solution, and if the solver gave up.
-    """
-    (grids,) = levels
-    lengths = measure_rooms(grids, num_threads=num_threads)
-    if not options.oracle_return_info:
-        return lengths
-    num_rooms, height, width = grids.shape
-    returns = np.zeros(num_rooms)
-
-    def add_returns(
-        start: int, ends: NDArray[np.int64], directions: NDArray[np.int8]
-    ) -> None:
-        rows = slice(start, start + len(ends))
-        played = grids[rows].reshape(len(ends), height * width).copy()
-        rules.sum_rewards(width, played, directions, ends, returns[rows])
-
-    results = _search(grids, OBJECTIVES[0], MAX_STATES, num_threads, add_returns)
-    returns[results.statuses != solver.SOLVED] = np.nan
-    return *lengths, returns
-
-
 def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np.bool_]:
     """Return the rooms that surely have no solution; others may have none as well.
 

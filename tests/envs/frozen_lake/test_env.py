@@ -235,7 +235,7 @@ def test_interrupt_while_a_reset_is_taken_over_moves_nothing(id, monkeypatch):
         one.reset(seed=1)
         one.step(np.full(40, 2))
     engine = env.unwrapped.engine
-    name = "_begin" if id == RANDOM else "advance"
+    name = "_begin_from_levels" if id == RANDOM else "advance"
     with monkeypatch.context() as patch:
         patch.setattr(engine, name, late(getattr(engine, name)))
         with pytest.raises(KeyboardInterrupt):

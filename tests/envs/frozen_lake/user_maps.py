@@ -5,8 +5,6 @@ import numpy as np
 ID = "roll_vec/RandomFrozenLake-v0"
 
 MAPS = [["SFFH", "FHFF", "FFGF"], ["FFGF", "HFFF", "GFSH"], ["FGFF", "FFHF", "FFFS"]]
-TEXTS = ["\n".join(rows) for rows in MAPS]
-COLLECTION = f"; 0\n{TEXTS[0]}\n\n\n{TEXTS[1]}\n; the last\n{TEXTS[2]}\n"
 LETTERS = np.array([[list(row) for row in rows] for rows in MAPS])
 # As an episode on each map begins.
 EXPECTED = np.array(

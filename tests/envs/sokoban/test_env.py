@@ -97,15 +97,16 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
 
 @pytest.mark.skipif(JIT_OFF, reason="a thousand rooms take minutes uncompiled")
 def test_nothing_has_moved_where_a_single_environment_finds_no_room():
-    env, twin = (gymnasium.make(ID, num_boxes=1) for _ in range(2))
+    corridor = {"dim_room": (3, 6), "num_boxes": 1}
+    env, twin = (gymnasium.make(ID, **corridor) for _ in range(2))
     for each in (env, twin):
         each.reset(seed=3)
         each.step(1)
-    env.unwrapped.set_level_options(solution_pushes=(90, None))
+    env.unwrapped.set_level_options(num_boxes=2)
     for seed in (None, 5):
-        with pytest.raises(LevelGenerationError, match="within solution_pushes"):
+        with pytest.raises(LevelGenerationError, match="no room was found"):
             env.reset(seed=seed)
-    env.unwrapped.set_level_options(solution_pushes=None)
+    env.unwrapped.set_level_options(num_boxes=1)
     assert repr(env.step(1)) == repr(twin.step(1))
     assert repr(env.reset()) == repr(twin.reset())
 

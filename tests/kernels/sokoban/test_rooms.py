@@ -161,23 +161,6 @@ def test_action_masks_are_the_effective_moves_of_the_oracle():
         assert set(masks[1:-1].ravel().tolist()) == {0, 1}
 
 
-def test_sums_of_rewards_are_those_of_the_oracle():
-    rng = np.random.default_rng(1)
-    grids = np.stack([random_board(rng, 6, 7, 2) for _ in range(6 if JIT_OFF else 30)])
-    lengths = rng.integers(0, 40, len(grids))
-    lengths[0] = 0
-    directions = rng.integers(0, 4, lengths.sum()).astype(np.int8)
-    ends, sums = np.cumsum(lengths), np.full(len(grids), np.nan)
-    played = grids.reshape(len(grids), -1).copy()
-    rules.sum_rewards(7, played, directions, ends, sums)
-    for row, grid in enumerate(grids):
-        game, total = make_oracle(grid, 999), 0.0
-        for direction in directions[ends[row] - lengths[row] : ends[row]]:
-            total += game.step(1 + int(direction)).reward
-        assert sums[row] == total
-        np.testing.assert_array_equal(played[row].reshape(grid.shape), game.observe())
-
-
 # --------------------------------------------------------------------- generation
 
 UNTOUCHED = -1
