@@ -35,7 +35,7 @@ from roll_vec.vector.columns import (
 from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.infos import AnyInfos
+from roll_vec.vector.infos import AnyInfos, stamp_infos
 
 # Attributes of environments that the whole batch knows.
 _STREAMS = ("np_random", "np_random_seed")
@@ -98,7 +98,7 @@ class MixedEngine(CompositeEngine):
             group_ids.append(own)
             self.engines[k].become_part(self.starts[k])
         self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
-        self.stamps = {"family": names}
+        self.family_names = names
         # Stacked families first: a reset of theirs that raises can be undone.
         self.order = sorted(self.order, key=lambda k: self.engines[k].can_fail)
         self._set_spaces()
@@ -188,7 +188,8 @@ class MixedEngine(CompositeEngine):
         }
         # Here, not in `advance`: resets in workers have ended only now.
         self._check_failures()
-        return self.join_infos(parts, env_ids)
+        infos = self.join_infos(parts, env_ids)
+        return stamp_infos(infos, {"family": self.family_names[env_ids]}, None)
 
     # -------------------------------------------------------------- steps
 
@@ -237,7 +238,8 @@ class MixedEngine(CompositeEngine):
         *arrays, infos = zip(*results, strict=True)
         rewards, terminations, truncations = map(np.concatenate, arrays)
         joined = self.join_infos(dict(enumerate(infos)))
-        return rewards, terminations, truncations, joined
+        infos = stamp_infos(joined, {"family": self.family_names}, ~skip_mask)
+        return rewards, terminations, truncations, infos
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]

@@ -82,4 +82,8 @@ class MixedSteps(Steps):
         results = self._engine.call_part(k, self.parts[k].poll, timeout, count)
         self._counts[k] -= len(results)
         start = self._engine.starts[k]
-        return [(start + env_id, result) for env_id, result in results]
+        family = {"family": self._engine.family_names[start]}
+        return [
+            (start + env_id, result._replace(info={**result.info, **family}))
+            for env_id, result in results
+        ]

@@ -27,7 +27,7 @@ Files, in reading order:
   `set_state`
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``, return and
   length of episodes
-- ``infos.py``: Gymnasium's layout of infos: built, joined, stamped, split
+- ``infos.py``: Gymnasium's layout of infos: built, joined, split
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success
 - ``steps.py``: steps of some environments, begun now and received later
 - ``exchange.py``: `send` and `recv` on top of them

@@ -92,8 +92,6 @@ class Engine:
     """Whether a fault of one environment is an error of all."""
     needs_seed: Sequence[bool] | None = None
     """Whether the first reset of each environment must have a seed; None: all."""
-    stamps: Mapping[str, NDArray[Any]] = MappingProxyType({})
-    """Infos of every step and reset: the value of each environment, (n,)."""
     group_ids: NDArray[np.int64] | None = None
     """(n,) the group of each environment, where parts have groups of their own."""
     num_envs: int

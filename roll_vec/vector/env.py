@@ -67,13 +67,6 @@ class BatchOptions:
         Environments in a group, which share a seed: same levels, same randomness.  The
         group j has the environments ``j * group_size`` to ``(j + 1) * group_size - 1``.
         They get the same seed from an int, or from the operating system.
-    group_id_info : bool
-        True: infos of resets have ``group_id``, the number of the group.
-    episode_info : bool
-        True: infos of the end of an episode have ``episode``, its return and length.
-        They are ``r``, the return, and ``l``, the number of steps, in the layout of
-        Gymnasium's vector wrapper `RecordEpisodeStatistics`, but without its time
-        ``t``.  In SAME_STEP mode they are in ``final_info``.
 
     Raises
     ------
@@ -83,8 +76,6 @@ class BatchOptions:
     autoreset_mode: AutoresetMode = option(NEXT_STEP, check_autoreset_mode)
     copy: bool = option(True, check_bool)
     group_size: int = option(1, check_int, 1)
-    group_id_info: bool = option(False, check_bool)
-    episode_info: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -144,12 +135,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if group_ids is None:
             group_ids = np.arange(self.num_envs) // options.group_size
         self._group_ids = group_ids
-        self._autoreset = Autoreset(
-            engine,
-            options.autoreset_mode,
-            options.episode_info,
-            {"group_id": group_ids} if options.group_id_info else {},
-        )
+        self._autoreset = Autoreset(engine, options.autoreset_mode)
         self._observe = engine.observe if options.copy else engine.observe_in_place
         self._exchange = make_exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)

@@ -228,8 +228,7 @@ class Exchange:
         pairs = [self._ready[env_id] for env_id in env_ids.tolist()]
         results = [result for result, _ in pairs]
         lasts = [last for _, last in pairs]
-        is_reset = [self.busy[env_id] is not False for env_id in env_ids.tolist()]
-        infos = self._stack([one.info for one in results], env_ids, is_reset)
+        infos = stack_infos([one.info for one in results], None, len(results))
         batch: StepBatch = (
             batch_items(
                 autoreset.engine.single_observation_space,
@@ -240,7 +239,7 @@ class Exchange:
             np.array([one.truncated for one in results], np.bool_),
             infos,
         )
-        self._add_finals(infos, lasts, env_ids)
+        self._add_finals(infos, lasts)
         infos["env_id"] = env_ids
         infos["_env_id"] = np.ones(len(env_ids), np.bool_)
         self._count(env_ids, batch)
@@ -248,43 +247,22 @@ class Exchange:
             del self.busy[env_id], self._ready[env_id]
         return batch
 
-    def _stack(
-        self, infos: list[dict[str, Any]], env_ids: NDArray[np.int64], is_reset: Any
-    ) -> Infos:
-        stamped = self._autoreset.stamp(infos, env_ids, np.array(is_reset, np.bool_))
-        return stack_infos(stamped, None, len(infos))
-
-    def _add_finals(
-        self, infos: Infos, lasts: list[EnvResult | None], env_ids: NDArray[np.int64]
-    ) -> None:
+    def _add_finals(self, infos: Infos, lasts: list[EnvResult | None]) -> None:
         """Add ``final_obs`` and ``final_info`` of episodes that ended in their step."""
         indices = [i for i, last in enumerate(lasts) if last is not None]
         if not indices:
             return
         finals = [last for last in lasts if last is not None]
-        is_reset = np.zeros(len(finals), np.bool_)
-        own = [last.info for last in finals]
-        stamped = self._autoreset.stamp(own, env_ids[indices], is_reset)
         ends = np.array([last is not None for last in lasts])
         observations = [last.observation for last in finals]
-        final_info = stack_infos(stamped, indices, len(lasts))
+        final_info = stack_infos([last.info for last in finals], indices, len(lasts))
         add_finals(infos, ends, indices, observations, final_info)
 
     def _count(self, env_ids: NDArray[np.int64], batch: StepBatch) -> None:
-        """Note the ends of episodes, and count their steps."""
+        """Note the ends of episodes."""
         autoreset, ends = self._autoreset, batch[2] | batch[3]
         has_ended = autoreset.has_ended.copy()
-        is_same_step = autoreset.mode is SAME_STEP
-        if autoreset.statistics is not None:
-            entry = autoreset.statistics.count_step(
-                batch[1], has_ended[env_ids], ends, env_ids
-            )
-            infos = batch[4]
-            if is_same_step:
-                infos = infos.get("final_info", infos)
-                autoreset.statistics.start(env_ids[ends])
-            infos.update(entry)
-        has_ended[env_ids] = False if is_same_step else ends
+        has_ended[env_ids] = False if autoreset.mode is SAME_STEP else ends
         autoreset.has_ended = has_ended
 
 

@@ -14,7 +14,7 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
-from roll_vec.vector.columns import StreamSeeds, encode_seeds
+from roll_vec.vector.columns import StreamSeeds, check_numbers, encode_seeds
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
@@ -59,7 +59,8 @@ class BatchSnapshots(BatchActionSampling):
         self._check_started("get_state")
         with self._interruptible():
             state = self.engine.get_state()
-        own = {"seeds": self._seeds.digits, **self._autoreset.get_state()}
+        has_ended = self._autoreset.has_ended
+        own = {"seeds": self._seeds.digits, "has_ended": has_ended}
         return self._make_state(own, state)
 
     def _make_state(
@@ -149,10 +150,7 @@ class BatchSnapshots(BatchActionSampling):
 
         Sessions reset and step the engine: they know whether its episode has ended.
         """
-        own = {
-            name: array[[env_id]] for name, array in self._autoreset.get_state().items()
-        }
-        own |= {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
+        own = {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
         return self._make_state(own, self.engine.get_env_state(env_id))
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:
@@ -171,7 +169,7 @@ class BatchSnapshots(BatchActionSampling):
             raise InvalidStateError.expected("state", "a VectorState", state)
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
-        engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
+        engine_state = state.engine_state({"has_ended", "seeds"})
         self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)
@@ -220,5 +218,5 @@ class BatchSnapshots(BatchActionSampling):
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
         state._check()
-        self._autoreset.check_state(state.arrays)
+        check_numbers("has_ended", state.arrays.get("has_ended"), np.bool_, 0, 1)
         StreamSeeds.check(state.arrays)

@@ -28,7 +28,7 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.batch import interruptible
-from roll_vec.vector.engine import UnrollResult
+from roll_vec.vector.engine import NO_IDS, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -194,9 +194,7 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        # Engines do not know stamps, such as a group's number.
-        is_complete = result.has_reset_infos and not self.autoreset.reset_stamps
-        has_all = mode is SAME_STEP or is_complete
+        has_all = mode is SAME_STEP or result.has_reset_infos
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos = masked_infos(values, has_infos)
         final_info: Infos = {}
@@ -205,12 +203,12 @@ class Unroller(NamedTuple):
                 final_info = cut_final_infos(infos, has_reset)
             # Most games have no infos of resets: the list of all resets of thousands of
             # environments takes longer than all else here.
-            if not is_complete and self.autoreset.reset_infos(np.arange(0)):
+            reset_infos = self.autoreset.engine.reset_infos
+            if not result.has_reset_infos and reset_infos(NO_IDS):
                 indices = has_reset.nonzero()[0]
                 # The remainder: numpy's own takes twice as long.
                 env_ids = indices - indices // ends.shape[1] * ends.shape[1]
-                new: Any = self.autoreset.reset_infos(env_ids)
-                add_infos(infos, indices, new, ends.size)
+                add_infos(infos, indices, reset_infos(env_ids), ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations
@@ -218,13 +216,6 @@ class Unroller(NamedTuple):
             if any_resets:
                 infos["final_info"] = _reshape(final_info, ends.shape)
                 infos["_final_info"] = ends.copy()
-        if self.autoreset.statistics is not None:
-            same_step = mode is SAME_STEP
-            starts = np.zeros_like(ends) if same_step else resets
-            entry = self.autoreset.statistics.count_steps(
-                result.rewards, starts, ends, same_step
-            )
-            (infos["final_info"] if entry and same_step else infos).update(entry)
         return infos
 
 

@@ -115,8 +115,7 @@ def _rules(module_forgets_ids):
 
 def make(kind, mode=AutoresetMode.NEXT_STEP):
     """Return a batch of a kind, with short episodes."""
-    more = {"max_episode_steps": 3, "episode_info": True}
-    return MAKERS[kind](N, autoreset_mode=mode, **more)
+    return MAKERS[kind](N, autoreset_mode=mode, max_episode_steps=3)
 
 
 def calls_of(actions, state):

@@ -57,18 +57,8 @@ def _registered(module_forgets_ids):
 
 def make_group(kind, mode):
     """Return a batch, and a batch of one for each of its environments."""
-    keywords = {"autoreset_mode": mode, "episode_info": True, "group_id_info": True}
-    env = ALL[kind].make(N, group_size=2, **keywords)
-    return env, [ALL[kind].one(i, **keywords) for i in range(N)]
-
-
-def results_of_one(result, env_id):
-    """Return the results of a batch of one, whose group is that of the environment."""
-    values, infos = results_of(result, [0])
-    for info in (infos[0], infos[0].get("final_info", {})):
-        if "group_id" in info:
-            info["group_id"] += env_id // 2
-    return values, infos
+    env = ALL[kind].make(N, group_size=2, autoreset_mode=mode)
+    return env, [ALL[kind].one(i, autoreset_mode=mode) for i in range(N)]
 
 
 def close(*envs):
@@ -116,7 +106,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
             result = env.reset(seed=seeds, options={"reset_mask": ended.copy()})
             for i in ended.nonzero()[0]:
                 before[i] = ones[i].reset(seed=seeds[i])
-                assert results_of(result, [i]) == results_of_one(before[i], i), where
+                assert results_of(result, [i]) == results_of(before[i], [0]), where
             is_over &= ~ended
         how = "mask" if is_over.any() else ("mask", "send", "step")[t % 3]
         mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
@@ -124,7 +114,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
         for i, own in results.items():
             if mask[i]:
                 before[i] = ones[i].step(part_of(batch, [i]))
-                assert own == results_of_one(before[i], i), where
+                assert own == results_of(before[i], [0]), where
                 is_over[i] = mode is DISABLED and (before[i][2] | before[i][3])[0]
             else:
                 observation = results_of(before[i], [0])[0][0]

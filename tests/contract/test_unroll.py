@@ -50,11 +50,10 @@ SOKOBAN, LAKE, LAKES, LAMPS = (
 PLAYED = {
     **{case: (case, {}) for case in ALL_CASES},
     **{f"variant {number}": variant for number, variant in enumerate(VARIANTS)},
-    "episodes of objects": ("tests_vector/Guess-v0", {"episode_info": True}),
-    "masks of a lake": (LAKE, {"action_mask": True, "episode_info": True}),
+    "masks of a lake": (LAKE, {"action_mask": True}),
     # After a step of `make_pair` they end in step 16, and then wait for levels.
     "rooms that end before a wait": (SOKOBAN, {"max_episode_steps": 17}),
-    "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5, "episode_info": True}),
+    "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5}),
     "maps that are drawn now and then": (LAKES, {"size": 3, "num_levels": 90}),
     "rooms that are not drawn ahead": (SOKOBAN, {"prefetch": False}),
     "maps that are not drawn ahead": (LAKES, {"prefetch": False}),
@@ -136,7 +135,7 @@ def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
 @one_in(3, "mode, view", MODES, FEW_VIEWS)
 def test_unroll_equals_as_many_steps_in_every_view(view, mode):
     case, obs_mode = view
-    more = {"group_size": 2, "group_id_info": True, "copy": False}
+    more = {"group_size": 2, "copy": False}
     check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
 
 

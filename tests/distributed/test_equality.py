@@ -28,7 +28,7 @@ from tests.distributed.test_losses import Unpicklable
 from tests.thinning import one_in
 
 NUM_ENVS = 8
-INFO_KEYWORDS = {"group_size": 2, "group_id_info": True, "episode_info": True}
+INFO_KEYWORDS = {"group_size": 2}
 
 
 ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
