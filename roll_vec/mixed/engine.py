@@ -219,7 +219,6 @@ class MixedEngine(CompositeEngine):
         self,
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
         results: list[Any] = [None] * len(self.engines)
@@ -228,8 +227,7 @@ class MixedEngine(CompositeEngine):
             # All workers end their steps, also if a pool raises.
             try:
                 rows, end_step = self.rows(k), self.engines[k].end_step
-                idle = None if idle_mask is None else idle_mask[rows]
-                arguments = actions[k], skip_mask[rows], idle
+                arguments = actions[k], skip_mask[rows]
                 results[k] = self.call_part(k, end_step, *arguments)
             except EnvironmentFaultError as error:
                 errors.append(error)

@@ -114,7 +114,7 @@ class Autoreset:
         ----------
         actions : batch
         mask : (num_envs,) bool, or None
-            The environments to step or to reset; None: all.
+            The environments to step, in DISABLED mode alone; None: all.
 
         Returns
         -------
@@ -130,10 +130,10 @@ class Autoreset:
             If a next episode has no level.  In SAME_STEP mode the environments have
             ended then, and are to be reset.
         """
-        engine, mode, idle_mask = self.engine, self.mode, None
+        engine, mode = self.engine, self.mode
         has_ended = self.has_ended
         if mask is not None:
-            idle_mask, has_ended = ~mask, has_ended & mask
+            has_ended = has_ended & mask
         resetting, env_ids = self._none, NO_IDS
         if has_ended is self._none:
             pass
@@ -142,21 +142,19 @@ class Autoreset:
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
         elif np.count_nonzero(has_ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(has_ended)))
-        skip_mask = resetting if idle_mask is None else resetting | idle_mask
+        skip_mask = resetting if mask is None else ~mask
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, skip_mask)
 
         self.is_ready = False
         try:
             rewards, terminations, truncations, infos = engine.step(
-                actions, skip_mask, idle_mask, env_ids
+                actions, skip_mask, env_ids
             )
             ends = engine.ends if engine.has_ends else self._none
             if ends is None:
                 ends = terminations | truncations
-            self.has_ended = (
-                ends if idle_mask is None else ends | (self.has_ended & idle_mask)
-            )
+            self.has_ended = ends if mask is None else ends | (self.has_ended & ~mask)
             if len(env_ids) and engine.needs_reset_infos:
                 infos = self._add_reset_infos(infos, env_ids)
             if mode is SAME_STEP and engine.has_ends and np.count_nonzero(ends):

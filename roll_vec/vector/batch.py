@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     BatchInUseError,
     ClosedError,
-    PendingResultsError,
     ResetNeededError,
     list_env_ids,
 )
 from roll_vec.vector.autoreset import Autoreset
 from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.exchange import Exchange
 
 # The window of human mode shows so many environments, the first ones.
 _BOARDS_IN_WINDOW = 16
@@ -45,7 +43,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
-    _exchange: Exchange
     _seeds: StreamSeeds
     _is_started: bool
     _window: Any
@@ -88,15 +85,9 @@ class Batch(VectorEnv[Any, Any, Any]):
         is_broken_off = self._is_started and not self._autoreset.is_ready
         return is_broken_off or self.engine.needs_full_reset
 
-    def _check_idle(self, name: str) -> None:
-        """Check that method ``name`` may be called: all results were received."""
+    def _check_idle(self, name: str) -> None:  # noqa: ARG002
+        """Check that method ``name`` may be called: no action is under way."""
         self._check_open()
-        count = self._exchange.num_busy
-        if count and not self._needs_full_reset():
-            message = (
-                f"{name}: {count} environments have results that were not received"
-            )
-            raise PendingResultsError(message, name)
 
     def _interruptible(self) -> AbstractContextManager[None]:
         """Return the context of calls that Ctrl-C can leave half done."""
@@ -119,7 +110,6 @@ class Batch(VectorEnv[Any, Any, Any]):
 
     def _drop_pending(self) -> None:
         """Drop all actions and tasks whose results were not received."""
-        self._exchange.clear()
         self.engine.demand_reset()
 
     def _show_window(self) -> None:

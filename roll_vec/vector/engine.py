@@ -197,7 +197,6 @@ class Engine:
         self,
         actions: Any,
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
         begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step some environments; the others stay as they are.
@@ -207,10 +206,8 @@ class Engine:
         actions : batch
             As `check_actions` returned it.
         skip_mask : (n,) bool
-            The environments that take no step.
-        idle_mask : (n,) bool, or None
-            Those of them that keep their entry in `successes`; None: none.  The entry
-            of others that are skipped, which this step resets, becomes False.
+            The environments that take no step; their entry in `successes` becomes
+            False.
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `advance`; ascending.
 
@@ -221,19 +218,14 @@ class Engine:
         if len(begins):
             self.advance(begins)
         self.begin_step(actions, skip_mask)
-        return self.end_step(actions, skip_mask, idle_mask)
+        return self.end_step(actions, skip_mask)
 
     def begin_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> None:
         """Let workers begin with a step; `end_step` must follow."""
 
-    def end_step(
-        self,
-        actions: Any,
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-    ) -> StepResult:
+    def end_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
         """Return the results of a step that `begin_step` has begun; see `step`."""
-        return self.step(actions, skip_mask, idle_mask)
+        return self.step(actions, skip_mask)
 
     def observe(self) -> Any:
         """Return a new batch of the observations of all environments."""

@@ -13,7 +13,6 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidOptionError,
     RollVecError,
+    UnsupportedError,
 )
 from roll_vec.options import (
     check_bool,
@@ -41,12 +41,15 @@ from roll_vec.vector.autoreset import (
 from roll_vec.vector.batch import check_caller, one_at_a_time
 from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.exchange import StepBatch, make_exchange
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.masks import drop_idle_integers, parse_mask
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import Unroller
+
+_NO_EXCHANGE = (
+    "send and recv are for pools: the environments of this batch step together, with "
+    "step"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +140,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._group_ids = group_ids
         self._autoreset = Autoreset(engine, options.autoreset_mode)
         self._observe = engine.observe if options.copy else engine.observe_in_place
-        self._exchange = make_exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
         self._window = None
@@ -268,25 +270,21 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     # -------------------------------------------------------------- step
 
     def step(
-        self, actions: Any, *, mask: NDArray[np.bool_] | None = None
+        self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once, or those of a mask.
+        """Step every environment once.
 
         Parameters
         ----------
         actions : (num_envs,) integers, or a sequence of num_envs actions
             Of the action space: for an agent that counts from 0, action +
             ``single_action_space.start``.  Ignored for an environment that this step
-            resets, and for those outside the mask: their actions may be anything.
-        mask : (num_envs,) bool, or None
-            The environments to step; None: all.  The others stay as they are, and may
-            have ended.  Their rewards are 0, they end nothing and have no infos.
+            resets.
 
         Returns
         -------
         observations
-            A batch of the observation space; of an environment outside the mask the
-            observation that it had before.
+            A batch of the observation space.
         rewards : (num_envs,) float64
         terminations, truncations : (num_envs,) bool
         infos : dict
@@ -297,10 +295,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         InvalidActionError
             No environment has moved then.
         ResetNeededError
-            Before the first reset, or in DISABLED mode if an environment of the mask
-            has ended and was not reset.  No environment has moved then.
-        InvalidOptionError
-            For a bad mask.
+            Before the first reset, or in DISABLED mode if an environment has ended and
+            was not reset.  No environment has moved then.
         LevelGenerationError
             If a next episode has no level; see `Autoreset.step`.
         PendingResultsError
@@ -328,13 +324,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             engine = self.engine
             if self.closed or not autoreset.is_ready or engine.needs_full_reset:
                 self._check_started("the first step")
-            if self._exchange.busy:
+            if engine.can_fail:
                 self._check_idle("step")
-            if mask is not None:
-                mask = parse_mask(mask, self.num_envs)
-                if mask is not None and isinstance(self.single_action_space, Discrete):
-                    actions = drop_idle_integers(actions, mask)
-            rewards, terminations, truncations, infos = autoreset.step(actions, mask)
+            rewards, terminations, truncations, infos = autoreset.step(actions)
             observations = self._observe()
             if self.render_mode == "human":
                 self._show_window()
@@ -346,81 +338,46 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             self._caller = outer
 
     @one_at_a_time
+    def _step_some(
+        self, actions: Any, mask: NDArray[np.bool_]
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Step the environments of a mask, in DISABLED mode; for this package alone.
+
+        The others stay as they are, and may have ended: their rewards are 0, they end
+        nothing, have no infos and no entry in `successes`.
+
+        Parameters
+        ----------
+        actions : batch
+            As for `step`; those outside the mask need the form of an action.
+        mask : (num_envs,) bool
+        """
+        self._check_started("the first step")
+        self._check_idle("step")
+        arrays = self._autoreset.step(actions, mask)
+        observations = self._observe()
+        self._show_window()
+        self._autoreset.is_ready = True
+        self.engine.warn()
+        return (observations, *arrays)
+
     def send(self, actions: Any, env_ids: Any) -> None:
-        """Give some environments their actions; `recv` returns the results.
-
-        Objects in workers step at once.  An array environment steps when `recv` is
-        called, together with all others that have an action by then.
-
-        Parameters
-        ----------
-        actions : batch of m
-            As for `step`.
-        env_ids : sequence of m int
-            Different environments, none of them with a result that was not received.
-            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+        """Raise: pools alone have actions under way; see `PoolVectorEnv.send`.
 
         Raises
         ------
-        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
-            Nothing has moved then.
-        ClosedError
+        UnsupportedError
         """
-        self._check_started("the first action")
-        checked_ids = self._exchange.check_env_ids(env_ids)
-        with self._interruptible():
-            self._exchange.send(checked_ids, actions)
+        raise UnsupportedError(_NO_EXCHANGE)
 
-    @one_at_a_time
-    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
-        """Return the results of environments that actions were sent to.
-
-        In SAME_STEP mode an environment whose episode ends is ready after its reset.
-
-        Parameters
-        ----------
-        min_envs : int or None
-            Wait for so many environments; None: for all.  All that are ready are
-            returned, array environments always.
-        timeout : float or None
-            Seconds after which fewer, or none, are returned; None or infinity: no
-            limit.  Array environments do not wait.
-
-        Returns
-        -------
-        observations, rewards, terminations, truncations, infos
-            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
-            ascending.
+    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> Any:
+        """Raise: pools alone have actions under way; see `PoolVectorEnv.recv`.
 
         Raises
         ------
-        InvalidOptionError
-            If fewer than ``min_envs`` results are outstanding.
-        LevelGenerationError
-            As `step`.  The actions are forgotten.
-        EnvironmentFaultError
-            As `step`.
-        ClosedError
+        UnsupportedError
         """
-        self._check_open()
-        self._check_ready()
-        counts = self._exchange.check_counts(min_envs, timeout)
-        autoreset = self._autoreset
-        with self._interruptible():
-            autoreset.is_ready = False
-            try:
-                self._exchange.wait(*counts)
-            except EnvironmentFaultError:
-                self._demand_reset()
-                raise
-            # Before results are received: a warning filter can raise.
-            autoreset.is_ready = True
-            self.engine.warn()
-            autoreset.is_ready = False
-            batch = self._exchange.receive()
-            self._show_window()
-            autoreset.is_ready = True
-        return batch
+        raise UnsupportedError(_NO_EXCHANGE)
 
     @one_at_a_time
     def unroll(
@@ -500,7 +457,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if self._window is not None:
             self._window.close()
             self._window = None
-        self._exchange.clear()
         self.engine.close()
 
     @one_at_a_time

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec import VectorState
+from roll_vec import PoolVectorEnv, VectorState
 from roll_vec.errors import (
     ClosedError,
     EnvironmentFaultError,
@@ -23,6 +23,7 @@ from roll_vec.errors import (
     InvalidStateError,
     PendingResultsError,
     ResetNeededError,
+    UnsupportedError,
 )
 from tests.contract.cases import (
     CASES,
@@ -77,7 +78,7 @@ def random_mask(rng):
 
 
 def step_some(env, batch, mask, how, rng):
-    """Step some environments; return the results of each, by its number."""
+    """Step some environments; return the results of each that can be asked for."""
     env_ids = mask.nonzero()[0].tolist()
     if how == "send":
         for part in np.array_split(rng.permutation(env_ids), 2):
@@ -87,7 +88,7 @@ def step_some(env, batch, mask, how, rng):
         assert_same(result[4]["env_id"], np.array(env_ids))
         assert result[4]["_env_id"].all()
         return {i: results_of(result, [row]) for row, i in enumerate(env_ids)}
-    result = env.step(batch, mask=mask) if how == "mask" else env.step(batch)
+    result = env._step_some(batch, mask) if how == "mask" else env.step(batch)
     return {i: results_of(result, [i]) for i in range(N)}
 
 
@@ -96,6 +97,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
     env, ones = make_group(kind, mode)
     rng, is_over = np.random.default_rng(len(kind)), np.zeros(N, bool)
+    is_known = np.ones(N, bool)
     first = copy.deepcopy(env.reset(seed=3))
     before = [one.reset(seed=3 + i // 2) for i, one in enumerate(ones)]
     for t, batch in enumerate(draw(env, 20, seed=4)):
@@ -108,7 +110,11 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
                 before[i] = ones[i].reset(seed=seeds[i])
                 assert results_of(result, [i]) == results_of(before[i], [0]), where
             is_over &= ~ended
-        how = "mask" if is_over.any() else ("mask", "send", "step")[t % 3]
+        how = ("mask", "send", "step")[t % 3] if not is_over.any() else "mask"
+        if how == "send" and not isinstance(env, PoolVectorEnv):
+            how = "mask"
+        if how == "mask" and mode is not DISABLED:
+            how = "step"
         mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
         results = step_some(env, batch, mask, how, rng) if mask.any() else {}
         for i, own in results.items():
@@ -119,8 +125,11 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
             else:
                 observation = results_of(before[i], [0])[0][0]
                 assert own == ([observation, [0], [False], [False]], [{}]), where
-        successes = [bool(one.successes[0]) for one in ones]
-        assert env.successes.tolist() == successes, where
+        successes = np.array([one.successes[0] for one in ones])
+        # A step of some forgets those of the others.
+        is_known &= how != "mask"
+        is_known |= mask
+        assert_same(env.successes[is_known], successes[is_known], where)
     # A seed plays again what it played before.
     assert results_of(env.reset(seed=3), range(N)) == results_of(first, range(N))
     close(env, *ones)
@@ -237,7 +246,10 @@ class Walk:
 
     def draw_call(self, env, state, ended):
         """Return a function of a batch, by which all passes over an edge go."""
-        name = self.rng.choice(["step", "mask", "send", "reset", "unroll", "set_state"])
+        names = ["step", "reset", "unroll", "set_state"]
+        names += ["mask"] * (self.mode is DISABLED)
+        names += ["send"] * all(isinstance(one, PoolVectorEnv) for one in self.envs)
+        name = self.rng.choice(names)
         seed, mask = int(self.rng.integers(1 << 40)), random_mask(self.rng)
         actions = draw(env, 3, seed)
         rows = np.empty(N, int)
@@ -263,7 +275,7 @@ class Walk:
 
     def mask(self, state, ended, actions, mask, rows, seed, env):
         mask = mask & ~ended
-        return self.finish(env.step(actions[0], mask=mask), ended, mask)
+        return self.finish(env._step_some(actions[0], mask), ended, mask)
 
     def send(self, state, ended, actions, mask, rows, seed, env):
         env_ids = (mask & ~ended).nonzero()[0]
@@ -442,7 +454,6 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     moves = {
         "step": lambda batch: batch.step(actions[0]),
         "unroll": lambda batch: batch.unroll(actions),
-        "send": lambda batch: batch.send(part_of(actions[0], [1]), [1]),
         "get_state": lambda batch: batch.get_state(),
         "masked reset": lambda batch: batch.reset(
             options={"reset_mask": np.arange(N) < 2}
@@ -454,6 +465,15 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     for batch in (env, twin):
         batch.reset(seed=2)
     state = env.get_state()
+    for use in (lambda b: b.send(part_of(actions[0], [1]), [1]), lambda b: b.recv()):
+        if not isinstance(env, PoolVectorEnv):
+            check_refused(env, twin, [(use, UnsupportedError, "with step")])
+    if not isinstance(env, PoolVectorEnv):
+        close(env, twin)
+        for call in [*moves.values(), lambda b: b.reset(seed=3, options={})]:
+            with pytest.raises(ClosedError, match="closed"):
+                call(env)
+        return
     bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
     table = [
         (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: expected")
@@ -481,10 +501,9 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         lambda b: b.set_state(state),
         lambda b: b.send(part_of(actions[0], [2, 1]), [2, 1]),
     ]
-    if kind not in ("roll_vec/Sokoban-v0", "mixed", "shards of arrays"):
-        # Workers may be busy with these objects.
-        pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
-        pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
+    # Workers may be busy with these objects.
+    pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
+    pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
     told = r": 1 environments|environments \[1\] have results"
     table += [(call, PendingResultsError, told) for call in pending]
     for call, error, told in table:
@@ -564,13 +583,13 @@ def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env = make_fragile(kind, on_error="raise")
     env.reset(seed=1)
     state, some = env.get_state(), np.arange(N) < 5
+    by_recv = by_recv and isinstance(env, PoolVectorEnv)
     for go_on in (lambda: env.reset(), lambda: env.set_state(state)):
         with pytest.raises(EnvironmentFaultError, match=r"\[4\].*as told") as caught:
             receive_all(env) if by_recv else env.step(WITH_FAULT)
         assert list(caught.value.errors) == [4]
         for call in (
             lambda: env.step(("a",) * N),
-            lambda: env.send(("a",), [0]),
             lambda: env.reset(options={"reset_mask": some}),
             lambda: env.set_state(state, mask=some),
             env.get_state,
@@ -582,7 +601,7 @@ def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env.close()
 
 
-@EACH_FRAGILE
+@pytest.mark.parametrize("kind", ["serial", "threads", "processes"])
 def test_a_warning_that_raises_loses_no_result(kind):
     env, twin = make_fragile(kind), make_fragile(kind)
     for batch in (env, twin):

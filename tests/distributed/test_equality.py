@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.distributed.shard import Shard
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidActionError,
@@ -227,21 +226,3 @@ def test_an_error_tells_that_no_environment_can_be_reset(mode, monkeypatch):
             assert sorted(error.value.errors) == [0, 1, 2, 3]
     assert_same(sharded.reset(seed=1), local.reset(seed=1))
     assert_same(sharded.step([0] * 4), local.step([0] * 4))
-
-
-def test_results_that_are_gone_demand_a_reset(monkeypatch):
-    def fail(*_):
-        raise TypeError
-
-    env = make_env(Sum, 4, 2)
-    env.reset(seed=0)
-    with monkeypatch.context() as patch:
-        patch.setattr(Shard, "exchange", fail)
-        env.send([0] * 4, range(4))
-        with pytest.raises(TypeError):
-            env.recv(None, 9.0)
-    with pytest.raises(ResetNeededError):
-        env.send([0] * 4, range(4))
-    env.reset(seed=0)
-    env.send([0] * 4, range(4))
-    assert len(env.recv(None, 9.0)[0]) == 4
