@@ -99,7 +99,6 @@ class MixedEngine(CompositeEngine):
             self.engines[k].become_part(self.starts[k])
         self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
         self.family_names = names
-        # Stacked families first: a reset of theirs that raises can be undone.
         self.order = sorted(self.order, key=lambda k: self.engines[k].can_fail)
         self._set_spaces()
 
@@ -156,29 +155,13 @@ class MixedEngine(CompositeEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start new episodes; see `Engine.reset`."""
-        self._undo_together(
-            env_ids,
-            lambda k, part, ids: self.engines[k].reset(ids, seeds[part], options),
-        )
+        for k, part, ids in self.parts(env_ids):
+            self.call_part(k, self.engines[k].reset, ids, seeds[part], options)
 
     def advance(self, env_ids: Ids) -> None:
         """Begin the next episodes of some environments; see `Engine.advance`."""
-        self._undo_together(env_ids, lambda k, _, ids: self.engines[k].advance(ids))
-
-    def _undo_together(
-        self, env_ids: Ids, function: Callable[[int, slice, Ids], None]
-    ) -> None:
-        """Call a function for each family; if it raises, stacked ones stay."""
-        points: list[tuple[Engine, Any]] = []
-        try:
-            for k, part, ids in self.parts(env_ids):
-                points.append((self.engines[k], self.engines[k].save_point()))
-                self.call_part(k, function, k, part, ids)
-        except BaseException:
-            for engine, point in points:
-                if point is not None:
-                    engine.go_back(point)
-            raise
+        for k, _, ids in self.parts(env_ids):
+            self.call_part(k, self.engines[k].advance, ids)
 
     def reset_infos(self, env_ids: Ids) -> AnyInfos:
         """Return infos of resets; see `Engine.reset_infos`."""

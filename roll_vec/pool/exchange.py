@@ -114,14 +114,14 @@ class Exchange:
         checked = self._autoreset.engine.check_some(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
-        self._autoreset.is_ready = False
+        self._autoreset.unfinished_call = "send"
         self.busy.update(zip(ids, is_reset, strict=True))
         next_episode = ResetKind.NEXT_EPISODE_AS_STEP
         self._steps.begin(
             {env_id: action for env_id, action, resets in pairs if not resets},
             {env_id: next_episode for env_id, _, resets in pairs if resets},
         )
-        self._autoreset.is_ready = True
+        self._autoreset.unfinished_call = ""
 
     def check_counts(self, min_envs: Any, timeout: Any) -> tuple[int, float | None]:
         """Return the number of environments to wait for, and the seconds.

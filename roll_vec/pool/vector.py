@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.errors import EnvironmentFaultError, PendingResultsError
+from roll_vec.errors import PendingResultsError
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.exchange import Exchange, StepBatch
@@ -148,8 +148,7 @@ context
         """
         self._check_started("the first action")
         checked_ids = self._exchange.check_env_ids(env_ids)
-        with self._interruptible():
-            self._exchange.send(checked_ids, actions)
+        self._exchange.send(checked_ids, actions)
 
     @one_at_a_time
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
@@ -183,21 +182,11 @@ context
         self._check_open()
         self._check_ready()
         counts = self._exchange.check_counts(min_envs, timeout)
-        autoreset = self._autoreset
-        with self._interruptible():
-            autoreset.is_ready = False
-            try:
-                self._exchange.wait(*counts)
-            except EnvironmentFaultError:
-                self._demand_reset()
-                raise
-            # Before results are received: a warning filter can raise.
-            autoreset.is_ready = True
-            self.engine.warn()
-            autoreset.is_ready = False
-            batch = self._exchange.receive()
-            self._show_window()
-            autoreset.is_ready = True
+        self._autoreset.unfinished_call = "recv"
+        self._exchange.wait(*counts)
+        batch = self._exchange.receive()
+        self.engine.warn()
+        self._autoreset.unfinished_call = ""
         return batch
 
     def _check_idle(self, name: str) -> None:

@@ -8,18 +8,17 @@ into a batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
-    EnvironmentFaultError,
     InvalidOptionError,
     InvalidOptionTypeError,
+    LevelGenerationError,
     ResetNeededError,
-    RollVecError,
     list_env_ids,
 )
 from roll_vec.options import check_choice
@@ -33,26 +32,14 @@ from roll_vec.vector.infos import (
 )
 from roll_vec.vector.masks import list_rows
 
+NOT_RESET = "the constructor"
+
 # Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
 
 StepArrays: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
 ]
-
-
-class Point(NamedTuple):
-    """A moment of a batch whose engine can go back."""
-
-    autoreset: Autoreset
-    engine_point: Any
-    state: dict[str, NDArray[Any]]
-
-    def go_back(self) -> None:
-        """Undo what engine and autoreset have done since."""
-        self.autoreset.engine.go_back(self.engine_point)
-        env_ids = np.arange(self.autoreset.engine.num_envs)
-        self.autoreset.set_state(self.state, env_ids, env_ids)
 
 
 class Autoreset:
@@ -78,17 +65,17 @@ class Autoreset:
         Environments whose episode has ended and that were not reset.  Always replaced
         and never written to: other code keeps references to it.  Usually it is the same
         array where there are none, so that nobody looks into it.
-    is_ready : bool
-        False before the first reset, while environments move, and after a call that
-        was broken off on its way: then every environment must be reset.  `step` leaves
-        it False: its caller sets it when the results are complete.
+    unfinished_call : str
+        The call that moves environments, or has raised when some may have moved: every
+        environment must be reset then.  It is set before anything moves, and back to ""
+        by the caller, when the results are complete.  First it is `NOT_RESET`.
     """
 
     def __init__(self, engine: Engine, mode: AutoresetMode) -> None:
         self.engine, self.mode = engine, mode
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
-        self.is_ready = False
+        self.unfinished_call = NOT_RESET
 
     def reset(
         self,
@@ -127,8 +114,8 @@ class Autoreset:
         ResetNeededError
             If an environment of the mask has ended and this step does not reset it.
         LevelGenerationError
-            If a next episode has no level.  In SAME_STEP mode the environments have
-            ended then, and are to be reset.
+            If a next episode has no level.  In SAME_STEP mode all environments have
+            moved then, and must be reset.
         """
         engine, mode = self.engine, self.mode
         has_ended = self.has_ended
@@ -146,25 +133,26 @@ class Autoreset:
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, skip_mask)
 
-        self.is_ready = False
+        self.unfinished_call = "step"
         try:
             rewards, terminations, truncations, infos = engine.step(
                 actions, skip_mask, env_ids
             )
-            ends = engine.ends if engine.has_ends else self._none
-            if ends is None:
-                ends = terminations | truncations
-            self.has_ended = ends if mask is None else ends | (self.has_ended & ~mask)
-            if len(env_ids) and engine.needs_reset_infos:
-                infos = self._add_reset_infos(infos, env_ids)
-            if mode is SAME_STEP and engine.has_ends and np.count_nonzero(ends):
-                infos = self._reset_ended(infos, ends)
-            if not isinstance(infos, dict):
-                infos = finish_infos(infos, engine.num_envs)
-        except RollVecError as error:
-            # A missing level: its page says what has moved then.
-            self.is_ready = not isinstance(error, EnvironmentFaultError)
+        except LevelGenerationError:
+            # The next episodes begin first: environments in arrays have not moved.
+            if not engine.can_fail:
+                self.unfinished_call = ""
             raise
+        ends = engine.ends if engine.has_ends else self._none
+        if ends is None:
+            ends = terminations | truncations
+        self.has_ended = ends if mask is None else ends | (self.has_ended & ~mask)
+        if len(env_ids) and engine.needs_reset_infos:
+            infos = self._add_reset_infos(infos, env_ids)
+        if mode is SAME_STEP and engine.has_ends and np.count_nonzero(ends):
+            infos = self._reset_ended(infos, ends)
+        if not isinstance(infos, dict):
+            infos = finish_infos(infos, engine.num_envs)
         return rewards, terminations, truncations, infos
 
     def _reset_ended(self, infos: AnyInfos, ends: NDArray[np.bool_]) -> Infos:
@@ -175,7 +163,6 @@ class Autoreset:
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
         add_finals(infos, ends, env_ids, last, final_info)
-        # Last: where an episode has no level, its environment stays among the ended.
         self.has_ended = self.has_ended & ~ends
         return infos
 
@@ -189,18 +176,7 @@ class Autoreset:
             infos = add_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)
 
-    def demand_reset(self) -> None:
-        """Demand a reset of all environments."""
-        self.is_ready = False
-
     # ---------------------------------------------------------------- snapshots
-
-    def save_point(self) -> Point | None:
-        """Return the present moment; None if the engine cannot go back."""
-        point = self.engine.save_point()
-        return (
-            None if point is None else Point(self, point, {"has_ended": self.has_ended})
-        )
 
     def set_state(
         self,

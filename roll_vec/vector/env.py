@@ -17,7 +17,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
-    EnvironmentFaultError,
     InvalidOptionError,
     RollVecError,
     UnsupportedError,
@@ -189,8 +188,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             If a mask leaves out environments that were never reset, or must be.
         LevelGenerationError
             If the configuration has no levels.
-        KeyboardInterrupt
-            Also while levels are drawn.
         PendingResultsError
             If results of `send` were not received.
         BatchInUseError
@@ -199,9 +196,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        If this raises, array environments have not moved.  After a KeyboardInterrupt
-        this holds for a reset of the whole batch while its levels are drawn; at another
-        moment all environments must be reset.
+        These errors are known before anything moves.  After any other exception, as a
+        KeyboardInterrupt, or after one of a pool, all environments must be reset: until
+        then calls raise a ResetNeededError.
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
@@ -216,29 +213,20 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             seeds = self._draw_missing_seeds(seeds)
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
         self._drop_leftovers()
-        autoreset, was_ready = self._autoreset, self._autoreset.is_ready
-        point = autoreset.save_point() if mask is None else None
+        autoreset, before = self._autoreset, self._autoreset.unfinished_call
+        autoreset.unfinished_call = "reset"
         try:
-            autoreset.is_ready = False
-            with self._interruptible():
-                infos = autoreset.reset(env_ids, seeds, options)
-        except BaseException as error:
-            if point is not None:
-                point.go_back()
-                autoreset.is_ready = was_ready
-            elif isinstance(error, RollVecError):
-                autoreset.is_ready = was_ready and not isinstance(
-                    error, EnvironmentFaultError
-                )
+            infos = autoreset.reset(env_ids, seeds, options)
+        except RollVecError:
+            # Environments in arrays know of it before they move.
+            if not self.engine.can_fail:
+                autoreset.unfinished_call = before
             raise
-        # Observations need the memory.
-        del point
-
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
         self._show_window()
-        autoreset.is_ready = True
         self.engine.warn()
+        autoreset.unfinished_call = ""
         return observations, infos
 
     def _expand_seeds(self, seed: Any) -> list[int | None]:
@@ -298,7 +286,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             Before the first reset, or in DISABLED mode if an environment has ended and
             was not reset.  No environment has moved then.
         LevelGenerationError
-            If a next episode has no level; see `Autoreset.step`.
+            If a next episode has no level.  In SAME_STEP mode all environments must be
+            reset then; otherwise no environment has moved.
         PendingResultsError
             If results of `send` were not received.
         BatchInUseError
@@ -322,7 +311,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             autoreset = self._autoreset
             # Calls of the checks alone would take 5 % of a step of one environment.
             engine = self.engine
-            if self.closed or not autoreset.is_ready or engine.needs_full_reset:
+            if self.closed or autoreset.unfinished_call or engine.needs_full_reset:
                 self._check_started("the first step")
             if engine.can_fail:
                 self._check_idle("step")
@@ -330,9 +319,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             observations = self._observe()
             if self.render_mode == "human":
                 self._show_window()
-            autoreset.is_ready = True
             if engine.can_fail:
                 engine.warn()
+            autoreset.unfinished_call = ""
             return observations, rewards, terminations, truncations, infos
         finally:
             self._caller = outer
@@ -357,8 +346,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         arrays = self._autoreset.step(actions, mask)
         observations = self._observe()
         self._show_window()
-        self._autoreset.is_ready = True
         self.engine.warn()
+        self._autoreset.unfinished_call = ""
         return (observations, *arrays)
 
     def send(self, actions: Any, env_ids: Any) -> None:
@@ -427,9 +416,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        A message names the step, from 0.  If this raises, or the function does, array
-        environments are as they were before the call; pooled environments stay at the
-        step that raised, and after a KeyboardInterrupt all must be reset.
+        A message names the step, from 0.  If this raises, or the function does, after
+        the first step has moved environments, all must be reset.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels
@@ -463,5 +451,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     def __getstate__(self) -> dict[str, Any]:
         if self.engine.can_fail:
             self._check_idle("pickle")
+            self._check_ready()
         # A window belongs to its process, a call to its thread.
         return {**self.__dict__, "_window": None, "_caller": 0}

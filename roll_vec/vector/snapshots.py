@@ -57,7 +57,7 @@ class BatchSnapshots(BatchActionSampling):
         """
         self._check_idle("get_state")
         self._check_started("get_state")
-        with self._interruptible():
+        with self._asking("get_state"):
             state = self.engine.get_state()
         has_ended = self._autoreset.has_ended
         own = {"seeds": self._seeds.digits, "has_ended": has_ended}
@@ -126,21 +126,19 @@ class BatchSnapshots(BatchActionSampling):
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
         indices = self._check_state_rows(state, rows, env_ids)
-        autoreset = self._autoreset
-        was_ready = autoreset.is_ready
+        autoreset, before = self._autoreset, self._autoreset.unfinished_call
+        autoreset.unfinished_call = "set_state"
         try:
-            autoreset.is_ready = False
-            with self._interruptible():
-                self.engine.set_state(engine_state, indices, env_ids)
+            self.engine.set_state(engine_state, indices, env_ids)
         except InvalidStateError:
-            autoreset.is_ready = was_ready  # nothing has moved
+            autoreset.unfinished_call = before  # nothing has moved
             raise
         autoreset.set_state(state.arrays, indices, env_ids)
         self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
         self._is_started = True
         observations = self._observe()
         self._show_window()
-        autoreset.is_ready = True
+        autoreset.unfinished_call = ""
         return observations
 
     # --------------------------------------------- one environment, for sessions
@@ -173,7 +171,7 @@ class BatchSnapshots(BatchActionSampling):
         self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)
-            with self._interruptible():
+            with self._asking("set_state"):
                 self.engine.check_state(engine_state)
             state._valid_for = digest
         return engine_state

@@ -1,7 +1,7 @@
 """Unrolls: many steps in one call of `RollVectorEnv.unroll`.
 
-An engine with a way back may take all steps in one call.  Otherwise the steps are
-taken one by one and stacked.  The results are the same.
+Engines of arrays make all steps in one call where they can.  Otherwise the steps are
+made one by one and stacked.  The results are the same.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
+    RollVecError,
 )
 from roll_vec.options import MAX_INT
 from roll_vec.vector.autoreset import (
@@ -27,7 +28,6 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
-from roll_vec.vector.batch import interruptible
 from roll_vec.vector.engine import NO_IDS, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
@@ -69,62 +69,59 @@ class Unroller(NamedTuple):
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
-        point = self.autoreset.save_point()
-        if point is None:
-            with interruptible(self.autoreset.demand_reset):
-                return self._run_steps(actions, num_steps, out)
-        try:
-            if not callable(actions) and not step_by_step:
-                rollout = self._run_at_once(actions, out)
-                if rollout is not None:
-                    return rollout
-            return self._run_steps(actions, num_steps, out)
-        except BaseException:
-            # Ctrl-C may come again, on the way back.
-            self.autoreset.is_ready = False
-            point.go_back()
-            if self.reuses_batch:
-                self.observe()
-            self.autoreset.is_ready = True
-            raise
+        if not callable(actions) and not step_by_step:
+            rollout = self._run_at_once(actions, out)
+            if rollout is not None:
+                return rollout
+        return self._run_steps(actions, num_steps, out)
 
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; an error names the step."""
-        space, is_policy = (
-            self.autoreset.engine.single_observation_space,
-            callable(actions),
-        )
-        observations = self.observe() if is_policy else None
-        results, finals = [], []
+        space = self.autoreset.engine.single_observation_space
+        is_policy = callable(actions)
+        results, num_begun = [], 0
+        try:
+            observations = self.observe() if is_policy else None
+            for t in range(num_steps):
+                batch = actions(observations) if is_policy else actions[t]
+                num_begun = t + 1
+                try:
+                    observations, *arrays, infos = self.step(batch)
+                except _STEP_ERRORS as error:
+                    message = f"step {t}: {error}"
+                    raise type(error)(message) from error
+                result = observations
+                if self.reuses_batch:
+                    result = copy.deepcopy(observations)
+                elif is_policy:
+                    # The function may write into its argument.
+                    result = replace_items(space, observations, [], [])
+                results.append((result, *arrays, infos))
+            return self._stack(results, out)
+        except BaseException as error:
+            # Of what the first step refuses `step` knows whether anything has moved.
+            if num_begun > 1 or (num_begun and not isinstance(error, RollVecError)):
+                self.autoreset.unfinished_call = "unroll"
+            raise
+
+    def _stack(self, results: list[Any], out: Rollout | None) -> Rollout:
+        """Return the results of steps as one rollout."""
+        engine = self.autoreset.engine
+        space, finals = engine.single_observation_space, []
         same_step = self.autoreset.mode is SAME_STEP
-        for t in range(num_steps):
-            batch = actions(observations) if is_policy else actions[t]
-            try:
-                observations, *arrays, infos = self.step(batch)
-            except _STEP_ERRORS as error:
-                message = f"step {t}: {error}"
-                raise type(error)(message) from error
-            result = observations
-            if self.reuses_batch:
-                result = copy.deepcopy(observations)
-            elif is_policy:
-                # The function may write into its argument.
-                result = replace_items(space, observations, [], [])
-            if same_step:
-                infos = dict(infos)
-                finals.append(self._pop_true_next(result, infos))
-            results.append((result, *arrays, infos))
-        batches, rewards, terminations, truncations, all_infos = zip(
-            *results, strict=True
-        )
+        batches, rewards, terminations, truncations, infos = zip(*results, strict=True)
+        if same_step:
+            infos = tuple(map(dict, infos))
+            pairs = zip(batches, infos, strict=True)
+            finals = [self._pop_true_next(*pair) for pair in pairs]
         rollout = Rollout(
             stack_batches(space, batches, out and out.observations),
             np.stack(rewards, out=out and out.rewards),
             np.stack(terminations, out=out and out.terminations),
             np.stack(truncations, out=out and out.truncations),
-            stack_infos_in_time(all_infos, self.autoreset.engine.num_envs),
+            stack_infos_in_time(infos, engine.num_envs),
         )
         if same_step:
             arrays_of_out = out and out.infos.get("final_obs")
@@ -150,10 +147,10 @@ class Unroller(NamedTuple):
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
-        self.autoreset.is_ready = False
+        self.autoreset.unfinished_call = "unroll"
         result = self.autoreset.engine.unroll(actions, has_ended, mode, out)
         if result is None:
-            self.autoreset.is_ready = True
+            self.autoreset.unfinished_call = ""
             return None
         first_stop = result.times.min()
         if first_stop < len(result.rewards):
@@ -164,7 +161,7 @@ class Unroller(NamedTuple):
         infos = self._layout(result, ends)
         if mode is not SAME_STEP:
             self.autoreset.has_ended = ends[-1].copy()
-        self.autoreset.is_ready = True
+        self.autoreset.unfinished_call = ""
         return Rollout(
             result.observations,
             result.rewards,

@@ -16,9 +16,13 @@ from tests.contract.cases import (
     ARRAY_AND_POOL,
     CASES,
     DISABLED,
+    NEXT_STEP,
+    SAME_STEP,
+    assert_needs_reset,
     assert_same,
     assert_undisturbed,
     draw_actions,
+    limit_of,
     lowest_action,
     make_batch,
     make_single,
@@ -264,3 +268,23 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
                 with pytest.raises(errors.LevelGenerationError):
                     env.reset(seed=seed, options=options)
     assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+def test_a_step_without_a_next_level_names_the_step_or_moves_nothing(mode):
+    env, twin = (make_batch(SOKOBAN, 3, autoreset_mode=mode) for _ in range(2))
+    count = limit_of(SOKOBAN) - (mode is SAME_STEP)
+    for batch in (env, twin):
+        batch.reset(seed=0)
+        for _ in range(count):
+            batch.step([0] * 3)
+    options = env.get_attr("solution_steps")[0]
+    env.set_level_options(solution_steps=(900, 999))
+    with pytest.raises(errors.LevelGenerationError):
+        env.step([0] * 3)
+    # Also a reset needs a level.
+    env.set_level_options(solution_steps=options)
+    if mode is SAME_STEP:
+        assert_needs_reset(env, twin)
+    else:
+        assert_undisturbed(env, twin)

@@ -16,6 +16,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
     LevelGenerationError,
+    ResetNeededError,
 )
 from roll_vec.mixed import make_mixed
 from roll_vec.mixed.allocation import allocate
@@ -208,7 +209,7 @@ def test_sessions_of_several_families():
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
+def test_a_family_that_raises_demands_a_reset(mode, monkeypatch):
     families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
     env, twin = (make(4, families, autoreset_mode=mode) for _ in range(2))
     for each in (env, twin):
@@ -217,6 +218,10 @@ def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch
         patch.setattr(env.engine.engines[1], "reset", raise_no_level)
         with pytest.raises(LevelGenerationError):
             env.reset()
+    with pytest.raises(ResetNeededError):
+        env.step(["Right"] * 4)
+    for each in (env, twin):
+        each.reset(seed=4)
     for step in range(12):
         assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
 
