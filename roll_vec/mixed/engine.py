@@ -219,8 +219,8 @@ class MixedEngine(CompositeEngine):
         *arrays, infos = zip(*results, strict=True)
         rewards, terminations, truncations = map(np.concatenate, arrays)
         joined = self.join_infos(dict(enumerate(infos)))
-        infos = stamp_infos(joined, {"family": self.family_names}, ~skip_mask)
-        return rewards, terminations, truncations, infos
+        stamped = stamp_infos(joined, {"family": self.family_names}, ~skip_mask)
+        return rewards, terminations, truncations, stamped
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]

@@ -130,7 +130,22 @@ class Exchange:
         ------
         InvalidOptionError
         """
-        count = _check_min_envs(min_envs, len(self.busy))
+        count = total = len(self.busy)
+        if min_envs is not None:
+            try:
+                if isinstance(min_envs, bool):
+                    raise TypeError
+                count = operator.index(min_envs)
+            except TypeError:
+                raise InvalidOptionError.expected(
+                    "min_envs", "None or an integer", min_envs
+                ) from None
+        if not 1 <= count <= total:
+            accepted = (
+                f"at least 1 and at most the {total} environments whose results are "
+                "outstanding"
+            )
+            raise InvalidOptionError.expected("min_envs", accepted, min_envs)
         return count, check_seconds("timeout", timeout)
 
     def wait(self, count: int, timeout: float | None) -> None:
@@ -202,24 +217,3 @@ class Exchange:
         observations = [last.observation for last in finals]
         final_info = stack_infos([last.info for last in finals], indices, len(lasts))
         add_finals(infos, ends, indices, observations, final_info)
-
-
-def _check_min_envs(min_envs: Any, total: int) -> int:
-    count = total
-    if min_envs is not None:
-        try:
-            if isinstance(min_envs, bool):
-                raise TypeError
-            count = operator.index(min_envs)
-        except TypeError:
-            raise InvalidOptionError.expected(
-                "min_envs", "None or an integer", min_envs
-            ) from None
-    if not 1 <= count <= total:
-        raise InvalidOptionError.expected(
-            "min_envs",
-            f"at least 1 and at most the {total} environments whose results are "
-            "outstanding",
-            min_envs,
-        )
-    return count

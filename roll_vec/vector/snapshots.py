@@ -167,7 +167,7 @@ class BatchSnapshots(BatchActionSampling):
             raise InvalidStateError.expected("state", "a VectorState", state)
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
-        engine_state = state.engine_state({"has_ended", "seeds"})
+        engine_state = state.engine_state()
         self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)

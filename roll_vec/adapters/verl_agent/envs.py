@@ -171,7 +171,7 @@ class VerlAgentEnvs:
         mask[list(outcomes)] = False
         if mask.any():
             # The action of an environment that has ended may be anything.
-            filler = actions[mask.argmax()]
+            filler = actions[int(mask.argmax())]
             pairs = zip(actions, mask.tolist(), strict=True)
             batch = [one if runs else filler for one, runs in pairs]
             results = self.envs._step_some(batch, mask)
