@@ -82,6 +82,8 @@ class Unroller(NamedTuple):
         space = self.autoreset.engine.single_observation_space
         is_policy = callable(actions)
         results, num_begun = [], 0
+        if not is_policy:
+            self._check_plan(actions)
         try:
             observations = self.observe() if is_policy else None
             for t in range(num_steps):
@@ -105,6 +107,20 @@ class Unroller(NamedTuple):
             if num_begun > 1 or (num_begun and not isinstance(error, RollVecError)):
                 self.autoreset.unfinished_call = "unroll"
             raise
+
+    def _check_plan(self, actions: Any) -> None:
+        """Check all actions before anything moves.
+
+        In NEXT_STEP mode only their form: a step ignores some, and nobody knows which.
+        """
+        engine, mode = self.autoreset.engine, self.autoreset.mode
+        ignored = np.full(engine.num_envs, mode is NEXT_STEP)
+        for t in range(len(actions)):
+            try:
+                engine.check_actions(actions[t], ignored)
+            except InvalidActionError as error:
+                message = f"step {t}: {error}"
+                raise type(error)(message) from error
 
     def _stack(self, results: list[Any], out: Rollout | None) -> Rollout:
         """Return the results of steps as one rollout."""
