@@ -80,35 +80,43 @@ class Unroller(NamedTuple):
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; an error names the step."""
-        space = self.autoreset.engine.single_observation_space
-        is_policy = callable(actions)
-        results, num_begun = [], 0
-        if not is_policy:
+        if not callable(actions):
             self._check_plan(actions)
+        begun: list[int] = []
         try:
-            observations = self.observe() if is_policy else None
-            for t in range(num_steps):
-                batch = actions(observations) if is_policy else actions[t]
-                num_begun = t + 1
-                try:
-                    observations, *arrays, infos = self.step(batch)
-                except _STEP_ERRORS as error:
-                    message = f"step {t}: {error}"
-                    raise type(error)(message) from error
-                result = observations
-                if self.reuses_batch:
-                    result = copy.deepcopy(observations)
-                elif is_policy:
-                    # The function may write into its argument.
-                    result = replace_items(space, observations, [], [])
-                results.append((result, *arrays, infos))
-            return self._stack(results, out)
+            # A function of its own: Ctrl-C may strike where a loop jumps back, which
+            # no `try` around it covers.
+            return self._step_all(actions, num_steps, out, begun)
         except BaseException as error:
             # Of what the first step refuses `step` knows whether anything has moved.
             is_known = isinstance(error, (RollVecError, RollVecWarning))
-            if num_begun > 1 or (num_begun and not is_known):
+            if len(begun) > 1 or (begun and not is_known):
                 self.autoreset.unfinished_call = "unroll"
             raise
+
+    def _step_all(
+        self, actions: Any, num_steps: int, out: Rollout | None, begun: list[int]
+    ) -> Rollout:
+        """Call `step` so many times; note in ``begun`` the steps that have begun."""
+        space = self.autoreset.engine.single_observation_space
+        is_policy, results = callable(actions), []
+        observations = self.observe() if is_policy else None
+        for t in range(num_steps):
+            batch = actions(observations) if is_policy else actions[t]
+            begun.append(t)
+            try:
+                observations, *arrays, infos = self.step(batch)
+            except _STEP_ERRORS as error:
+                message = f"step {t}: {error}"
+                raise type(error)(message) from error
+            result = observations
+            if self.reuses_batch:
+                result = copy.deepcopy(observations)
+            elif is_policy:
+                # The function may write into its argument.
+                result = replace_items(space, observations, [], [])
+            results.append((result, *arrays, infos))
+        return self._stack(results, out)
 
     def _check_plan(self, actions: Any) -> None:
         """Check all actions before anything moves.
