@@ -166,7 +166,8 @@ class EpisodeEngine(Engine):
             self._explain(error, "legal" if is_legal else None)
 
     def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
-        """Raise the error of a kernel, as users get it."""
+        """Raise the error of a kernel, as users get it; rows may have moved."""
+        self.needs_full_reset = True
         explained = self.options.explain(error, self.elapsed_steps, rule)
         if explained is error:
             raise error
@@ -204,6 +205,8 @@ class EpisodeEngine(Engine):
                 self.advance(env_ids)
         else:
             self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
+        if len(env_ids) == self.num_envs:
+            self.needs_full_reset = False
 
     @contextmanager
     def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
@@ -362,15 +365,6 @@ class EpisodeEngine(Engine):
         arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
         return EngineState(arrays)
 
-    def save_point(self) -> EngineState:
-        """Return the state; see `Engine.save_point`."""
-        return self.get_state()
-
-    def go_back(self, point: EngineState) -> None:
-        """Set all environments to a state of `save_point`."""
-        env_ids = np.arange(self.num_envs)
-        self.set_state(point, env_ids, env_ids)
-
     def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`.
 
@@ -414,3 +408,5 @@ class EpisodeEngine(Engine):
                 np.take(values, rows, 0, array, mode="clip")
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
+        if is_whole:
+            self.needs_full_reset = False

@@ -253,7 +253,6 @@ class ShardsEngine(CompositeEngine):
         self,
         actions: Any,
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
         begins: Ids = NO_IDS,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
@@ -264,14 +263,13 @@ class ShardsEngine(CompositeEngine):
             shard_mask = skip_mask.copy()
             shard_mask[list(lost_episodes)] = True
         point = self.shards.save_point() if self._advances_ended else []
-        masks = shard_mask, idle_mask
-        values = self._step_shards(begins, actions, masks, self._advances_ended)
+        values = self._step_shards(begins, actions, shard_mask, self._advances_ended)
         errors = [getattr(value, "advance_error", None) for value in values.values()]
         error = next((one for one in errors if one is not None), None)
         if error is not None:
             # `advance` raises it; until then no next episode has begun.
             self.shards.go_back(point)
-            values = self._step_shards(begins, actions, masks, False)
+            values = self._step_shards(begins, actions, shard_mask, False)
         self._forget()
         self._advance_error = error
         result = self._take_step(values, begins, skip_mask, lost_episodes)
@@ -283,11 +281,10 @@ class ShardsEngine(CompositeEngine):
         self,
         advance_ids: Ids,
         actions: Any,
-        masks: tuple[NDArray[np.bool_], NDArray[np.bool_] | None],
+        skip_mask: NDArray[np.bool_],
         advances_ended: bool,
     ) -> dict[int, Any]:
         local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
-        skip_mask, idle_mask = masks
         calls = {}
         for shard in range(len(self.shards)):
             rows = self.rows(shard)
@@ -295,7 +292,6 @@ class ShardsEngine(CompositeEngine):
                 local_ids.get(shard, NO_IDS),
                 actions[rows],
                 skip_mask[rows],
-                None if idle_mask is None else idle_mask[rows],
                 advances_ended,
             )
             calls[shard] = PartCall("step", (step,))

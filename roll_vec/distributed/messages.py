@@ -108,8 +108,6 @@ class ShardStep(NamedTuple):
     """Checked: (n,) integers, or a list of n."""
     skip_mask: NDArray[np.bool_]
     """(n,) environments that do not step."""
-    idle_mask: NDArray[np.bool_] | None
-    """See `Engine.step`."""
     advances_ended: bool
     """Whether the next episodes of those that end begin within the step (SAME_STEP)."""
 

@@ -178,7 +178,7 @@ class Shard:
         engine = self._engine
         actions = engine.check_actions(step.actions, step.skip_mask)
         rewards, terminations, truncations, infos = engine.step(
-            actions, step.skip_mask, step.idle_mask, step.advance_ids
+            actions, step.skip_mask, step.advance_ids
         )
         env_ids, error, finals = step.advance_ids, None, []
         successes = engine.successes

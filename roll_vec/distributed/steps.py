@@ -14,7 +14,7 @@ from roll_vec.distributed.shards import LATE
 from roll_vec.pool.observations import copy_data
 from roll_vec.vector.composite import Lost, PartCall
 from roll_vec.vector.known_infos import fault_info
-from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
+from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
 
 # Seconds that a shard waits for its first result.  Meanwhile it takes no new actions.
 _PATIENCE = 0.02
@@ -62,7 +62,10 @@ class ShardsSteps(Steps):
         """Begin steps and resets; see `Steps.begin`."""
         engine = self._engine
         engine.count_episodes(
-            {i: None if isinstance(one, Next) else one[0] for i, one in resets.items()}
+            {
+                i: None if isinstance(one, ResetKind) else one[0]
+                for i, one in resets.items()
+            }
         )
         requests = {i: (False, action) for i, action in actions.items()}
         requests |= {i: (True, call) for i, call in resets.items()}

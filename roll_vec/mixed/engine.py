@@ -35,7 +35,7 @@ from roll_vec.vector.columns import (
 from roll_vec.vector.composite import CompositeEngine, Ids, PartCall
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.infos import AnyInfos
+from roll_vec.vector.infos import AnyInfos, stamp_infos
 
 # Attributes of environments that the whole batch knows.
 _STREAMS = ("np_random", "np_random_seed")
@@ -98,8 +98,7 @@ class MixedEngine(CompositeEngine):
             group_ids.append(own)
             self.engines[k].become_part(self.starts[k])
         self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
-        self.stamps = {"family": names}
-        # Stacked families first: a reset of theirs that raises can be undone.
+        self.family_names = names
         self.order = sorted(self.order, key=lambda k: self.engines[k].can_fail)
         self._set_spaces()
 
@@ -156,29 +155,13 @@ class MixedEngine(CompositeEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start new episodes; see `Engine.reset`."""
-        self._undo_together(
-            env_ids,
-            lambda k, part, ids: self.engines[k].reset(ids, seeds[part], options),
-        )
+        for k, part, ids in self.parts(env_ids):
+            self.call_part(k, self.engines[k].reset, ids, seeds[part], options)
 
     def advance(self, env_ids: Ids) -> None:
         """Begin the next episodes of some environments; see `Engine.advance`."""
-        self._undo_together(env_ids, lambda k, _, ids: self.engines[k].advance(ids))
-
-    def _undo_together(
-        self, env_ids: Ids, function: Callable[[int, slice, Ids], None]
-    ) -> None:
-        """Call a function for each family; if it raises, stacked ones stay."""
-        points: list[tuple[Engine, Any]] = []
-        try:
-            for k, part, ids in self.parts(env_ids):
-                points.append((self.engines[k], self.engines[k].save_point()))
-                self.call_part(k, function, k, part, ids)
-        except BaseException:
-            for engine, point in points:
-                if point is not None:
-                    engine.go_back(point)
-            raise
+        for k, _, ids in self.parts(env_ids):
+            self.call_part(k, self.engines[k].advance, ids)
 
     def reset_infos(self, env_ids: Ids) -> AnyInfos:
         """Return infos of resets; see `Engine.reset_infos`."""
@@ -188,7 +171,8 @@ class MixedEngine(CompositeEngine):
         }
         # Here, not in `advance`: resets in workers have ended only now.
         self._check_failures()
-        return self.join_infos(parts, env_ids)
+        infos = self.join_infos(parts, env_ids)
+        return stamp_infos(infos, {"family": self.family_names[env_ids]}, None)
 
     # -------------------------------------------------------------- steps
 
@@ -218,7 +202,6 @@ class MixedEngine(CompositeEngine):
         self,
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
         results: list[Any] = [None] * len(self.engines)
@@ -227,8 +210,7 @@ class MixedEngine(CompositeEngine):
             # All workers end their steps, also if a pool raises.
             try:
                 rows, end_step = self.rows(k), self.engines[k].end_step
-                idle = None if idle_mask is None else idle_mask[rows]
-                arguments = actions[k], skip_mask[rows], idle
+                arguments = actions[k], skip_mask[rows]
                 results[k] = self.call_part(k, end_step, *arguments)
             except EnvironmentFaultError as error:
                 errors.append(error)
@@ -237,7 +219,8 @@ class MixedEngine(CompositeEngine):
         *arrays, infos = zip(*results, strict=True)
         rewards, terminations, truncations = map(np.concatenate, arrays)
         joined = self.join_infos(dict(enumerate(infos)))
-        return rewards, terminations, truncations, joined
+        stamped = stamp_infos(joined, {"family": self.family_names}, ~skip_mask)
+        return rewards, terminations, truncations, stamped
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]

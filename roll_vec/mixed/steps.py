@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from roll_vec.vector.steps import ResetCall, Results, Steps
+from roll_vec.vector.steps import CalledSteps, ResetCall, Results, Steps
 
 # Threads and processes cannot be awaited together.  While several pools are busy, each
 # has its turn: this share of the time waited so far, so that a result is late by as
@@ -33,16 +33,6 @@ class MixedSteps(Steps):
         # By family: the environments whose results have not arrived.
         self._counts = [0] * len(self.parts)
 
-    @property
-    def is_due(self) -> bool:  # type: ignore[override]
-        """Whether a stacked family has anything begun."""
-        return any(part.is_due for part in self.parts)
-
-    def serve_single(self) -> None:
-        """Return infos as single environments do."""
-        for part in self.parts:
-            part.serve_single()
-
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
@@ -61,7 +51,8 @@ class MixedSteps(Steps):
 
     def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results of stacked families, or those that are there of pools."""
-        due = [k for k, part in enumerate(self.parts) if part.is_due]
+        stacked = [k for k, part in enumerate(self.parts) if type(part) is CalledSteps]
+        due = [k for k in stacked if self._counts[k]]
         results = [result for k in due for result in self._poll(k, 0.0)]
         start = time.monotonic()
         end = math.inf if timeout is None else start + timeout
@@ -82,4 +73,8 @@ class MixedSteps(Steps):
         results = self._engine.call_part(k, self.parts[k].poll, timeout, count)
         self._counts[k] -= len(results)
         start = self._engine.starts[k]
-        return [(start + env_id, result) for env_id, result in results]
+        family = {"family": self._engine.family_names[start]}
+        return [
+            (start + env_id, result._replace(info={**result.info, **family}))
+            for env_id, result in results
+        ]

@@ -21,7 +21,7 @@ from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
-from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
+from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -150,18 +150,12 @@ class PoolEngine(Engine):
         self,
         actions: list[Any],  # noqa: ARG002
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Return the results of a step that `begin_step` has begun."""
         infos = self.envs.end_steps(self._stepping_ids)
         results = self.envs.results
-        is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
-        for env_id in is_reset.nonzero()[0].tolist():
+        for env_id in skip_mask.nonzero()[0].tolist():
             results[env_id] = NO_STEP
-        if idle_mask is not None:
-            results = results.copy()
-            for env_id in idle_mask.nonzero()[0].tolist():
-                results[env_id] = NO_STEP
         _, rewards, terminations, truncations, _ = zip(*results, strict=True)
         # Half the time of np.array, which asks each value for its type.
         terminated = np.frombuffer(bytearray(terminations), np.bool_)
@@ -405,7 +399,7 @@ class PoolSteps(Steps):
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
         self._resets |= resets
-        calls = [None if isinstance(one, Next) else one for one in resets.values()]
+        calls = [None if isinstance(one, ResetKind) else one for one in resets.values()]
         self._envs.start_resets(list(resets), calls)
         self._envs.start_steps(list(actions), list(actions.values()))
         self._envs.workers.flush()
@@ -422,7 +416,7 @@ class PoolSteps(Steps):
         if call is None:
             _, reward, terminated, truncated, info = envs.results[env_id]
             return EnvResult(observation, info, reward, terminated, truncated)
-        if call is Next.IN_PLACE_OF_STEP:
+        if call is ResetKind.NEXT_EPISODE_AS_STEP:
             envs.results[env_id] = NO_STEP
         return EnvResult(observation, envs.records[env_id].reset_info)
 
@@ -430,8 +424,8 @@ class PoolSteps(Steps):
         """Forget everything that was begun; all environments must be reset."""
         self._resets.clear()
 
-    def serve_single(self) -> None:
-        """Let `wake` work."""
+    def allow_wake(self) -> None:
+        """Let `wake` work from now on."""
         self._envs.workers.allow_wake()
 
     def wake(self) -> None:

@@ -1,7 +1,7 @@
 """Unrolls: many steps in one call of `RollVectorEnv.unroll`.
 
-An engine with a way back may take all steps in one call.  Otherwise the steps are
-taken one by one and stacked.  The results are the same.
+Engines of arrays make all steps in one call where they can.  Otherwise the steps are
+made one by one and stacked.  The results are the same.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
+    RollVecError,
+    RollVecWarning,
 )
 from roll_vec.options import MAX_INT
 from roll_vec.vector.autoreset import (
@@ -27,8 +29,7 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
-from roll_vec.vector.batch import interruptible
-from roll_vec.vector.engine import UnrollResult
+from roll_vec.vector.engine import NO_IDS, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -69,38 +70,40 @@ class Unroller(NamedTuple):
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
-        point = self.autoreset.save_point()
-        if point is None:
-            with interruptible(self.autoreset.demand_reset):
-                return self._run_steps(actions, num_steps, out)
-        try:
-            if not callable(actions) and not step_by_step:
-                rollout = self._run_at_once(actions, out)
-                if rollout is not None:
-                    return rollout
-            return self._run_steps(actions, num_steps, out)
-        except BaseException:
-            # Ctrl-C may come again, on the way back.
-            self.autoreset.is_ready = False
-            point.go_back()
-            if self.reuses_batch:
-                self.observe()
-            self.autoreset.is_ready = True
-            raise
+        if not callable(actions) and not step_by_step:
+            rollout = self._run_at_once(actions, out)
+            if rollout is not None:
+                return rollout
+        return self._run_steps(actions, num_steps, out)
 
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; an error names the step."""
-        space, is_policy = (
-            self.autoreset.engine.single_observation_space,
-            callable(actions),
-        )
+        if not callable(actions):
+            self._check_plan(actions)
+        begun: list[int] = []
+        try:
+            # A function of its own: Ctrl-C may strike where a loop jumps back, which
+            # no `try` around it covers.
+            return self._step_all(actions, num_steps, out, begun)
+        except BaseException as error:
+            # Of what the first step refuses `step` knows whether anything has moved.
+            is_known = isinstance(error, (RollVecError, RollVecWarning))
+            if len(begun) > 1 or (begun and not is_known):
+                self.autoreset.unfinished_call = "unroll"
+            raise
+
+    def _step_all(
+        self, actions: Any, num_steps: int, out: Rollout | None, begun: list[int]
+    ) -> Rollout:
+        """Call `step` so many times; note in ``begun`` the steps that have begun."""
+        space = self.autoreset.engine.single_observation_space
+        is_policy, results = callable(actions), []
         observations = self.observe() if is_policy else None
-        results, finals = [], []
-        same_step = self.autoreset.mode is SAME_STEP
         for t in range(num_steps):
             batch = actions(observations) if is_policy else actions[t]
+            begun.append(t)
             try:
                 observations, *arrays, infos = self.step(batch)
             except _STEP_ERRORS as error:
@@ -112,19 +115,39 @@ class Unroller(NamedTuple):
             elif is_policy:
                 # The function may write into its argument.
                 result = replace_items(space, observations, [], [])
-            if same_step:
-                infos = dict(infos)
-                finals.append(self._pop_true_next(result, infos))
             results.append((result, *arrays, infos))
-        batches, rewards, terminations, truncations, all_infos = zip(
-            *results, strict=True
-        )
+        return self._stack(results, out)
+
+    def _check_plan(self, actions: Any) -> None:
+        """Check all actions before anything moves.
+
+        In NEXT_STEP mode only their form: a step ignores some, and nobody knows which.
+        """
+        engine, mode = self.autoreset.engine, self.autoreset.mode
+        ignored = np.full(engine.num_envs, mode is NEXT_STEP)
+        for t in range(len(actions)):
+            try:
+                engine.check_actions(actions[t], ignored)
+            except InvalidActionError as error:
+                message = f"step {t}: {error}"
+                raise type(error)(message) from error
+
+    def _stack(self, results: list[Any], out: Rollout | None) -> Rollout:
+        """Return the results of steps as one rollout."""
+        engine = self.autoreset.engine
+        space, finals = engine.single_observation_space, []
+        same_step = self.autoreset.mode is SAME_STEP
+        batches, rewards, terminations, truncations, infos = zip(*results, strict=True)
+        if same_step:
+            infos = tuple(map(dict, infos))
+            pairs = zip(batches, infos, strict=True)
+            finals = [self._pop_true_next(*pair) for pair in pairs]
         rollout = Rollout(
             stack_batches(space, batches, out and out.observations),
             np.stack(rewards, out=out and out.rewards),
             np.stack(terminations, out=out and out.terminations),
             np.stack(truncations, out=out and out.truncations),
-            stack_infos_in_time(all_infos, self.autoreset.engine.num_envs),
+            stack_infos_in_time(infos, engine.num_envs),
         )
         if same_step:
             arrays_of_out = out and out.infos.get("final_obs")
@@ -150,10 +173,10 @@ class Unroller(NamedTuple):
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
-        self.autoreset.is_ready = False
+        self.autoreset.unfinished_call = "unroll"
         result = self.autoreset.engine.unroll(actions, has_ended, mode, out)
         if result is None:
-            self.autoreset.is_ready = True
+            self.autoreset.unfinished_call = ""
             return None
         first_stop = result.times.min()
         if first_stop < len(result.rewards):
@@ -164,7 +187,7 @@ class Unroller(NamedTuple):
         infos = self._layout(result, ends)
         if mode is not SAME_STEP:
             self.autoreset.has_ended = ends[-1].copy()
-        self.autoreset.is_ready = True
+        self.autoreset.unfinished_call = ""
         return Rollout(
             result.observations,
             result.rewards,
@@ -194,9 +217,7 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        # Engines do not know stamps, such as a group's number.
-        is_complete = result.has_reset_infos and not self.autoreset.reset_stamps
-        has_all = mode is SAME_STEP or is_complete
+        has_all = mode is SAME_STEP or result.has_reset_infos
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos = masked_infos(values, has_infos)
         final_info: Infos = {}
@@ -205,12 +226,12 @@ class Unroller(NamedTuple):
                 final_info = cut_final_infos(infos, has_reset)
             # Most games have no infos of resets: the list of all resets of thousands of
             # environments takes longer than all else here.
-            if not is_complete and self.autoreset.reset_infos(np.arange(0)):
+            reset_infos = self.autoreset.engine.reset_infos
+            if not result.has_reset_infos and reset_infos(NO_IDS):
                 indices = has_reset.nonzero()[0]
                 # The remainder: numpy's own takes twice as long.
                 env_ids = indices - indices // ends.shape[1] * ends.shape[1]
-                new: Any = self.autoreset.reset_infos(env_ids)
-                add_infos(infos, indices, new, ends.size)
+                add_infos(infos, indices, reset_infos(env_ids), ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations
@@ -218,13 +239,6 @@ class Unroller(NamedTuple):
             if any_resets:
                 infos["final_info"] = _reshape(final_info, ends.shape)
                 infos["_final_info"] = ends.copy()
-        if self.autoreset.statistics is not None:
-            same_step = mode is SAME_STEP
-            starts = np.zeros_like(ends) if same_step else resets
-            entry = self.autoreset.statistics.count_steps(
-                result.rewards, starts, ends, same_step
-            )
-            (infos["final_info"] if entry and same_step else infos).update(entry)
         return infos
 
 

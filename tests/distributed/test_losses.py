@@ -16,9 +16,6 @@ from tests.contract.cases import (
     NEXT_STEP,
     SAME_STEP,
     assert_same,
-    id_of,
-    make_batch,
-    vector_keywords,
 )
 from tests.distributed.local_actors import actors_of, make_env, make_pair
 from tests.pool.cases import FAULTS_ON_PURPOSE, PROCESSES, values_of
@@ -174,30 +171,6 @@ def test_environments_without_snapshots_lose_the_episode_alone(mode):
     assert_same(again.step(actions)[0], observations)
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-def test_send_and_recv_without_snapshots(mode):
-    sharded = make_env(Unpicklable, 4, 2, deaths={(1, 3): "late"}, autoreset_mode=mode)
-    sharded.reset(seed=3)
-    sharded.send([0, 0, 0], [0, 1, 3])
-    sharded.recv(None)
-    sharded.send([0, 0, 0], [0, 2, 3])  # kills shard 1, with environments 2 and 3
-    _, _, _, truncations, infos = sharded.recv(None)
-    assert infos["env_id"].tolist() == [0, 2, 3]
-    assert truncations.tolist() == [False, True, True]
-    if mode is SAME_STEP:
-        assert infos["_final_obs"].tolist() == [False, True, True]
-        assert infos["_start"].tolist() == [False, True, True]
-    if mode is DISABLED:
-        mask = np.array([False, False, True, True])
-        sharded.reset(options={"reset_mask": mask})
-    for _ in range(2):
-        sharded.send([0] * 4, range(4))
-        _, _, _, truncations, infos = sharded.recv(None)
-        assert not truncations.any()
-    assert infos["t"].tolist()[:2] == [4, 3]
-    sharded.close()
-
-
 class Moody(gymnasium.Env):
     """Can be pickled before its first step alone; counts the attempts."""
 
@@ -244,29 +217,6 @@ def split_results(batch):
     env_ids = batch[4]["env_id"].tolist()
     assert env_ids == sorted(env_ids)
     return {env_id: values_of(batch, [i]) for i, env_id in enumerate(env_ids)}
-
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_a_shard_that_is_never_at_rest_has_snapshots(dies):
-    name = "tests_vector/Guess-v0"
-    deaths = {(0, 41): "late", (1, 52): "early"} if dies else {}
-    keywords = {"deaths": deaths, "snapshot_interval": 3, **vector_keywords(name)}
-    sharded, local = make_env(id_of(name), 4, 2, **keywords), make_batch(name, 4)
-    assert_same(sharded.reset(seed=0), local.reset(seed=0))
-    expected, lengths = {}, []
-
-    for _ in range(120):
-        for env_id in [i for i in range(4) if i not in expected]:
-            for env in (sharded, local):
-                env.send(["1"], [env_id])
-            expected |= split_results(local.recv(None))
-        # The oldest message has an answer, and the others are under way.
-        for env_id, result in split_results(sharded.recv(1, 9.0)).items():
-            assert result == expected.pop(env_id)
-        lengths += [len(one.calls) for one in sharded.engine.shards.records]
-    assert max(lengths) < 24
-    assert sum(sharded.restarts) == len(deaths)
-    sharded.close()
 
 
 # ------------------------------------------------- objects of environments
@@ -364,9 +314,6 @@ def test_a_result_that_cannot_travel_is_a_fault_of_one(result, mode, workers):
         assert_same(step, local.step(actions))
     infos = step[4].get("final_info", step[4])
     assert "cannot be pickled" in infos["error"][2]
-    for env in (shared, local):
-        env.send([result, "a"], [0, 1])
-    assert_same(shared.recv(2), local.recv(2))
     shared.close()
     local.close()
 

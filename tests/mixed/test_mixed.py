@@ -3,7 +3,6 @@
 import itertools
 import re
 from fractions import Fraction
-from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -19,7 +18,7 @@ from roll_vec.errors import (
     LevelGenerationError,
     ResetNeededError,
 )
-from roll_vec.mixed import make_mixed, steps
+from roll_vec.mixed import make_mixed
 from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
@@ -129,34 +128,34 @@ def test_large_batches_are_quick():
 class Labels(gymnasium.Wrapper):
     """Adds the infos of a mixed batch to one environment."""
 
-    def __init__(self, env, family, group_id):
+    def __init__(self, env, family):
         super().__init__(env)
-        self.family, self.group = {"family": family}, {"group_id": group_id}
+        self.family = {"family": family}
 
     def reset(self, *, seed=None, options=None):
         observation, info = self.env.reset(seed=seed, options=options)
-        return observation, {**info, **self.family, **self.group}
+        return observation, {**info, **self.family}
 
     def step(self, action):
         *results, info = self.env.step(action)
         return (*results, {**info, **self.family})
 
 
-def make_single(name, group_id):
+def make_single(name):
     """Return the single environment of a family."""
     keywords = {"id": name, **FAMILIES[name]}
     for own in ("weight", "group_size"):
         keywords.pop(own, None)
     if "Sokoban" in keywords["id"] or "FrozenLake" in keywords["id"]:
         keywords |= {"obs_mode": "text", "action_mode": "text"}
-    return Labels(gymnasium.make(**keywords), name, group_id)
+    return Labels(gymnasium.make(**keywords), name)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_batch_equals_sync_vector_env(mode):
-    env = make(autoreset_mode=mode, group_id_info=True)
+    env = make(autoreset_mode=mode)
     expected = SyncVectorEnv(
-        [lambda one=one: make_single(*one) for one in zip(NAMES, GROUPS, strict=True)],
+        [lambda name=name: make_single(name) for name in NAMES],
         autoreset_mode=mode,
         observation_mode="different",
     )
@@ -206,11 +205,11 @@ def test_sessions_of_several_families():
         assert [session.step("Up")[4]["family"] for session in opened] == names
 
 
-# ---------------------------------------------------------- errors, faults, recv
+# ---------------------------------------------------------- errors, faults
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
+def test_a_family_that_raises_demands_a_reset(mode, monkeypatch):
     families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
     env, twin = (make(4, families, autoreset_mode=mode) for _ in range(2))
     for each in (env, twin):
@@ -219,58 +218,12 @@ def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch
         patch.setattr(env.engine.engines[1], "reset", raise_no_level)
         with pytest.raises(LevelGenerationError):
             env.reset()
+    with pytest.raises(ResetNeededError):
+        env.step(["Right"] * 4)
+    for each in (env, twin):
+        each.reset(seed=4)
     for step in range(12):
         assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
-
-
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
-    """The environment needs a reset, as after a step that raises; others go on."""
-    families = {"lakes": LAKES, COUNTDOWN: {}}
-    env = make(4, families, autoreset_mode=mode, group_id_info=True)
-    env.reset(seed=3)
-
-    def play():
-        for _ in range(100):
-            env.send(["Right"], [lake])
-            env.recv()
-
-    lake = env.families["lakes"].env_ids[0]
-    with monkeypatch.context() as patch:
-        patch.setattr(env.engine.engines[0], "advance", raise_no_level)
-        with pytest.raises(LevelGenerationError):
-            play()
-    if mode == "SameStep":
-        with pytest.raises(ResetNeededError, match=rf"\[{lake}\] have ended"):
-            env.step(["Right"] * 4)
-    env.reset(options={"reset_mask": np.arange(4) == lake})
-    env.send([""], [lake])
-    # It has stepped, and was not reset.
-    assert "group_id" not in env.recv()[4]
-
-
-def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
-    """A result is late by a few percent of the time waited."""
-    tasks = {"id": COUNTDOWN, "workers": 1}
-    env = make(2, {"one": tasks, "two": tasks})
-    env.reset(seed=3)
-    count, now = 0, 0.0
-    result = SimpleNamespace(terminated=False, truncated=False, error=None)
-    result.observation, result.reward, result.info = "late", 0.0, {}
-
-    def look(patience, _):
-        nonlocal count, now
-        count, now = count + 1, now + patience
-        return [] if now < 100 else [(0, result)]
-
-    clock = SimpleNamespace(monotonic=lambda: now)
-    monkeypatch.setattr(steps, "time", clock)
-    for part in env._exchange.steps.parts:
-        monkeypatch.setattr(part, "poll", look)
-    env.send(["a", "b"], [0, 1])
-    env.recv()
-    assert 100 <= now < 105
-    assert count < 600
 
 
 # ------------------------------------------------------------------- snapshots

@@ -142,7 +142,7 @@ BUGS = [
         "a step that was interrupted leaves its batch as if it had ended",
         "roll_vec.vector.autoreset",
         "Autoreset.step",
-        drop("self.is_ready = False"),
+        drop("self.unfinished_call = 'step'"),
         "tests/contract/test_interrupts.py",
     ),
     # infos
@@ -258,8 +258,8 @@ BUGS = [
     ),
     Bug(
         "recv resets with NEXT_STEP at once",
-        "roll_vec.vector.exchange",
-        "Exchange._take",
+        "roll_vec.pool.exchange",
+        "Exchange._note",
         change(
             "self._autoreset.mode is SAME_STEP",
             "self._autoreset.mode is not AutoresetMode.DISABLED",

@@ -94,21 +94,6 @@ def test_a_class_of_the_program_and_large_infos(cluster):
     envs.close()
 
 
-def test_send_and_recv(cluster):
-    envs = RayVectorEnv("roll_vec/Countdown-v0", 6, 2, max_steps=3)
-    local = roll_vec.make_vec("roll_vec/Countdown-v0", 6, max_steps=3)
-    assert_same(envs.reset(seed=0), local.reset(seed=0))
-    for t in range(8):
-        for env in (envs, local):
-            env.send([f"{t}"] * 4, [5, 1, 0, 4])
-        if t == 4:
-            os.kill(envs.pids[1], signal.SIGKILL)
-        results = [env.recv(None, 60.0) for env in (envs, local)]
-        assert_same(*results)
-    assert envs.restarts == (0, 1)
-    envs.close()
-
-
 def test_a_cluster_that_is_too_small(cluster):
     with pytest.raises(InvalidOptionError, match="start_timeout=1") as error:
         RayVectorEnv("roll_vec/Sokoban-v0", 4, 2, num_cpus=3, start_timeout=1.0)
