@@ -22,6 +22,7 @@ notes below the message.
     ├── UnsolvableLevelError     ValueError
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
+    ├── PartLostError            RuntimeError
     ├── PendingResultsError      gymnasium.error.AlreadyPendingCallError
     ├── BatchInUseError          RuntimeError
     ├── SessionsFullError        RuntimeError
@@ -71,6 +72,7 @@ __all__ = [
     "InvalidStateError",
     "LevelGenerationError",
     "MissingExtraError",
+    "PartLostError",
     "PendingResultsError",
     "ResetNeededError",
     "RollVecError",
@@ -323,6 +325,10 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
+
+
+class PartLostError(RollVecError, RuntimeError):
+    """Raised when an actor of a joined batch died and its part cannot be restored."""
 
 
 class FaultMessage(str):

@@ -109,6 +109,10 @@ class Batch(VectorEnv[Any, Any, Any]):
         self._autoreset.demand_reset()
         self._drop_pending()
 
+    def _note_broken_call(self) -> None:
+        """Demand a reset: a call of a thread that a fork does not have never ends."""
+        self._autoreset.demand_reset()
+
     def _drop_leftovers(self) -> None:
         """Drop what a call may have left behind that was interrupted, or had a fault.
 
@@ -195,7 +199,7 @@ def check_caller(envs: Any, caller: int) -> None:
     """
     is_fork = os.getpid() != envs._process_id
     if is_fork and caller == envs._caller and caller not in sys._current_frames():
-        envs._autoreset.demand_reset()
+        envs._note_broken_call()
         return
     message = (
         f"{envs!r} is in use by another thread: a batch belongs to one thread at a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ class BatchSnapshots(BatchActionSampling):
         engine_state = self._check_state(state)
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
-        indices = self._check_state_rows(state, rows, env_ids)
+        indices = check_state_rows(state, rows, self.num_envs)[env_ids]
         autoreset = self._autoreset
         was_ready = autoreset.is_ready
         try:
@@ -198,27 +198,31 @@ class BatchSnapshots(BatchActionSampling):
         """Return the id of the environments, or the name of the engine."""
         return self.spec.id if self.spec is not None else self.engine.snapshot_id
 
-    def _check_state_rows(
-        self, state: VectorState, rows: Any, env_ids: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the row of a snapshot for each of some environments."""
-        if rows is None:
-            if len(state) != self.num_envs:
-                message = (
-                    f"rows: the state has {len(state)} environments and this batch "
-                    f"{self.num_envs}: rows must say which of them each environment "
-                    "becomes a copy of"
-                )
-                raise InvalidOptionError(message)
-            return env_ids
-        indices = check_indices("rows", rows, len(state), ROWS)
-        if len(indices) != self.num_envs:
-            accepted = f"{self.num_envs} of them, one for each environment"
-            raise InvalidOptionError.expected("rows", accepted, len(indices))
-        return indices[env_ids]
-
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
         state._check()
         self._autoreset.check_state(state.arrays)
         StreamSeeds.check(state.arrays)
+
+
+def check_state_rows(state: Sized, rows: Any, num_envs: int) -> NDArray[np.int64]:
+    """Return the row of a snapshot for each environment of a batch, (num_envs,).
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if rows is None:
+        if len(state) != num_envs:
+            message = (
+                f"rows: the state has {len(state)} environments and this batch "
+                f"{num_envs}: rows must say which of them each environment becomes a "
+                "copy of"
+            )
+            raise InvalidOptionError(message)
+        return np.arange(num_envs)
+    indices = check_indices("rows", rows, len(state), ROWS)
+    if len(indices) != num_envs:
+        accepted = f"{num_envs} of them, one for each environment"
+        raise InvalidOptionError.expected("rows", accepted, len(indices))
+    return indices

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Space
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -65,7 +66,7 @@ class Unroller(NamedTuple):
         step_by_step : bool
             True: never in one call of the engine.
         """
-        engine, num_steps = self.autoreset.engine, _count_steps(actions, num_steps)
+        engine, num_steps = self.autoreset.engine, count_steps(actions, num_steps)
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
@@ -91,56 +92,20 @@ class Unroller(NamedTuple):
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
-        """Take the steps by calls of `step`; an error names the step."""
-        space, is_policy = (
-            self.autoreset.engine.single_observation_space,
-            callable(actions),
+        """Take the steps by calls of `step`; see `take_steps`."""
+        engine, mode = self.autoreset.engine, self.autoreset.mode
+        first = self.observe() if callable(actions) else None
+        return take_steps(
+            engine.single_observation_space,
+            engine.num_envs,
+            mode is SAME_STEP,
+            self.step,
+            first,
+            actions,
+            num_steps,
+            out,
+            reuses_batch=self.reuses_batch,
         )
-        observations = self.observe() if is_policy else None
-        results, finals = [], []
-        same_step = self.autoreset.mode is SAME_STEP
-        for t in range(num_steps):
-            batch = actions(observations) if is_policy else actions[t]
-            try:
-                observations, *arrays, infos = self.step(batch)
-            except _STEP_ERRORS as error:
-                message = f"step {t}: {error}"
-                raise type(error)(message) from error
-            result = observations
-            if self.reuses_batch:
-                result = copy.deepcopy(observations)
-            elif is_policy:
-                # The function may write into its argument.
-                result = replace_items(space, observations, [], [])
-            if same_step:
-                infos = dict(infos)
-                finals.append(self._pop_true_next(result, infos))
-            results.append((result, *arrays, infos))
-        batches, rewards, terminations, truncations, all_infos = zip(
-            *results, strict=True
-        )
-        rollout = Rollout(
-            stack_batches(space, batches, out and out.observations),
-            np.stack(rewards, out=out and out.rewards),
-            np.stack(terminations, out=out and out.terminations),
-            np.stack(truncations, out=out and out.truncations),
-            stack_infos_in_time(all_infos, self.autoreset.engine.num_envs),
-        )
-        if same_step:
-            arrays_of_out = out and out.infos.get("final_obs")
-            final_obs = stack_batches(space, finals, arrays_of_out)
-            rollout.infos["final_obs"] = final_obs
-            rollout.infos["_final_obs"] = rollout.terminations | rollout.truncations
-        return rollout
-
-    def _pop_true_next(self, observations: Any, infos: Infos) -> Any:
-        """Return a step's true next observations; remove the final ones from infos."""
-        finals = infos.pop("final_obs", None)
-        mask = infos.pop("_final_obs", None)
-        env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
-        last = [finals[env_id] for env_id in env_ids]
-        space = self.autoreset.engine.single_observation_space
-        return replace_items(space, observations, env_ids, last)
 
     # -------------------------------------------------- in one call of the engine
 
@@ -228,13 +193,86 @@ class Unroller(NamedTuple):
         return infos
 
 
+def take_steps(
+    space: Space[Any],
+    num_envs: int,
+    is_same_step: bool,
+    step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]],
+    observations: Any,
+    actions: Any,
+    num_steps: int,
+    out: Rollout | None,
+    *,
+    reuses_batch: bool = False,
+) -> Rollout:
+    """Take steps one by one, and stack their results; an error names the step.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of the observations of one environment.
+    num_envs : int
+    is_same_step : bool
+        Whether the autoreset mode is SAME_STEP.
+    step : callable
+        `RollVectorEnv.step`.
+    observations : batch
+        The present ones, for a policy.
+    actions, num_steps, out
+        As of `RollVectorEnv.unroll`, checked.
+    reuses_batch : bool
+        Whether `step` returns the same array again and again.
+    """
+    is_policy, results, finals = callable(actions), [], []
+    for t in range(num_steps):
+        batch = actions(observations) if is_policy else actions[t]
+        try:
+            observations, *arrays, infos = step(batch)
+        except _STEP_ERRORS as error:
+            message = f"step {t}: {error}"
+            raise type(error)(message) from error
+        result = observations
+        if reuses_batch:
+            result = copy.deepcopy(observations)
+        elif is_policy:
+            # The function may write into its argument.
+            result = replace_items(space, observations, [], [])
+        if is_same_step:
+            infos = dict(infos)
+            finals.append(_pop_true_next(space, result, infos))
+        results.append((result, *arrays, infos))
+    batches, rewards, terminations, truncations, all_infos = zip(*results, strict=True)
+    rollout = Rollout(
+        stack_batches(space, batches, out and out.observations),
+        np.stack(rewards, out=out and out.rewards),
+        np.stack(terminations, out=out and out.terminations),
+        np.stack(truncations, out=out and out.truncations),
+        stack_infos_in_time(all_infos, num_envs),
+    )
+    if is_same_step:
+        arrays_of_out = out and out.infos.get("final_obs")
+        final_obs = stack_batches(space, finals, arrays_of_out)
+        rollout.infos["final_obs"] = final_obs
+        rollout.infos["_final_obs"] = rollout.terminations | rollout.truncations
+    return rollout
+
+
+def _pop_true_next(space: Space[Any], observations: Any, infos: Infos) -> Any:
+    """Return a step's true next observations; remove the final ones from infos."""
+    finals = infos.pop("final_obs", None)
+    mask = infos.pop("_final_obs", None)
+    env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
+    last = [finals[env_id] for env_id in env_ids]
+    return replace_items(space, observations, env_ids, last)
+
+
 def _reshape(infos: Infos, shape: tuple[int, ...]) -> Infos:
     return {
         key: value.reshape(*shape, *value.shape[1:]) for key, value in infos.items()
     }
 
 
-def _count_steps(actions: Any, num_steps: Any) -> int:
+def count_steps(actions: Any, num_steps: Any) -> int:
     """Return T: the number of batches of actions, or ``num_steps`` with a policy."""
     try:
         number = 0 if isinstance(num_steps, bool) else operator.index(num_steps)

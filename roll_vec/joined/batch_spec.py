@@ -1,4 +1,4 @@
-"""The environments of a batch, in a form by which every shard makes its own."""
+"""The environments of a batch, in a form by which every actor makes its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.storage.data_files import pin_files, unpin_files
-from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 # Keywords of stacked environments that can be paths; pooled classes name their own.
 _STACKED_FILES = {"levels": ""}
@@ -37,8 +37,9 @@ class BatchSpec:
         An id of roll_vec, with a user's own class or its name; any other environment
         of Gymnasium; or a function that makes one environment.
     keywords : mapping
-        Keywords of `make_vec`; beside a function, those of `PoolOptions`.  Data files
-        are pinned: a node that has other files refuses them.
+        Keywords of `make_vec`; beside a function, those of `PoolOptions` and
+        `BatchOptions`.  Data files are pinned: a node that has other files refuses
+        them.
     """
 
     source: RegisteredEnv | EnvSpec | EnvFn
@@ -82,15 +83,15 @@ class BatchSpec:
         """Whether the batch has its environments in stacked arrays."""
         return isinstance(self.source, RegisteredEnv) and not self.source.pooled
 
-    def make(self, num_envs: int) -> RollVectorEnv:
-        """Return a batch of so many environments.
+    def make(self, num_envs: int, **changes: Any) -> RollVectorEnv:
+        """Return a batch of so many environments, with changes of the keywords.
 
         Raises
         ------
         UnknownOptionError, InvalidOptionError
             And the exception of an environment that cannot be built.
         """
-        keywords = unpin_files(self.keywords)
+        keywords = {**unpin_files(self.keywords), **changes}
         if isinstance(self.source, RegisteredEnv):
             if self.source.id not in ENVIRONMENTS:
                 # The registry of the head does not travel.
@@ -103,7 +104,8 @@ class BatchSpec:
             return factories.make_vec(self.source.id, num_envs, **keywords)
         env_fn = self.source
         if isinstance(self.source, EnvSpec):
-            names = keywords.keys() - keywords_of(PoolOptions).keys()
+            of_pool = {*keywords_of(PoolOptions), *keywords_of(BatchOptions)}
+            names = keywords.keys() - of_pool
             if keywords.get("max_episode_steps") is not None:
                 names |= {"max_episode_steps"}
             own = {name: keywords.pop(name) for name in names}

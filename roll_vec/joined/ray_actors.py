@@ -1,4 +1,4 @@
-"""Shards as actors of Ray."""
+"""Parts as actors of Ray."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from roll_vec.distributed.batch_spec import BatchSpec
-from roll_vec.distributed.messages import (
+from roll_vec.envs.webshop.storage import share_catalogues
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.joined.batch_spec import BatchSpec
+from roll_vec.joined.host import Host
+from roll_vec.joined.messages import (
     INLINE_SIZE,
     INLINE_VARIABLE,
+    ActorDiedError,
     CannotStartError,
-    Message,
-    Reply,
-    ShardDiedError,
     pack,
     unpack,
 )
-from roll_vec.distributed.shard import Shard
-from roll_vec.envs.webshop.storage import share_catalogues
-from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.joined.options import RayOptions
 
-# Seconds for the shards to end by themselves, and for a cluster to answer.
+# Seconds for the actors to end by themselves, and for a cluster to answer.
 _PATIENCE = 5.0
 
 
@@ -43,7 +42,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise MissingExtraError("RayVectorEnv", extra="ray", package="ray") from None
+        raise MissingExtraError("make_shards", extra="ray", package="ray") from None
     return ray
 
 
@@ -140,17 +139,17 @@ class RaySession:
             atexit.unregister(cls._end)
 
 
-def explain_death(error: Exception) -> ShardDiedError:
+def explain_death(error: Exception) -> ActorDiedError:
     """Return our exception, with one line, for that of Ray about an actor.
 
-    If a node cannot make a shard, for instance without this package, Ray's text ends
+    If a node cannot make a part, for instance without this package, Ray's text ends
     with the reason.
     """
     lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [""]
     if "creation task" in lines[0]:
-        message = f"the node cannot make a shard: {lines[-1]}"
+        message = f"the node cannot make a part: {lines[-1]}"
         return CannotStartError(f"{type(error).__name__}: {message}")
-    return ShardDiedError(f"{type(error).__name__}: {lines[0]}")
+    return ActorDiedError(f"{type(error).__name__}: {lines[0]}")
 
 
 def _check_reachable(address: str) -> None:
@@ -174,35 +173,31 @@ def _unreachable(address: str | None, error: BaseException) -> InvalidOptionErro
     return InvalidOptionError.expected("address", accepted, address, f"; {error}")
 
 
-class NodeShard(Shard):
-    """A shard in a process of its own, which shares data with others on its node.
+class NodeHost(Host):
+    """A host in a process of its own, which shares data with others on its node.
 
     Parameters
     ----------
     batch_spec : bytes
-        An `BatchSpec`, packed.
+        A `BatchSpec`, packed.
     *arguments
-        See `Shard`.
+        See `Host`.
     """
 
-    def __init__(self, batch_spec: bytes, *arguments: Any) -> None:
+    def __init__(self, batch_spec: bytes, *arguments: int) -> None:
         share_catalogues()
         super().__init__(unpack(batch_spec), *arguments)
 
 
 class RayActors:
-    """One actor for each shard; see `roll_vec.distributed.shards.Actors`.
+    """One actor for each part; see `roll_vec.joined.messages.Actors`.
 
     Parameters
     ----------
     batch_spec : BatchSpec
     sizes : sequence of int
-        Environments of each shard.
-    address : str or None
-    options : mapping
-        Of the actors, as for `ray.remote`.
-    compress : bool
-        Of `Shard`.
+        Environments of each part.
+    options : RayOptions
 
     Raises
     ------
@@ -213,12 +208,7 @@ class RayActors:
     """
 
     def __init__(
-        self,
-        batch_spec: BatchSpec,
-        sizes: Sequence[int],
-        address: str | None,
-        options: Mapping[str, Any],
-        compress: bool,
+        self, batch_spec: BatchSpec, sizes: Sequence[int], options: RayOptions
     ) -> None:
         # Before anything is started, which takes seconds.  A class of the program
         # itself travels, too.
@@ -227,63 +217,60 @@ class RayActors:
         except Exception as error:
             message = f"id: the environments cannot be sent to other processes: {error}"
             raise InvalidOptionError(message) from error
-        actor_class = import_ray().remote(NodeShard)
+        actor_options = {
+            "num_cpus": options.num_cpus,
+            "scheduling_strategy": options.scheduling_strategy,
+            **(options.actor_options or {}),
+        }
+        actor_class = import_ray().remote(NodeHost)
         try:
-            actor_class.options(**options)
+            actor_class.options(**actor_options)
         except (TypeError, ValueError) as error:
             message = f"actor_options: {error}"
             raise InvalidOptionError(message) from error
-        self._session = RaySession(address)
+        self._session = RaySession(options.address)
         self._ray = self._session.ray
         # A call may have run although it failed, so Ray must neither repeat it nor
         # restart the actor: the head does both, from the last snapshot.
-        fixed: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}
+        actor_options |= {"max_restarts": 0, "max_task_retries": 0}
         if self._session.is_local:
             # Nobody else uses it: a second batch must not wait for processors that
             # the first has reserved.
-            fixed["num_cpus"] = 0
-        self._class = actor_class.options(**{**options, **fixed})
-        self._sizes, self._compress = list(sizes), compress
-        self._num_cpus = {**options, **fixed}.get("num_cpus", 1)
+            actor_options["num_cpus"] = 0
+        self._class = actor_class.options(**actor_options)
+        self._sizes, self._num_cpus = list(sizes), actor_options["num_cpus"]
         self._actors: dict[int, Any] = {}
 
-    def start(self, shard: int) -> None:
+    def start(self, part: int) -> None:
         """Start an actor; it is placed while the program goes on."""
-        first = sum(self._sizes[:shard])
-        self._actors[shard] = self._class.remote(
-            self._batch_spec, self._sizes[shard], first, self._compress
-        )
+        first = sum(self._sizes[:part])
+        arguments = self._batch_spec, self._sizes[part], first
+        self._actors[part] = self._class.remote(*arguments)
 
-    def submit(self, shard: int, message: Message) -> Any:
+    def submit(self, part: int, message: bytes) -> Any:
         """Send a message; return the reference of its reply."""
-        return self._actors[shard].answer.remote(pack(message, compress=self._compress))
+        return self._actors[part].answer.remote(message)
 
-    def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
-        """Wait at most so long for the first reply; return those that are ready."""
-        ready, others = self._ray.wait(list(tickets), num_returns=1, timeout=timeout)
-        if ready and others:
-            more, _ = self._ray.wait(others, num_returns=len(others), timeout=0)
-            ready += more
-        return list(ready)
-
-    def result(self, ticket: Any) -> Reply:
-        """Return a reply.
+    def result(self, ticket: Any, timeout: float | None) -> bytes | None:
+        """Return a packed reply; None if it is not there in time.
 
         Raises
         ------
-        ShardDiedError
+        ActorDiedError
         """
         errors = self._ray.exceptions
         try:
-            reply: Reply = unpack(self._ray.get(ticket))
+            data: bytes = self._ray.get(ticket, timeout=timeout)
+        except errors.GetTimeoutError:
+            return None
         except errors.RayTaskError:
             raise
         except errors.RayError as error:
             raise explain_death(error) from error
-        return reply
+        return data
 
     def explain_delay(self) -> str:
-        """Return the processors that the shards ask for, and those of the cluster."""
+        """Return the processors that the parts ask for, and those of the cluster."""
         total = self._ray.cluster_resources().get("CPU", 0)
         free = self._ray.available_resources().get("CPU", 0)
         return (
@@ -291,15 +278,15 @@ class RayActors:
             f"cluster has {total:g}, of which {free:g} are free"
         )
 
-    def kill(self, shard: int) -> None:
-        """End an actor, if it lives: two of one shard must never answer."""
+    def kill(self, part: int) -> None:
+        """End an actor, if it lives: two of one part must never answer."""
         with suppress(Exception):
-            self._ray.kill(self._actors[shard], no_restart=True)
+            self._ray.kill(self._actors[part], no_restart=True)
 
     def close(self) -> None:
         """End all actors, and the cluster that was started for them."""
         actors, self._actors = self._actors, {}
-        if self._ray.is_initialized():
+        if actors and self._ray.is_initialized():
             # A process that ends by itself deletes the folders that it used last.
             with suppress(Exception):
                 ends = [actor.__ray_terminate__.remote() for actor in actors.values()]

@@ -1,4 +1,4 @@
-"""The keywords of `RayVectorEnv`, and the sizes of shards."""
+"""The keywords of `make_shards`, and the sizes of shards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
-    check_bool,
     check_choice,
     check_fields,
     check_int,
@@ -58,23 +57,19 @@ def check_positive_seconds(name: str, value: Any) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class RayOptions:
-    """The keywords of `RayVectorEnv` beside those of the environments.
+    """The keywords of `make_shards` beside those of the environments.
 
     Parameters
     ----------
     snapshot_interval : int
-        Steps between two snapshots of a shard, which the head keeps.  A new shard
+        Steps between two snapshots of a shard, which the head keeps.  A new actor
         repeats the steps since the last one.
     max_restarts : int
-        Times that a shard is restarted before its environments are given up; -1: no
-        limit.
-    render_on : ``head`` or ``shard``
-        Where observations and frames are made from the cells of stacked environments.
-        ``head``: only cell codes travel.  ``shard``: the observations do, which takes
-        work from the head and costs up to 768 times as many bytes.
+        Actors of a shard that may die one after the other in one call, before its
+        episodes are lost; -1: no limit.
     num_cpus : float
         Processors that Ray reserves for each shard on a cluster, and threads of a
-        shard.  The local Ray that `RayVectorEnv` starts reserves none.
+        shard.  The local Ray that `make_shards` starts reserves none.
     scheduling_strategy : str or object
         As for `ray.remote`.  ``SPREAD`` spreads the shards over the nodes.
     actor_options : mapping or None
@@ -89,10 +84,6 @@ class RayOptions:
     start_timeout : float or None
         The same for the first message of a new shard, which Ray has to place, and which
         makes or restores its environments.
-    compress : bool
-        Whether shards compress replies of 64 KiB and more, such as those with long
-        texts.  That pays on connections of less than a gigabit per second; see
-        `roll_vec.distributed.messages`.
 
     Raises
     ------
@@ -101,14 +92,12 @@ class RayOptions:
 
     snapshot_interval: int = option(100, check_int, 1)
     max_restarts: int = option(10, check_int, -1)
-    render_on: str = option("head", check_choice, ("head", "shard"))
     num_cpus: float = option(1, check_number, 0.0, 1e6)
     scheduling_strategy: Any = option("SPREAD", check_strategy)
     actor_options: Mapping[str, Any] | None = option(None, check_actor_options)
     address: str | None = option(None, check_address)
     shard_timeout: float | None = option(None, check_positive_seconds)
     start_timeout: float | None = option(300.0, check_positive_seconds)
-    compress: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
         check_fields(self)
