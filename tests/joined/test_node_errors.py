@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.distributed.batch_spec import BatchSpec
-from roll_vec.distributed.ray_actors import RayActors, RaySession
+from roll_vec.joined.batch_spec import BatchSpec
+from roll_vec.joined.options import RayOptions
+from roll_vec.joined.ray_actors import RayActors, RaySession
 from roll_vec.errors import InvalidOptionError
-from tests.distributed.local_actors import LocalActors, make_env
+from tests.joined.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
 
 NODE = re.escape(f"(on the node {socket.gethostname()})")
@@ -39,9 +40,9 @@ def test_a_file_that_is_another_one_on_a_node_is_named_with_the_node(
 def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
     start = LocalActors.start
 
-    def start_elsewhere(actors, shard):
+    def start_elsewhere(actors, part):
         (tmp_path / "attributes.json").unlink(missing_ok=True)
-        start(actors, shard)
+        start(actors, part)
 
     monkeypatch.setattr(LocalActors, "start", start_elsewhere)
     with pytest.raises(InvalidOptionError, match=rf"attributes\.json.*{NODE}"):
@@ -78,7 +79,7 @@ def test_environments_that_cannot_travel_start_nothing():
     lock = threading.Lock()
     batch_spec = BatchSpec.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(batch_spec, [1], None, {}, compress=False)
+        RayActors(batch_spec, [1], RayOptions())
 
 
 @pytest.mark.parametrize("prefix", ["", "ray://"])
@@ -145,7 +146,7 @@ def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
     ray = RayWithoutShards(is_initialized)
     monkeypatch.setitem(sys.modules, "ray", ray)
     first, second = (
-        RayActors(None, [2, 2], None, {"num_cpus": 3}, False) for _ in range(2)
+        RayActors(None, [2, 2], RayOptions(num_cpus=3)) for _ in range(2)
     )
     assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
     assert ray.actor_options["max_restarts"] == 0
@@ -165,5 +166,5 @@ def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
     ray = RayWithoutShards(is_initialized=False)
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
-        RayActors(None, [2, 2], None, {"memry": 3}, False)
+        RayActors(None, [2, 2], RayOptions(actor_options={"memry": 3}))
     assert not ray.initialized
