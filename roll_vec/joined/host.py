@@ -6,22 +6,16 @@ It knows nothing of Ray and of the other parts.
 from __future__ import annotations
 
 import os
+import socket
 import traceback
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 
-
-from roll_vec.errors import ActionStartWarning
-from roll_vec.joined.batch_spec import BatchSpec
-from roll_vec.joined.messages import (
-    Message,
-    Reply,
-    Restore,
-    check_travels,
-    pack,
-    unpack,
-)
+from roll_vec.errors import ActionStartWarning, InvalidStateError
+from roll_vec.joined.messages import Message, Reply, Restore, pack, unpack
 from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.state import VectorState
 
 
 class Host:
@@ -29,16 +23,20 @@ class Host:
 
     Parameters
     ----------
-    batch_spec : BatchSpec
+    make_batch : callable
+        Returns a batch of ``num_envs`` environments.
     num_envs : int
     first_env_id : int
         The number of its first environment in the whole batch, for messages.
     """
 
     def __init__(
-        self, batch_spec: BatchSpec, num_envs: int, first_env_id: int
+        self,
+        make_batch: Callable[[int], RollVectorEnv],
+        num_envs: int,
+        first_env_id: int,
     ) -> None:
-        self._batch_spec, self._num_envs = batch_spec, num_envs
+        self._make_batch, self._num_envs = make_batch, num_envs
         self._first_env_id = first_env_id
         self._batch: RollVectorEnv | None = None
 
@@ -63,27 +61,26 @@ class Host:
                 self._restore(message.restore)
         except Exception as error:
             self.close()
-            return _failure(error, is_restored=False)
+            return _failure(error)._replace(is_restored=False)
         batch = self._batch
         assert batch is not None
         try:
-            call = unpack(message.call)
-            reply = Reply(call.run(batch))
-            if call.name == "get_state":
-                check_travels(reply.value)
+            value = unpack(message.call).run(batch)
+            if isinstance(value, VectorState):
+                _check_travels(value)
         except Exception as error:
-            reply = _failure(error)._replace(needs_reset=batch._needs_full_reset())
-        if not message.wants_state or reply.error is not None:
-            return reply
+            return _failure(error)._replace(needs_reset=batch._needs_full_reset())
+        if not message.wants_state:
+            return Reply(value)
         try:
-            return reply._replace(state=check_travels(batch.get_state()))
+            return Reply(value, state=_check_travels(batch.get_state()))
         except Exception as error:
-            return reply._replace(state_error=str(error) or type(error).__name__)
+            return Reply(value, state_error=str(error) or type(error).__name__)
 
     def _restore(self, restore: Restore) -> None:
         """Make a new batch, and bring it to a state."""
         self.close()
-        self._batch = batch = self._batch_spec.make_on_node(self._num_envs)
+        self._batch = batch = self._make_batch(self._num_envs)
         batch.engine.become_part(self._first_env_id)
         for call in restore.settings:
             unpack(call).run(batch)
@@ -101,13 +98,22 @@ class Host:
         self._batch = None
 
 
-def _failure(error: Exception, *, is_restored: bool = True) -> Reply:
+def _check_travels(state: VectorState) -> VectorState:
+    """Return a snapshot, if another process can use it."""
+    if state.objects is not None:
+        message = (
+            "the environments have no get_state and cannot be pickled, so that only "
+            "their process can use a snapshot"
+        )
+        raise InvalidStateError(message)
+    return state
+
+
+def _failure(error: Exception) -> Reply:
     """Return the reply for an exception; one that cannot travel becomes a text."""
-    trace = traceback.format_exc()
+    trace = f"on the node {socket.gethostname()}:\n{traceback.format_exc()}"
     try:
         unpack(pack(error))
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
-    return Reply(error=error, trace=trace, is_restored=is_restored)
-
-
+    return Reply(error=error, trace=trace)

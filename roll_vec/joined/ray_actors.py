@@ -6,27 +6,26 @@ import atexit
 import os
 import re
 import shutil
-import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from roll_vec.envs.webshop.storage import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.joined.batch_spec import BatchSpec
 from roll_vec.joined.host import Host
-from roll_vec.joined.messages import (
-    INLINE_SIZE,
-    INLINE_VARIABLE,
-    ActorDiedError,
-    CannotStartError,
-    pack,
-    unpack,
-)
+from roll_vec.joined.messages import ActorDiedError, pack, unpack
 from roll_vec.joined.options import RayOptions
 
-# Seconds for the actors to end by themselves, and for a cluster to answer.
+INLINE_VARIABLE = "RAY_max_direct_call_object_size"
+"""The environment variable of a cluster's nodes by which Ray sends replies of up to so
+many bytes at once.  Larger ones take a detour over the object store: by default those
+from 100 KiB on, which costs about a millisecond.
+"""
+INLINE_SIZE = 1 << 20
+"""A value for it, in bytes.  From 4 MB on the object store is as fast."""
+
+# Seconds for the actors to end by themselves.
 _PATIENCE = 5.0
 
 
@@ -39,11 +38,7 @@ def import_ray() -> Any:
     """
     # A worker must not send usage reports of a short local cluster.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError("make_shards", extra="ray", package="ray") from None
-    return ray
+    return MissingExtraError.import_module("ray", "make_shards", extra="ray")
 
 
 class RaySession:
@@ -58,85 +53,66 @@ class RaySession:
         As for `ray.init`: ``auto``, ``host:port`` or ``ray://host:port``.
     """
 
-    # The number of users of a connection that a RaySession has made.
-    _num_users = 0
-    _is_own = False
+    # The number of batches that use a connection that a RaySession has made.
+    num_users = 0
     # Of that connection; None: a cluster of this machine.
-    _address: str | None = None
+    address: str | None = None
     # The folder of a cluster of this machine: sockets, logs, objects that were spilled.
-    _folder = ""
+    folder = ""
 
     def __init__(self, address: str | None) -> None:
-        self.ray = ray = import_ray()
-        if ray.is_initialized():
-            own_address = RaySession._address if RaySession._is_own else None
-            if address is not None and address != own_address:
-                message = (
-                    f"address: this program is connected to Ray already, got "
-                    f"{address!r}; expected None, which takes that connection"
-                )
-                raise InvalidOptionError(message)
-        else:
-            if address is not None:
-                _check_reachable(address)
-            RaySession._is_own, RaySession._num_users = True, 0
-            RaySession._address = address
-            options: dict[str, Any] = {"address": address}
-            if address is None:
-                # Without "local" it would connect to a cluster of RAY_ADDRESS.
-                options = {
-                    "address": "local",
-                    "include_dashboard": False,
-                    **self._own_folder(),
-                }
-                # All processes of the cluster inherit it.
-                os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
-            try:
-                ray.init(log_to_driver=False, logging_level="ERROR", **options)
-            except BaseException as error:
-                RaySession._is_own = False
-                self._end()
-                expected = (ConnectionError, RuntimeError, ValueError)
-                if address is not None and isinstance(error, expected):
-                    raise _unreachable(address, error) from error
-                raise
-        RaySession._num_users += 1
-        self._is_open = True
+        self.ray, shared = import_ray(), RaySession
+        if not self.ray.is_initialized():
+            shared.num_users, shared.address = 0, address
+            self._connect(address)
+        elif not shared.num_users and address is None:
+            self.is_local = self._is_user = False
+            return
+        elif not shared.num_users or address not in (None, shared.address):
+            message = (
+                f"address: this program is connected to Ray already, got {address!r}; "
+                "expected None, which takes that connection"
+            )
+            raise InvalidOptionError(message)
+        shared.num_users += 1
+        self.is_local, self._is_user = shared.address is None, True
 
-    @property
-    def is_local(self) -> bool:
-        """Whether it is to a cluster that a RaySession has started on this machine."""
-        return RaySession._is_own and RaySession._address is None
+    def _connect(self, address: str | None) -> None:
+        options: dict[str, Any] = {"address": address}
+        if address is None:
+            # Not TMPDIR: the path of a socket has at most 103 characters.
+            parent = os.environ.get("RAY_TMPDIR", "/tmp")
+            folder = tempfile.mkdtemp(prefix="roll_vec-ray-", dir=parent)
+            atexit.register(self._end)
+            RaySession.folder = folder
+            # Without "local" it would connect to a cluster of RAY_ADDRESS.
+            options = {"address": "local", "include_dashboard": False}
+            options["_temp_dir"] = folder
+            # All processes of the cluster inherit it.
+            os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
+        try:
+            self.ray.init(log_to_driver=False, logging_level="ERROR", **options)
+        except BaseException:
+            self._end()
+            raise
 
     def close(self) -> None:
         """End the connection, if this class has made it and nobody else uses it."""
-        if not self._is_open:
-            return
-        self._is_open = False
-        RaySession._num_users -= 1
-        if RaySession._is_own and RaySession._num_users == 0:
-            RaySession._is_own = False
-            self._end()
+        if self._is_user:
+            self._is_user = False
+            RaySession.num_users -= 1
+            if not RaySession.num_users:
+                self._end()
 
-    @classmethod
-    def _own_folder(cls) -> dict[str, str]:
-        """Return an option of `ray.init`: Ray deletes no folder of a session."""
-        # Not TMPDIR: the path of a socket has at most 103 characters.
-        parent = os.environ.get("RAY_TMPDIR", "/tmp")
-        if not os.access(parent, os.W_OK):
-            return {}
-        cls._folder = tempfile.mkdtemp(prefix="roll_vec-ray-", dir=parent)
-        atexit.register(cls._end)
-        return {"_temp_dir": cls._folder}
-
-    @classmethod
-    def _end(cls) -> None:
+    @staticmethod
+    def _end() -> None:
         """End the connection; delete the folder after the last process has gone."""
         import_ray().shutdown()
-        if cls._folder:
-            shutil.rmtree(cls._folder, ignore_errors=True)
-            cls._folder = ""
-            atexit.unregister(cls._end)
+        if RaySession.folder:
+            # Ray itself deletes no folder of a session.
+            shutil.rmtree(RaySession.folder, ignore_errors=True)
+            RaySession.folder = ""
+            atexit.unregister(RaySession._end)
 
 
 def explain_death(error: Exception) -> ActorDiedError:
@@ -146,31 +122,8 @@ def explain_death(error: Exception) -> ActorDiedError:
     with the reason.
     """
     lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [""]
-    if "creation task" in lines[0]:
-        message = f"the node cannot make a part: {lines[-1]}"
-        return CannotStartError(f"{type(error).__name__}: {message}")
-    return ActorDiedError(f"{type(error).__name__}: {lines[0]}")
-
-
-def _check_reachable(address: str) -> None:
-    """Refuse an address that does not answer: Ray would try for minutes.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    match = re.fullmatch(r"(?:ray://)?\[?([^\[\]]+)\]?:(\d+)", address)
-    if match is not None:
-        try:
-            place = match[1], int(match[2])
-            socket.create_connection(place, timeout=_PATIENCE).close()
-        except (OSError, OverflowError) as error:
-            raise _unreachable(address, error) from error
-
-
-def _unreachable(address: str | None, error: BaseException) -> InvalidOptionError:
-    accepted = "the address of a cluster that can be reached, or None"
-    return InvalidOptionError.expected("address", accepted, address, f"; {error}")
+    reason = lines[-1] if "creation task" in lines[0] else lines[0]
+    return ActorDiedError(f"{type(error).__name__}: {reason}")
 
 
 class NodeHost(Host):
@@ -178,23 +131,24 @@ class NodeHost(Host):
 
     Parameters
     ----------
-    batch_spec : bytes
-        A `BatchSpec`, packed.
+    make_batch : bytes
+        Of `Host`, packed.
     *arguments
         See `Host`.
     """
 
-    def __init__(self, batch_spec: bytes, *arguments: int) -> None:
+    def __init__(self, make_batch: bytes, *arguments: int) -> None:
         share_catalogues()
-        super().__init__(unpack(batch_spec), *arguments)
+        super().__init__(unpack(make_batch), *arguments)
 
 
 class RayActors:
-    """One actor for each part; see `roll_vec.joined.messages.Actors`.
+    """One actor for each part.
 
     Parameters
     ----------
-    batch_spec : BatchSpec
+    make_batch : callable
+        See `Host`.
     sizes : sequence of int
         Environments of each part.
     options : RayOptions
@@ -203,56 +157,52 @@ class RayActors:
     ------
     MissingExtraError
     InvalidOptionError
-        If the environments cannot be pickled, the cluster cannot be reached, or Ray
-        refuses the options.
+        If the environments cannot be pickled, or Ray refuses the options.
     """
 
     def __init__(
-        self, batch_spec: BatchSpec, sizes: Sequence[int], options: RayOptions
+        self, make_batch: Callable[..., Any], sizes: Sequence[int], options: RayOptions
     ) -> None:
         # Before anything is started, which takes seconds.  A class of the program
         # itself travels, too.
         try:
-            self._batch_spec = pack(batch_spec)
+            self._make_batch = pack(make_batch)
         except Exception as error:
             message = f"id: the environments cannot be sent to other processes: {error}"
             raise InvalidOptionError(message) from error
-        actor_options = {
-            "num_cpus": options.num_cpus,
-            "scheduling_strategy": options.scheduling_strategy,
+        # A call may have run although it failed, so Ray must neither repeat it nor
+        # restart the actor: the head does both, from the last snapshot.
+        fixed: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}
+        own = {
+            "scheduling_strategy": "SPREAD",
             **(options.actor_options or {}),
+            **fixed,
         }
         actor_class = import_ray().remote(NodeHost)
         try:
-            actor_class.options(**actor_options)
+            actor_class.options(**own)
         except (TypeError, ValueError) as error:
             message = f"actor_options: {error}"
             raise InvalidOptionError(message) from error
         self._session = RaySession(options.address)
         self._ray = self._session.ray
-        # A call may have run although it failed, so Ray must neither repeat it nor
-        # restart the actor: the head does both, from the last snapshot.
-        actor_options |= {"max_restarts": 0, "max_task_retries": 0}
-        if self._session.is_local:
-            # Nobody else uses it: a second batch must not wait for processors that
-            # the first has reserved.
-            actor_options["num_cpus"] = 0
-        self._class = actor_class.options(**actor_options)
-        self._sizes, self._num_cpus = list(sizes), actor_options["num_cpus"]
-        self._actors: dict[int, Any] = {}
+        # Nobody else uses a local cluster: a second batch must not wait for processors
+        # that the first has reserved.
+        num_cpus = 0 if self._session.is_local else options.num_cpus
+        self._class = actor_class.options(num_cpus=num_cpus, **own)
+        self._sizes, self._actors = list(sizes), dict[int, Any]()
 
     def start(self, part: int) -> None:
-        """Start an actor; it is placed while the program goes on."""
-        first = sum(self._sizes[:part])
-        arguments = self._batch_spec, self._sizes[part], first
+        """Start an actor, a new one if there was one; it is placed meanwhile."""
+        arguments = self._make_batch, self._sizes[part], sum(self._sizes[:part])
         self._actors[part] = self._class.remote(*arguments)
 
     def submit(self, part: int, message: bytes) -> Any:
-        """Send a message; return the reference of its reply."""
+        """Send a packed message; return the reference of its reply."""
         return self._actors[part].answer.remote(message)
 
     def result(self, ticket: Any, timeout: float | None) -> bytes | None:
-        """Return a packed reply; None if it is not there in time.
+        """Return the packed reply of a reference; None if it is not there in time.
 
         Raises
         ------
@@ -269,15 +219,6 @@ class RayActors:
             raise explain_death(error) from error
         return data
 
-    def explain_delay(self) -> str:
-        """Return the processors that the parts ask for, and those of the cluster."""
-        total = self._ray.cluster_resources().get("CPU", 0)
-        free = self._ray.available_resources().get("CPU", 0)
-        return (
-            f"{len(self._sizes)} shards ask for num_cpus={self._num_cpus:g} each; the "
-            f"cluster has {total:g}, of which {free:g} are free"
-        )
-
     def kill(self, part: int) -> None:
         """End an actor, if it lives: two of one part must never answer."""
         with suppress(Exception):
@@ -285,13 +226,13 @@ class RayActors:
 
     def close(self) -> None:
         """End all actors, and the cluster that was started for them."""
-        actors, self._actors = self._actors, {}
-        if actors and self._ray.is_initialized():
+        if self._actors and self._ray.is_initialized():
             # A process that ends by itself deletes the folders that it used last.
             with suppress(Exception):
-                ends = [actor.__ray_terminate__.remote() for actor in actors.values()]
+                actors = self._actors.values()
+                ends = [actor.__ray_terminate__.remote() for actor in actors]
                 self._ray.wait(ends, num_returns=len(ends), timeout=_PATIENCE)
-            for actor in actors.values():
-                with suppress(Exception):
-                    self._ray.kill(actor, no_restart=True)
+            for part in self._actors:
+                self.kill(part)
+        self._actors = {}
         self._session.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate, chain, pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space, Text, Tuple
+from gymnasium.spaces import Space, Text, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -23,12 +25,12 @@ from roll_vec.errors import (
     InvalidStateError,
     ResetNeededError,
     UnsupportedError,
-    list_env_ids,
 )
 from roll_vec.joined.messages import MOVES, Call
 from roll_vec.joined.parts import ActorPart, LocalPart
 from roll_vec.joined.state import JoinedState
 from roll_vec.options import check_choice
+from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_texts
@@ -70,8 +72,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     ----------
     parts : mapping or sequence
         Of `RollVectorEnv`, without wrappers, or of parts in actors, as `make_shards`
-        makes them.  They belong to this batch from now on: nobody else may use them, and
-        `close` closes them.  With a mapping each step and each reset has the info
+        makes them.  They belong to this batch from now on: nobody else may use them,
+        and `close` closes them.  With a mapping each step and each reset has the info
         ``family``, the name of the environment's part; it replaces one of the
         environment's own.
 
@@ -94,9 +96,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     Notes
     -----
-    Errors that are known before, of actions, seeds, options and snapshots, move nothing.
-    After a call that raised when a part had moved, and after an interrupt, all calls
-    raise a `ResetNeededError` until the whole batch is reset or set to a snapshot.
+    Errors that are known before, of actions, seeds and snapshots, move nothing.  After
+    a call that raised when a part had moved, and after an interrupt, all calls raise a
+    `ResetNeededError` until the whole batch is reset or set to a snapshot.
     """
 
     # Until the constructor has ended, so that `close` does nothing before.
@@ -115,55 +117,51 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         batches = list(parts.values() if isinstance(parts, Mapping) else parts)
         self.parts = _check_parts(batches)
         self._descriptions = [part.description for part in self.parts]
-        sizes = [one.num_envs for one in self._descriptions]
-        self._starts = [0, *accumulate(sizes)]
+        self._sizes = [one.num_envs for one in self._descriptions]
+        self._starts = [0, *accumulate(self._sizes)]
         self._rows = [slice(*pair) for pair in pairwise(self._starts)]
-        self._set_spaces()
         self.num_envs = self._starts[-1]
-        self.families = {
-            name: range(rows.start, rows.stop)
-            for name, rows in zip(names, self._rows, strict=bool(names))
-        }
-        self._family_of = np.repeat(np.array(names, object), sizes if names else 0)
-        self._set_groups()
-        for k, part in enumerate(self.parts):
-            part.join(k, self._starts[k])
+        self._set_attributes(self._descriptions)
+        self.families = dict(zip(names, map(_range_of, self._rows), strict=False))
+        self._family_of = np.repeat(
+            np.array(names, object), self._sizes if names else 0
+        )
+        for part, start in zip(self.parts, self._starts, strict=False):
+            if isinstance(part, LocalPart):
+                part.batch.engine.become_part(start)
         self._has_ended = np.zeros(self.num_envs, np.bool_)
         # The last batch of observations of each part.
-        self._latest: list[Any] = [None] * len(sizes)
+        self._latest: list[Any] = [None] * len(batches)
         self._is_started = self._needs_reset = False
         self.closed = False
 
-    def _set_spaces(self) -> None:
-        parts, first = self._descriptions, self._descriptions[0]
-        sizes = [one.num_envs for one in parts]
+    def _set_attributes(self, parts: Sequence[Any]) -> None:
+        first, read = parts[0], attrgetter
         self.single_observation_space, self.observation_space = _join_spaces(
-            "observations", [one.observation_space for one in parts], sizes
+            list(map(read("single_observation_space"), parts)), self._sizes
         )
         self.single_action_space, self.action_space = _join_spaces(
-            "actions", [one.action_space for one in parts], sizes
+            list(map(read("single_action_space"), parts)), self._sizes
         )
-        self.autoreset_mode = first.autoreset_mode
+        spaces, noop = (self.single_action_space, self.action_space), first.accepts_noop
+        check_pool = partial(check_action_batch, *spaces, accepts_noop=noop)
+        self._check = self.parts[0].check or check_pool
+        self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
         modes = [one.metadata.get("render_modes", []) for one in parts]
         self.metadata = {
-            "render_modes": [
-                mode for mode in modes[0] if all(mode in others for others in modes)
-            ],
+            **first.metadata,
+            "render_modes": [one for one in modes[0] if all(one in x for x in modes)],
             "render_fps": min(one.metadata.get("render_fps", 4) for one in parts),
-            "autoreset_mode": self.autoreset_mode,
         }
-        self.render_mode = first.render_mode
         # Whether the parts can exchange snapshots.
-        self._are_alike = all(one.digest == first.digest for one in parts)
+        self._are_alike = len(set(map(read("digest"), parts))) == 1
         self.spec = first.spec if self._are_alike else None
-
-    def _set_groups(self) -> None:
-        group_ids, first = [], 0
-        for one in self._descriptions:
-            group_ids.append(np.arange(one.num_envs) // one.group_size + first)
-            first = int(group_ids[-1][-1]) + 1
+        group_ids, start = [], 0
+        for one in parts:
+            group_ids.append(np.arange(one.num_envs) // one.group_size + start)
+            start = int(group_ids[-1][-1]) + 1
         self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
-        sizes = {one.group_size for one in self._descriptions}
+        sizes = set(map(read("group_size"), parts))
         self.group_size = sizes.pop() if len(sizes) == 1 else 0
 
     # ------------------------------------------------------------ calls of parts
@@ -200,8 +198,6 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             if has_moved or any(self.parts[k].needs_reset for k in calls):
                 self._needs_reset = True
             raise error
-        for k in calls:
-            self.parts[k].warn()
         return values
 
     def _ask_all(self, name: str, *arguments: Any, **keywords: Any) -> list[Any]:
@@ -209,15 +205,15 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         call = Call(name, arguments, keywords)
         return list(self._ask(dict.fromkeys(range(len(self.parts)), call)).values())
 
-    def _ask_some(
+    def _ask_masked(
         self, name: str, mask: NDArray[np.bool_], *arguments: Any, **keywords: Any
     ) -> dict[int, Any]:
         """Make a call with the keyword ``mask`` in the parts of some environments."""
+        masks = {k: mask[rows] for k, rows in enumerate(self._rows) if mask[rows].any()}
         return self._ask(
             {
-                k: Call(name, arguments, {"mask": mask[rows], **keywords})
-                for k, rows in enumerate(self._rows)
-                if mask[rows].any()
+                k: Call(name, arguments, {"mask": own, **keywords})
+                for k, own in masks.items()
             }
         )
 
@@ -243,19 +239,19 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         if self._needs_reset:
             raise ResetNeededError(ALL_NEED_RESET)
 
-    def _parse_mask(self, mask: Any, call: str, mask_name: str) -> NDArray[np.bool_]:
-        """Return the environments of a call, (n,) bool; all for None."""
+    def _parse_mask(self, mask: Any, use: str = "") -> NDArray[np.bool_]:
+        """Return the environments of a call, (n,) bool; all for None.
+
+        Parameters
+        ----------
+        mask : (n,) bool, or None
+        use : str
+            Of a call that may be the first one, for all environments.
+        """
         whole = np.zeros(self.num_envs, np.bool_)
         whole[check_mask(mask, self.num_envs)] = True
-        if not whole.all():
-            if not self._is_started:
-                others = list_env_ids(np.flatnonzero(~whole))
-                message = (
-                    f"environments {others} were never reset: {call} cannot leave any "
-                    f"out by {mask_name}"
-                )
-                raise ResetNeededError(message)
-            self._check_ready(call)
+        if use and not whole.all():
+            self._check_ready(use)
         return whole
 
     def _note_broken_call(self) -> None:
@@ -285,16 +281,15 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self._check_open()
         mask = parse_reset_mask(options, self.num_envs)
         seeds = self._expand_seeds(seed)
-        resets = self._parse_mask(mask, "the first reset", "reset_mask")
+        resets = self._parse_mask(mask, "some of them are reset by reset_mask")
         calls = {}
         for k, rows in enumerate(self._rows):
-            if not resets[rows].any():
-                continue
-            own = None if options is None else dict(options)
-            if own is not None and mask is not None:
+            own = dict(options or {})
+            if mask is not None:
                 own["reset_mask"] = mask[rows]
-            keywords = {"seed": seeds and seeds[rows], "options": own}
-            calls[k] = Call("reset", (), keywords)
+            keywords = {"seed": seeds and seeds[rows], "options": own or None}
+            if resets[rows].any():
+                calls[k] = Call("reset", (), keywords)
         results = self._ask(calls)
         parts: list[Infos] = [{} for _ in self.parts]
         for k, (observations, infos) in results.items():
@@ -326,12 +321,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         if mode is not AutoresetMode.NEXT_STEP and np.count_nonzero(ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
         actions = self._check_actions(actions, ended)
-        results = self._ask(
-            {
-                k: Call("step", (self._cut(actions, rows),))
-                for k, rows in enumerate(self._rows)
-            }
-        )
+        cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
+        results = self._ask(dict(enumerate(cuts)))
         self._latest, *arrays, infos = map(list, zip(*results.values(), strict=True))
         rewards, terminations, truncations = map(np.concatenate, arrays)
         if mode is not AutoresetMode.SAME_STEP:
@@ -344,7 +335,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         """Check a batch of actions; return it, texts as a list."""
         if isinstance(self.single_action_space, Text):
             return check_texts(actions, skip_mask)
-        self.parts[0].check(actions, skip_mask)
+        self._check(actions, skip_mask)
         return actions
 
     def _cut(self, actions: Any, rows: slice) -> Any:
@@ -365,19 +356,12 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         mask : (n,) bool
             The environments that were stepped or reset.
         """
-        sizes = [one.num_envs for one in self._descriptions]
-        # They stay objects: all other values together decide on a dtype.
-        finals = [(one.pop("final_obs", None), one.pop("_final_obs", None)) for one in parts]
-        infos = finish_infos(
-            join_infos(list(zip(parts, sizes, strict=True))), self.num_envs
-        )
-        if any(values is not None for values, _ in finals):
-            observations = np.empty(self.num_envs, object)
-            ends = np.zeros(self.num_envs, np.bool_)
-            for rows, (values, own) in zip(self._rows, finals, strict=True):
-                if values is not None:
-                    observations[rows], ends[rows] = values, own
-            infos["final_obs"], infos["_final_obs"] = observations, ends
+        # They stay objects: of all other values all together decide on the dtype.
+        names = "final_obs", "_final_obs"
+        finals = [{key: one.pop(key) for key in names if key in one} for one in parts]
+        n, sizes = self.num_envs, self._sizes
+        infos = finish_infos(join_infos(list(zip(parts, sizes, strict=True))), n)
+        infos |= join_infos(list(zip(finals, sizes, strict=True)))
         self._add_family(infos, mask)
         return infos
 
@@ -414,77 +398,60 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             arguments = self.step, first, actions, count, out
             return take_steps(space, self.num_envs, is_same_step, *arguments)
         batches = self._check_steps(actions)
-        results = self._ask(
-            {
-                k: Call("unroll", ([self._cut(one, rows) for one in batches],))
-                if isinstance(batches, list)
-                else Call("unroll", (np.ascontiguousarray(batches[:, rows]),))
-                for k, rows in enumerate(self._rows)
-            }
-        )
-        return self._join_rollouts(list(results.values()), out, is_same_step)
+        cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
+        results = self._ask(dict(enumerate(Call("unroll", (own,)) for own in cuts)))
+        return self._join_rollouts(list(results.values()), out)
 
-    def _check_steps(self, actions: Any) -> Any:
-        """Return T batches of actions, checked: a (T, n) array or a list."""
-        space = self.single_action_space
-        is_array = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu"
-        if is_array and isinstance(space, Discrete) and actions.ndim == 2:
-            is_inside = space.start <= actions.min() <= actions.max()
-            if is_inside and actions.shape[1] == self.num_envs:
-                if actions.max() < space.start + space.n:
-                    return actions
-        batches, skip_mask = [], self._has_ended
+    def _check_steps(self, actions: Any) -> list[Any]:
+        """Return T batches of actions, checked as far as their resets are known."""
+        batches, ended, mode = [], self._has_ended, self.autoreset_mode
         for t, batch in enumerate(actions):
             try:
-                if self.autoreset_mode is not AutoresetMode.NEXT_STEP:
-                    if skip_mask.any():
-                        raise ResetNeededError(
-                            describe_ended(np.flatnonzero(skip_mask))
-                        )
-                batches.append(self._check_actions(batch, skip_mask))
+                if mode is not AutoresetMode.NEXT_STEP and np.count_nonzero(ended):
+                    raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
+                batches.append(self._check_actions(batch, ended))
             except (InvalidActionError, ResetNeededError) as error:
                 message = f"step {t}: {error}"
                 raise type(error)(message) from error
-            if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-                skip_mask = np.ones(self.num_envs, np.bool_)
+            if mode is AutoresetMode.NEXT_STEP:
+                ended = np.ones(self.num_envs, np.bool_)
         return batches
 
-    def _join_rollouts(
-        self, parts: list[Rollout], out: Rollout | None, is_same_step: bool
-    ) -> Rollout:
+    def _join_rollouts(self, parts: list[Rollout], out: Rollout | None) -> Rollout:
         """Return the rollouts of all parts as one."""
         space = self.single_observation_space
-
-        def join(name: str) -> Any:
-            arrays = [getattr(part, name) for part in parts]
-            return np.concatenate(arrays, 1, out=out and getattr(out, name))
-
-        rewards, terminations, truncations = map(
-            join, ("rewards", "terminations", "truncations")
+        names = "rewards", "terminations", "truncations"
+        rewards, terminations, truncations = (
+            np.concatenate(
+                [getattr(part, name) for part in parts],
+                1,
+                out=out and getattr(out, name),
+            )
+            for name in names
         )
         batches = [part.observations for part in parts]
-        observations = join_batches(space, batches, out and out.observations, axis=1)
-        finals = [part.infos.pop("final_obs", None) for part in parts]
-        for part in parts:
-            part.infos.pop("_final_obs", None)
-        num_steps = len(rewards)
-        # As the infos of one step of T * n environments, those of a part together.
-        lengths = [num_steps * one.num_envs for one in self._descriptions]
-        flat = [(_reshape(part.infos, 2, (-1,)), n) for part, n in zip(parts, lengths)]
-        blocks = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
-        order = np.concatenate([block.reshape(num_steps, -1) for block in blocks], 1)
-        joined = finish_infos(join_infos(flat), sum(lengths))
-        infos = _reshape(joined, 1, order.shape, order.reshape(-1))
-        if is_same_step:
-            last = out and out.infos.get("final_obs")
-            infos["final_obs"] = join_batches(space, finals, last, axis=1)
-            infos["_final_obs"] = terminations | truncations
-        else:
-            self._has_ended = terminations[-1] | truncations[-1]
-        self._add_family(infos, np.ones(order.shape, np.bool_))
         self._latest = [
             map_leaves(lambda _, steps: steps[-1], space, batch) for batch in batches
         ]
+        observations = join_batches(space, batches, out and out.observations, axis=1)
+        finals = [part.infos.pop("final_obs", None) for part in parts]
+        ends = [part.infos.pop("_final_obs", None) for part in parts]
+        # As the infos of one step of T * n environments, those of a part together.
+        sizes = [part.rewards.size for part in parts]
+        flat = [_reshape(part.infos, 2, (-1,)) for part in parts]
+        joined = finish_infos(
+            join_infos(list(zip(flat, sizes, strict=True))), sum(sizes)
+        )
+        blocks = np.split(np.arange(rewards.size), np.cumsum(sizes)[:-1])
+        order = np.hstack([block.reshape(len(rewards), -1) for block in blocks])
+        infos = _reshape(joined, 1, order.shape, order.reshape(-1))
+        if ends[0] is not None:
+            last = out and out.infos.get("final_obs")
+            infos["final_obs"] = join_batches(space, finals, last, axis=1)
+            infos["_final_obs"] = np.hstack(ends)
+        else:
+            self._has_ended = terminations[-1] | truncations[-1]
+        self._add_family(infos, np.ones(order.shape, np.bool_))
         return Rollout(observations, rewards, terminations, truncations, infos)
 
     def final_obs(self, observations: Any, infos: Infos) -> Any:
@@ -520,24 +487,27 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> Any:
         """Go back to a snapshot; see `RollVectorEnv.set_state`.
 
-        Of parts that are alike the snapshot may be one of another number of parts, or of
-        one undivided batch.  Otherwise an environment becomes a copy of one of the same
-        part.
+        Of parts that are alike the snapshot may be one of another number of parts, or
+        of one undivided batch.  Otherwise an environment becomes a copy of one of the
+        same part.
         """
         self._check_open()
         accepted = VectorState if self._are_alike else JoinedState
         if not isinstance(state, accepted):
             raise InvalidStateError.expected("state", f"a {accepted.__name__}", state)
-        sets = self._parse_mask(mask, "set_state", "mask")
+        sets = self._parse_mask(mask, "set_state leaves any out by mask")
         indices = check_state_rows(state, rows, self.num_envs)
         states = [self._rows_of(state, k, indices) for k in range(len(self.parts))]
         calls = {k: sets[own] for k, own in enumerate(self._rows) if sets[own].any()}
-        self._ask({k: Call("check_state", (states[k],)) for k in calls})
+        self._ask({k: Call("_check_state", (states[k],)) for k in calls})
         results = self._ask(
-            {k: Call("set_state", (states[k],), {"mask": own}) for k, own in calls.items()}
+            {
+                k: Call("set_state", (states[k],), {"mask": own})
+                for k, own in calls.items()
+            }
         )
-        has_ended = [one.arrays["has_ended"] for one in states]
-        self._has_ended = np.where(sets, np.concatenate(has_ended), self._has_ended)
+        has_ended = np.concatenate([one.arrays["has_ended"] for one in states])
+        self._has_ended = np.where(sets, has_ended, self._has_ended)
         for k, observations in results.items():
             self._latest[k] = observations
         self._is_started, self._needs_reset = True, False
@@ -550,18 +520,17 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         rows = indices[self._rows[part]]
         if isinstance(state, VectorState):
             return state.take(rows)
-        starts = state.starts
         if len(state.parts) != len(self.parts):
             accepted = f"one of {len(self.parts)} parts"
             raise InvalidStateError.expected("state", accepted, len(state.parts))
-        is_other = (rows < starts[part]) | (rows >= starts[part + 1])
-        if is_other.any():
-            env_id = self._starts[part] + int(np.flatnonzero(is_other)[0])
-            message = (
-                f"rows: environment {env_id} of part {part} cannot become a copy of "
-                f"environment {rows[is_other][0]}, which is of another part"
-            )
-            raise InvalidStateError(message)
+        starts = state.starts
+        for row in rows.tolist():
+            if not starts[part] <= row < starts[part + 1]:
+                message = (
+                    f"rows: an environment of part {part} cannot become a copy of "
+                    f"environment {row}, which is of another part"
+                )
+                raise InvalidStateError(message)
         return state.parts[part].take(rows - starts[part])
 
     # ----------------------------------------------- attributes, frames, levels
@@ -588,11 +557,10 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             accepted = f"{self.num_envs} of them or a single one"
             raise InvalidOptionError.expected("values", accepted, len(values))
         # Stacked arrays first: they refuse it, and nothing has changed.
-        order = sorted(range(len(self.parts)), key=self._has_objects)
+        order = sorted(
+            range(len(self.parts)), key=lambda k: self._descriptions[k].has_objects
+        )
         self._ask({k: Call("set_attr", (name, values[self._rows[k]])) for k in order})
-
-    def _has_objects(self, part: int) -> bool:
-        return self._descriptions[part].has_objects
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
@@ -624,11 +592,12 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self._check_ready("they are rendered")
         env_ids = np.asarray(indices, np.int64)
         parts = np.searchsorted(self._starts, env_ids, "right") - 1
-        calls = {
-            k: Call("render_envs", ((env_ids[parts == k] - self._starts[k]).tolist(),))
-            for k in dict.fromkeys(parts.tolist())
+        own_ids = {
+            k: env_ids[parts == k] - self._starts[k] for k in set(parts.tolist())
         }
-        results = self._ask(calls)
+        results = self._ask(
+            {k: Call("render_envs", (own_ids[k],)) for k in sorted(own_ids)}
+        )
         if self.render_mode is None:
             return None
         frames = {k: iter(result) for k, result in results.items()}
@@ -651,11 +620,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     @property
     def faults(self) -> dict[str, int]:
         """Failed steps and attempts at a reset, by kind; see `fault_counts`."""
-        total: dict[str, int] = {}
-        for own in self._ask_pools("faults").values():
-            for kind, count in own.items():
-                total[kind] = total.get(kind, 0) + count
-        return total
+        counts = list(self._ask_pools("faults").values())
+        return {kind: sum(own[kind] for own in counts) for kind in counts[0]}
 
     @property
     def abandoned_threads(self) -> int:
@@ -677,10 +643,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         """Return a solution of each environment; see `RollVectorEnv.solve`."""
         self._check_ready("solve")
         check_choice("objective", objective, OBJECTIVES)
-        whole = self._parse_mask(mask, "solve", "mask")
-        results = self._ask_some("solve", whole, objective)
-        nothing = [(None,) * one.num_envs for one in self._descriptions]
-        return _chain([results.get(k, none) for k, none in enumerate(nothing)])
+        results = self._ask_masked("solve", self._parse_mask(mask), objective)
+        return _chain([results.get(k, (None,) * n) for k, n in enumerate(self._sizes)])
 
     @one_at_a_time
     def set_level_options(
@@ -694,8 +658,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             If the environments are of parts that differ: the mask chooses one part.
         """
         self._check_open()
-        whole = np.zeros(self.num_envs, np.bool_)
-        whole[check_mask(mask, self.num_envs)] = True
+        whole = self._parse_mask(mask)
         parts = [k for k, rows in enumerate(self._rows) if whole[rows].any()]
         if len(parts) > 1 and not self._are_alike:
             message = (
@@ -703,7 +666,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 "level options differ: choose one part by mask"
             )
             raise UnsupportedError(message)
-        self._ask_some("set_level_options", whole, **level_options)
+        self._ask_masked("set_level_options", whole, **level_options)
 
     # --------------------------------------------------------------- close, copies
 
@@ -728,26 +691,15 @@ def _check_parts(batches: Sequence[Any]) -> tuple[LocalPart | ActorPart, ...]:
     ------
     InvalidOptionError
     """
-    accepted = "a mapping or a sequence of vector environments of roll_vec"
-    for batch in batches:
-        if not isinstance(batch, (RollVectorEnv, ActorPart)):
-            wanted = f"{accepted} without wrappers"
-            raise InvalidOptionError.expected("parts", wanted, batch)
-        if isinstance(batch, RollVectorEnv) and batch.closed:
-            message = f"{batch!r} is closed"
-            raise ClosedError(message)
-    if not batches or len(set(map(id, batches))) < len(batches):
-        raise InvalidOptionError.expected("parts", f"{accepted}, all different", batches)
+    accepted = "different vector environments of roll_vec without wrappers"
+    are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
+    if not batches or not all(are_parts) or len(set(map(id, batches))) < len(batches):
+        raise InvalidOptionError.expected("parts", accepted, batches)
     parts = tuple(
-        LocalPart(batch) if isinstance(batch, RollVectorEnv) else batch
-        for batch in batches
+        LocalPart(one) if isinstance(one, RollVectorEnv) else one for one in batches
     )
-    readers: dict[str, Callable[[Any], Any]] = {
-        "autoreset_mode": lambda one: one.autoreset_mode.value,
-        "render_mode": lambda one: one.render_mode,
-    }
-    for name, read in readers.items():
-        values = [read(part.description) for part in parts]
+    for name in ("autoreset_mode", "render_mode"):
+        values = [getattr(part.description, name) for part in parts]
         if len(set(values)) > 1 or values[0] == "human":
             # A window shows boards of one batch.
             wanted = f"one {name} in all parts, and not human"
@@ -756,7 +708,7 @@ def _check_parts(batches: Sequence[Any]) -> tuple[LocalPart | ActorPart, ...]:
 
 
 def _join_spaces(
-    kind: str, spaces: Sequence[Space[Any]], sizes: Sequence[int]
+    spaces: Sequence[Space[Any]], sizes: Sequence[int]
 ) -> tuple[Space[Any], Space[Any]]:
     """Return the space of one environment of any part, and that of the batch.
 
@@ -770,30 +722,26 @@ def _join_spaces(
     texts = [space for space in spaces if isinstance(space, UnicodeText)]
     if len(texts) < len(spaces):
         hint = "; with obs_mode='text' and action_mode='text' games have texts"
-        accepted = f"{kind} of one space, or of texts"
+        accepted = "batches of one space, or of texts"
         raise InvalidOptionError.expected("parts", accepted, spaces, hint)
+    longest = max(text.max_length for text in texts)
+    make = partial(UnicodeText, longest, min_length=min(x.min_length for x in texts))
     alphabets = [text.alphabet for text in texts]
     alphabet = None
-    if all(own is not None for own in alphabets):
-        alphabet = "".join(dict.fromkeys(chain.from_iterable(alphabets)))  # type: ignore[arg-type]
-    single = UnicodeText(
-        max(text.max_length for text in texts),
-        min_length=min(text.min_length for text in texts),
-        examples=tuple(dict.fromkeys(x for text in texts for x in text.examples)),
-        alphabet=alphabet,
-    )
+    if None not in alphabets:
+        alphabet = "".join(dict.fromkeys("".join(map(str, alphabets))))
+    examples = dict.fromkeys(chain.from_iterable(text.examples for text in texts))
     # A sample of the batch has for each environment a text of its own part; the bounds
     # are those of all, so that the space equals `batch_space` of the single one.
     batches: list[Any] = []
     for text, size in zip(texts, sizes, strict=True):
-        own_space = UnicodeText(
-            single.max_length,
-            min_length=single.min_length,
-            examples=text.examples,
-            alphabet=text.alphabet,
-        )
-        batches += batch_space(own_space, size)  # type: ignore[arg-type]
-    return single, Tuple(batches)
+        own = make(examples=text.examples, alphabet=text.alphabet)
+        batches += batch_space(own, size)  # type: ignore[arg-type]
+    return make(examples=tuple(examples), alphabet=alphabet), Tuple(batches)
+
+
+def _range_of(rows: slice) -> range:
+    return range(rows.start, rows.stop)
 
 
 def _reshape(

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
+from tests.distributed.local_actors import make_env
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
@@ -31,7 +32,6 @@ from tests.contract.rules import (
     Corridor,
     register_families,
 )
-from tests.distributed.local_actors import make_env
 from tests.splits import split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"

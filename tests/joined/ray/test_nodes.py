@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.distributed import RayVectorEnv
+from roll_vec.joined import make_shards
 from tests.contract.cases import assert_same
+from tests.joined.local_actors import pids_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
@@ -27,18 +28,18 @@ def mappings(pid):
 
 def test_shards_map_one_catalogue(cluster):
     keywords = {"num_products": 37, "seed_info": True}
-    envs = RayVectorEnv("roll_vec/WebShop-v0", 6, 3, snapshot_interval=4, **keywords)
+    envs = make_shards("roll_vec/WebShop-v0", 6, 3, snapshot_interval=4, **keywords)
     local = roll_vec.make_vec("roll_vec/WebShop-v0", 6, **keywords)
     assert_same(envs.reset(seed=3), local.reset(seed=3))
-    files = [mappings(pid) for pid in envs.pids]
+    files = [mappings(pid) for pid in pids_of(envs)]
     assert len(files[0]) > 3
     assert files[0] == files[1] == files[2]
     for t in range(9):
         actions = [action or "" for action in local.call("oracle_action")]
         if t == 6:
-            os.kill(envs.pids[1], signal.SIGKILL)
+            os.kill(pids_of(envs)[1], signal.SIGKILL)
         assert_same(envs.step(actions), local.step(actions))
-    assert mappings(envs.pids[1]) == files[0]
+    assert mappings(pids_of(envs)[1]) == files[0]
     # A snapshot names neither the folder nor the shards.
     assert envs.get_state() == local.get_state()
     envs.close()
@@ -46,9 +47,9 @@ def test_shards_map_one_catalogue(cluster):
 
 PROGRAM = """
 import numpy as np
-from roll_vec.distributed import RayVectorEnv
+from roll_vec.joined import make_shards
 
-envs = RayVectorEnv("roll_vec/Countdown-v0", 6, 3)
+envs = make_shards("roll_vec/Countdown-v0", 6, 3)
 results = [envs.reset(seed=7)[0], *(envs.step(["1"] * 6)[0] for _ in range(20))]
 np.save("shards.npy", np.array(results))
 envs.close()
