@@ -47,7 +47,7 @@ test-stress:  ## ten minutes of random ends of environments that draw levels ahe
 	    tests/arrays/test_prefetch.py
 
 test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the long ones
-	$(PYTHON) -m pytest tests/distributed/ray -m "ray and not slow" $(TESTS)
+	$(PYTHON) -m pytest tests/joined/ray -m "ray and not slow" $(TESTS)
 
 test-browser:  ## pages of roll-vec watch, clicked in Debian's chromium, with the extra browser
 	$(PYTHON) -m pytest tests/browser -m browser $(TESTS)

@@ -1,10 +1,10 @@
 """Calls of parts, the messages that carry them to actors, and their bytes.
 
 Nothing here depends on Ray.  Ray's own way gives the receiver read-only arrays in its
-object store.  Here arrays travel inside of one pickle, so that the receiver has them for
-itself, writable.  One copy on each side costs less than that store: the reply to a step
-of 4096 Sokoban environments, 218 kB, takes 2.1 ms either way, and 1.0 ms with `pack`
-where the cluster sends replies of that size at once
+object store.  Here arrays travel inside of one pickle, so that the receiver has them
+for itself, writable.  One copy on each side costs less than that store: the reply to a
+step of 4096 Sokoban environments, 218 kB, takes 2.1 ms either way, and 1.0 ms with
+`pack` where the cluster sends replies of that size at once
 (`roll_vec.joined.ray_actors.INLINE_VARIABLE`).
 """
 
@@ -55,7 +55,8 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
 
     ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
     whether all environments are objects.  ``can_fail``: whether faults are counted.
-    ``accepts_noop``: see `roll_vec.pool.actions.check_action_batch`.
+    ``accepts_noop``: see `roll_vec.pool.actions.check_action_batch`.  ``has_success``:
+    whether the game defines success.
     """
     engine = batch.engine
     return SimpleNamespace(
@@ -64,6 +65,7 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
         has_objects=engine.has_objects,
         can_fail=engine.can_fail,
         accepts_noop=getattr(engine, "accepts_noop", False),
+        has_success=getattr(getattr(engine, "options", None), "has_success", True),
     )
 
 

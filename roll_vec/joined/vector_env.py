@@ -88,6 +88,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         environment i with ``s + group_ids[i]``.
     group_size : int
         That of all parts; 0 if they differ.
+    has_success : bool
+        Whether the games of all parts define success.
 
     Raises
     ------
@@ -156,6 +158,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         # Whether the parts can exchange snapshots.
         self._are_alike = len(set(map(read("digest"), parts))) == 1
         self.spec = first.spec if self._are_alike else None
+        self.has_success = all(map(read("has_success"), parts))
         group_ids, start = [], 0
         for one in parts:
             group_ids.append(np.arange(one.num_envs) // one.group_size + start)

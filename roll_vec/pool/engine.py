@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
-from roll_vec.vector.engine import Engine, EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.masks import list_rows
@@ -137,22 +137,21 @@ class PoolEngine(Engine):
         """Return an object that begins steps of some environments."""
         return PoolSteps(self)
 
-    def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
-        """Let the workers begin with a step; `end_step` must follow."""
+    def step(
+        self,
+        actions: list[Any],
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+        begins: NDArray[np.int64] = NO_IDS,
+    ) -> StepResult:
+        """Step some environments; see `Engine.step`."""
+        if len(begins):
+            self.advance(begins)
         env_ids = list_rows(~skip_mask).tolist()
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
         self.members.start_steps(env_ids, actions)
         self.members.workers.flush()
-
-    def end_step(
-        self,
-        actions: list[Any],  # noqa: ARG002
-        skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
-    ) -> StepResult:
-        """Return the results of a step that `begin_step` has begun."""
-        env_ids = list_rows(~skip_mask).tolist()
         infos = self.members.end_steps(env_ids)
         results = self.members.results
         is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
@@ -206,21 +205,13 @@ class PoolEngine(Engine):
         return self.faults.needs_full_reset
 
     @property
-    def failed_resets(self) -> dict[int, str]:
-        """The environments whose last reset has failed, and the errors."""
-        return dict(self.faults.stalled)
-
-    @property
     def abandoned_threads(self) -> int:  # type: ignore[override]
         """Threads that were left to environments that took too long."""
         return self.members.workers.abandoned_threads
 
-    def become_part(
-        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
-    ) -> None:
+    def become_part(self, first_env_id: int) -> None:
         """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
-        self.faults.is_part_from(first_env_id)
-        self.members.transmit = transmit
+        self.faults.first_env_id, self.faults.is_part = first_env_id, True
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""

@@ -96,15 +96,13 @@ class EnvRows:
 
     def _end(self, row: int, result: EnvResult) -> Call:
         call = self._active.pop(row)
-        stamps = {key: values[row] for key, values in self._engine.stamps.items()}
-        info = {**result.info, **stamps} if stamps else result.info
         if result.error is not None:
             call.fail(result.error)
         elif call.operation == "reset":
-            call.succeed((result.observation, info))
+            call.succeed((result.observation, result.info))
         else:
             ends = result.terminated, result.truncated
-            call.succeed((result.observation, result.reward, *ends, info))
+            call.succeed((result.observation, result.reward, *ends, result.info))
         return call
 
     def _run_alone(self, call: Call) -> None:

@@ -127,7 +127,7 @@ def _fold_in(
 
 
 def _examples_by_env(space: Space[Any]) -> list[tuple[str, ...]] | None:
-    """Return the examples of each environment where they differ, as in mixed batches.
+    """Return the examples of each environment where they differ, as in joined batches.
 
     None where all have the same, and where there are no texts or some have no examples.
     """

@@ -108,8 +108,7 @@ class Autoreset:
         reset_stamps: Mapping[str, NDArray[Any]] = MappingProxyType({}),
     ) -> None:
         self.engine, self.mode = engine, mode
-        self._stamps = dict(engine.stamps)
-        self.reset_stamps = {**engine.stamps, **reset_stamps}
+        self.reset_stamps = dict(reset_stamps)
         self.statistics = EpisodeStatistics(engine.num_envs) if episode_info else None
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
@@ -181,8 +180,6 @@ class Autoreset:
             ends = engine.ends if engine.has_ends else self._none
             if ends is None:
                 ends = terminations | truncations
-            if self._stamps:
-                infos = stamp_infos(infos, self._stamps, ~skip_mask)
             self.has_ended = (
                 ends if idle_mask is None else ends | (self.has_ended & idle_mask)
             )
@@ -233,12 +230,10 @@ class Autoreset:
         infos = self.engine.reset_infos(env_ids)
         if not self.reset_stamps:
             return infos
-        return stamp_infos(infos, self._take_stamps(env_ids, self.reset_stamps), None)
+        return stamp_infos(infos, self._take_stamps(env_ids), None)
 
-    def _take_stamps(
-        self, env_ids: NDArray[np.int64], stamps: Mapping[str, NDArray[Any]]
-    ) -> dict[str, NDArray[Any]]:
-        return {name: values[env_ids] for name, values in stamps.items()}
+    def _take_stamps(self, env_ids: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        return {name: values[env_ids] for name, values in self.reset_stamps.items()}
 
     def stamp(
         self,
@@ -255,14 +250,9 @@ class Autoreset:
         has_reset : (m,) bool
             Those whose infos are of a reset; the others' are of a step.
         """
-        for stamps, mask in (
-            (self._stamps, ~has_reset),
-            (self.reset_stamps, has_reset),
-        ):
-            if stamps:
-                columns = self._take_stamps(env_ids, stamps)
-                infos = stamp_infos(infos, columns, mask)
-        return infos
+        if not self.reset_stamps:
+            return infos
+        return stamp_infos(infos, self._take_stamps(env_ids), has_reset)
 
     def demand_reset(self) -> None:
         """Demand a reset of all environments."""

@@ -51,8 +51,7 @@ class BatchSnapshots(BatchActionSampling):
         ResetNeededError
             Before the first reset, or if a fault demands one.
         EnvironmentFaultError
-            If a worker died, or a shard or its episodes are lost.  An exception of an
-            environment is raised as it is.
+            If a worker died.  An exception of an environment is raised as it is.
         ClosedError
         """
         self._check_idle("get_state")
@@ -115,7 +114,7 @@ class BatchSnapshots(BatchActionSampling):
         PendingResultsError
             If results were not received.
         EnvironmentFaultError
-            If `set_state` of environments fails, a worker dies, or a shard is lost.
+            If `set_state` of environments fails, or a worker dies.
             The others have moved then, and every environment must be reset, or set
             without a mask.
         ClosedError

@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.vector.columns import (
-    FAMILIES,
     StreamSeeds,
-    add_family_rows,
     check_all_packed,
     check_table_indices,
     concatenate_rows,
@@ -29,11 +26,9 @@ from roll_vec.vector.columns import (
     encode_seeds,
     has_pickles,
     join_tables,
-    own_arrays,
     read_value,
     replace_value,
     sort_tables,
-    take_family,
     take_rows,
 )
 from roll_vec.vector.engine import EngineState
@@ -140,7 +135,7 @@ class VectorState:
             _shared=copy.deepcopy(dict(shared)) if shared else {},
             _objects=objects,
             _valid_for=digest,
-            _is_checked=bool(digest),
+            _is_checked=True,
             _allow_pickle=True,
         )
         return state
@@ -287,8 +282,6 @@ class VectorState:
         self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
-        if FAMILIES in self.arrays:
-            return self._of_family(int(self.arrays[FAMILIES][index])).row(index)
         if self._is_packed:
             self._check_pickles()
             value: dict[str, Any] = read_value("state", self.arrays, index)
@@ -323,16 +316,6 @@ class VectorState:
         self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
-        if FAMILIES in self.arrays:
-            family = int(self.arrays[FAMILIES][index])
-            changed = self._of_family(family).replace_row(index, row)
-            arrays = add_family_rows(self.arrays, changed.arrays, family)
-            tables = {f"{family}.{name}": own for name, own in changed._shared.items()}
-            return self._with(
-                _arrays=_freeze(arrays),
-                _shared={**self._shared, **tables},
-                _valid_for="",
-            )
         if self._is_packed:
             new = replace_value("state", self.arrays, index, row)
             arrays = {**self.arrays, **new}
@@ -355,12 +338,6 @@ class VectorState:
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
         return self._with(_arrays=_freeze(arrays), _shared=shared, _valid_for="")
-
-    def _of_family(self, family: int) -> VectorState:
-        """Return a snapshot of one family alone; rows of others are zero."""
-        own = take_family(EngineState(dict(self.arrays), self._shared), family)
-        arrays = {**own_arrays(self.arrays), **own.arrays}
-        return self._with(_arrays=_freeze(arrays), _shared=own.shared)
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
@@ -494,8 +471,6 @@ class VectorState:
                 raise InvalidStateError.of_array(name, accepted, array.shape)
         if "seeds" in arrays:
             StreamSeeds.check(arrays)
-        if FAMILIES in arrays:
-            check_table_indices(arrays, FAMILIES, MAX_INT)
         for name, values in self._shared.items():
             if not isinstance(values, list):
                 raise InvalidStateError.of_array(name, "a list of values", values)

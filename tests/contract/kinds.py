@@ -61,7 +61,7 @@ class FragileWithStates(Stateful):
 
 
 def register_kinds() -> None:
-    """Register the ids of the talkers of mixed batches, and of a user's rules."""
+    """Register the ids of talkers, and of a user's rules."""
     roll_vec.register(TALKER, Fragile)
     register_families()
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
-from tests.distributed.local_actors import make_env
+from tests.joined.local_actors import make_env
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError

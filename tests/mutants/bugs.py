@@ -348,27 +348,24 @@ BUGS = [
     # shards, files
     Bug(
         "a node takes other data files than the head",
-        "roll_vec.distributed.batch_spec",
-        "BatchSpec.of",
+        "roll_vec.joined.shards",
+        "BatchMaker.of",
         change("pin_files(keywords, files)", "dict(keywords)"),
-        "tests/distributed/test_node_errors.py",
+        "tests/joined/test_node_errors.py",
     ),
     Bug(
         "environments of a shard without a key seem to have it",
         "roll_vec.vector.infos",
         "_join_layouts",
         change("blank_array((n, *shape), dtype)", "np.ones((n, *shape), np.bool_)"),
-        "tests/distributed/test_equality.py",
+        "tests/joined/test_games.py",
     ),
     Bug(
-        "a shard may be restarted once more",
-        "roll_vec.distributed.shards",
-        "Shards.replace",
-        change(
-            "0 <= self._options.max_restarts <= record.restarts",
-            "0 <= self._options.max_restarts < record.restarts",
-        ),
-        "tests/distributed/test_losses.py",
+        "a restored shard forgets the calls since its snapshot",
+        "roll_vec.joined.host",
+        "Host._restore",
+        change("restore.calls", "()"),
+        "tests/joined/test_restarts.py",
     ),
     Bug(
         "a pipe is replaced by a file",

@@ -154,7 +154,7 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
 
 @EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
-    """In later steps as well: `tests/distributed/test_equality.py`."""
+    """In later steps as well: `test_a_step_raises_if_no_environment_can_be_reset`."""
     with pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)
