@@ -34,7 +34,8 @@ Files, in reading order; imports go up the list::
     options.py      the keywords of `make_shards`
     parts.py        a part of this process; a part in an actor, its deaths and restarts
     state.py        the snapshot of a batch whose parts differ
-    vector_env.py   `JoinedVectorEnv`: the head
+    attributes.py   the calls of all parts, and those that move no episode
+    vector_env.py   `JoinedVectorEnv`, the head: resets, steps, snapshots
     ray_actors.py   Ray: everything that depends on it
     shards.py       `make_shards`: one batch over actors of Ray
 
