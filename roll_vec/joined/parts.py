@@ -187,16 +187,17 @@ class ActorPart:
         left = None if limit is None else max(limit - waited, 0.0)
         try:
             data = self._actors.result(self._ticket, left)
+            if data is not None:
+                reply: Reply = unpack(data)
+                if reply.is_restored:
+                    return reply
+                if self._call.name == "describe" and reply.error is not None:
+                    raise reply.error from RemoteTraceback(reply.trace)
+            reason = _LATE if data is None else f"it was not restored: {reply.error}"
         except ActorDiedError as error:
-            return self._restart(str(error))
-        if data is None:
-            return self._restart(_LATE)
-        reply: Reply = unpack(data)
-        if reply.is_restored:
-            return reply
-        if self._call.name == "describe" and reply.error is not None:
-            raise reply.error from RemoteTraceback(reply.trace)
-        return self._restart(f"it could not be restored: {reply.error}")
+            reason = str(error)
+        self._restart(reason)
+        return None
 
     def _restart(self, reason: str) -> None:
         """Start a new actor in the place of one that has died.

@@ -180,7 +180,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         finals = [{key: one.pop(key) for key in names if key in one} for one in parts]
         n, sizes = self.num_envs, self._sizes
         infos = finish_infos(join_infos(list(zip(parts, sizes, strict=True))), n)
-        infos |= join_infos(list(zip(finals, sizes, strict=True)))
+        infos |= finish_infos(join_infos(list(zip(finals, sizes, strict=True))), n)
         self._add_family(infos, mask)
         return infos
 
@@ -188,7 +188,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         """Add the names of parts to infos of some environments, (n,) or (T, n) bool."""
         if not self.families:
             return
-        infos[_FAMILY] = np.where(mask, self._family_of, None)
+        infos[_FAMILY] = np.where(mask, self._family_of, np.array(None))
         infos[f"_{_FAMILY}"] = mask.copy()
         if "final_info" in infos:
             self._add_family(infos["final_info"], infos["_final_info"])

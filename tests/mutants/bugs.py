@@ -183,9 +183,9 @@ BUGS = [
     # seeds
     Bug(
         "the environments of two groups are seeded as those of one",
-        "roll_vec.vector.env",
-        "RollVectorEnv._expand_seeds",
-        change("by_group[group_id]", "by_group[group_id // 2]"),
+        "roll_vec.seeding",
+        "expand_seeds",
+        change("i // group_size", "i // (2 * group_size)"),
         "tests/contract/test_lockstep.py",
     ),
     Bug(
