@@ -9,7 +9,6 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks import pages
 from tests.conftest import JIT_OFF, ROOT
 
 FOLDER = ROOT / "docs" / "examples"

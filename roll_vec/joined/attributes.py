@@ -131,9 +131,11 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         """
         values: dict[int, Any] = {}
         error: Exception | None = None
+        has_begun = False
         try:
             for k, call in calls.items():
                 self.parts[k].begin(call)
+                has_begun = True
             for k in calls:
                 part = self.parts[k]
                 # A part of this process has not begun: it stays where it is.
@@ -144,7 +146,8 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
                 except Exception as one:
                     error = error or self._translate(k, one)
         except BaseException:
-            self._needs_reset = True
+            # Not where the first call cannot be pickled.
+            self._needs_reset |= has_begun
             raise
         if error is not None:
             has_moved = bool(values) or not isinstance(error, _REFUSALS)

@@ -149,7 +149,10 @@ class ActorPart:
         wants_state = name in JOURNALED - SETTINGS and (
             self._steps >= self._options.snapshot_interval
             # What a reset has done takes long to repeat.
-            or (name == "reset" and not self._call.keywords["options"])
+            or (
+                name == "reset"
+                and "reset_mask" not in (self._call.keywords["options"] or ())
+            )
         )
         message = pack(Message(self._packed, restore, wants_state))
         self._ticket = self._actors.submit(self._index, message)

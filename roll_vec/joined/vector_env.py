@@ -103,10 +103,10 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         resets = self._parse_mask(mask, "some of them are reset by reset_mask")
         calls = {}
         for k, rows in enumerate(self._rows):
-            own = dict(options or {})
-            if mask is not None:
+            own = None if options is None else dict(options)
+            if own is not None and mask is not None:
                 own["reset_mask"] = mask[rows]
-            keywords = {"seed": seeds and seeds[rows], "options": own or None}
+            keywords = {"seed": seeds and seeds[rows], "options": own}
             if resets[rows].any():
                 calls[k] = Call("reset", (), keywords)
         results = self._ask(calls)

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
-from tests.joined.local_actors import make_env
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
@@ -32,6 +31,7 @@ from tests.contract.rules import (
     Corridor,
     register_families,
 )
+from tests.joined.local_actors import make_env
 from tests.splits import split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"

@@ -158,14 +158,17 @@ def test_a_step_raises_if_no_environment_can_be_reset(mode, monkeypatch):
         message = "no reset"
         raise ValueError(message)
 
+    def play(env):
+        # Until both have ended.
+        for _ in range(9):
+            env.step(("a", "b"))
+
     with pool([lambda: Talker(1)] * 2, autoreset_mode=mode) as env:
         env.reset(seed=1)
         with monkeypatch.context() as patch:
             patch.setattr(Talker, "reset", refuse)
             with pytest.raises(EnvironmentFaultError, match="no reset") as error:
-                # Until both have ended.
-                for _ in range(9):
-                    env.step(("a", "b"))
+                play(env)
         assert sorted(error.value.errors) == [0, 1]
         env.reset(seed=1)
 
