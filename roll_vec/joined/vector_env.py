@@ -211,15 +211,24 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         count, space = count_steps(actions, num_steps), self.single_observation_space
         if out is not None:
             check_out(out, space, self.num_envs, count)
-        is_same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         if callable(actions):
-            first = self._join_observations(self._latest)
-            arguments = self.step, first, actions, count, out
-            return take_steps(space, self.num_envs, is_same_step, *arguments)
+            return self._follow(actions, count, out)
         batches = self._check_steps(actions)
         cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
         results = self._ask(dict(enumerate(Call("unroll", (own,)) for own in cuts)))
         return self._join_rollouts(list(results.values()), out)
+
+    def _follow(self, policy: Any, num_steps: int, out: Rollout | None) -> Rollout:
+        """Take the steps of a policy one by one."""
+        is_same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
+        space, before = self.single_observation_space, self._latest
+        arguments = self.step, self._join_observations(before), policy, num_steps, out
+        try:
+            return take_steps(space, self.num_envs, is_same_step, *arguments)
+        except BaseException:
+            # Each step that was taken has a list of its own.
+            self._needs_reset |= self._latest is not before
+            raise
 
     def _check_steps(self, actions: Any) -> list[Any]:
         """Return T batches of actions, checked as far as their resets are known."""

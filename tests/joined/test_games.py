@@ -249,6 +249,20 @@ def test_an_error_that_is_known_before_moves_nothing():
         assert_same(env.step([2] * 4), twin.step([2] * 4))
 
 
+def test_a_policy_that_raises_after_a_step_demands_a_reset():
+    env = make_lakes()
+    for number in (0, 2):
+        env.reset(seed=3)
+        batches = iter([[2] * 4] * number)
+        with pytest.raises(StopIteration):
+            env.unroll(lambda _, batches=batches: next(batches), 3)
+        if number:
+            with pytest.raises(ResetNeededError):
+                env.step([2] * 4)
+        else:
+            env.step([2] * 4)
+
+
 @pytest.mark.parametrize("name", ["step", "unroll", "reset", "get_attr"])
 def test_an_interrupt_demands_a_reset(name, monkeypatch):
     env = make_lakes()
