@@ -109,23 +109,27 @@ def test_calls_and_attributes_are_made_again_at_their_time(id):
                 env.call("add", -1)
         assert_same(sharded.step(IDLE), local.step(IDLE))
     assert restarts_of(sharded) == len(deaths)
+    if id is Sum:
+        # Snapshots since then have no attributes.
+        for _ in range(5):
+            assert_same(sharded.step(IDLE), local.step(IDLE))
+        actors_of(sharded).kill(1)
+        assert_same(sharded.step(IDLE), local.step(IDLE))
 
 
-@pytest.mark.parametrize("id", [Sum, SOKOBAN])
-def test_an_interrupt_leaves_no_trace_after_a_reset(id):
-    keywords = ROOMS if id is SOKOBAN else {}
-    sharded, local = make_pair(id, 4, 2, **keywords)
-    actions = UP if id is SOKOBAN else IDLE
-    for _ in range(2):
-        assert_same(sharded.step(actions), local.step(actions))
+def test_an_interrupt_leaves_no_trace_after_a_reset():
+    sharded, local = make_pair(SOKOBAN, 4, 2, autoreset_mode="SameStep", **ROOMS)
+    for _ in range(3):
+        assert_same(sharded.step(UP), local.step(UP))
+    # In this step the next episodes begin, and nobody gets to know.
     interrupt_next_reply(sharded)
     with pytest.raises(KeyboardInterrupt):
-        sharded.step(actions)
+        sharded.step(UP)
     with pytest.raises(ResetNeededError, match="interrupted"):
-        sharded.step(actions)
+        sharded.step(UP)
     # The next episodes are those after the last step that has returned.
     assert_same(sharded.reset(), local.reset())
-    assert_same(sharded.step(actions), local.step(actions))
+    assert_same(sharded.step(UP), local.step(UP))
 
 
 def test_the_calls_since_a_snapshot_are_few(monkeypatch):
