@@ -36,7 +36,7 @@ from roll_vec.pool.actions import check_action_batch
 from roll_vec.spaces import UnicodeText
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.attributes import OBJECTIVES
-from roll_vec.vector.batch import ALL_NEED_RESET, one_at_a_time
+from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.masks import check_mask
 
@@ -194,7 +194,12 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             message = f"the environments must be reset before {use}"
             raise ResetNeededError(message)
         if self._needs_reset:
-            raise ResetNeededError(ALL_NEED_RESET)
+            message = (
+                "every environment must be reset: a call raised an error, or was "
+                "interrupted, when some may have moved; call reset() without a mask, "
+                "or set_state"
+            )
+            raise ResetNeededError(message)
 
     def _parse_mask(self, mask: Any, use: str = "") -> NDArray[np.bool_]:
         """Return the environments of a call, (n,) bool; all for None.
