@@ -77,7 +77,7 @@ def make_vec_env(
                 "VecNormalize or VecMonitor"
             )
             raise UnknownOptionError(message)
-    options = {"episode_info": True, **(env_kwargs or {}), **keywords}
+    options = {**(env_kwargs or {}), **keywords}
     batch = make_batch(env_id, n_envs, "SameStep", options, count_name="n_envs")
     envs = BatchVecEnv(batch, step_infos=step_infos)
     if seed is not None:
@@ -110,9 +110,9 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     Notes
     -----
     The info of a step that ends an episode has ``terminal_observation``;  ``episode``,
-    as from `Monitor`, if the batch has ``episode_info``;  ``is_success``, which the
-    logs show as a rate, if it has ``success``.  With ``action_mask`` the method
-    ``action_masks`` of sb3-contrib exists.
+    as from `Monitor`;  ``is_success``, which the logs show as a rate, if it has
+    ``success``.  With ``action_mask`` the method ``action_masks`` of sb3-contrib
+    exists.
     """
 
     def __init__(
@@ -140,6 +140,9 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
         self._env_ids = np.arange(batch.num_envs)
         self._actions: Any = None
         self._masks: NDArray[np.bool_] | None = None
+        # Of the present episodes.
+        self._returns = np.zeros(batch.num_envs)
+        self._lengths = np.zeros(batch.num_envs, np.int64)
         super().__init__(batch.num_envs, batch.single_observation_space, action_space)
         if self.has_attr("action_mask") and self.get_attr("action_mask")[0] is True:
             self._masks = np.ones((batch.num_envs, self.action_space.n), np.bool_)
@@ -161,6 +164,7 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
         observations, infos = self.batch.reset(seed=self._seeds, options=options)
         self._reset_seeds()
         self._reset_options()
+        self._returns[:], self._lengths[:] = 0.0, 0
         self._set_masks(infos)
         self.reset_infos = split_infos(infos, self._env_ids)
         return observations
@@ -190,6 +194,8 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
         observations, rewards, terminated, truncated, infos = results
         self._set_masks(infos)
         dones = terminated | truncated
+        self._returns += rewards
+        self._lengths += 1
         going, ended = np.flatnonzero(~dones), np.flatnonzero(dones)
         final_obs, final_infos = infos.pop("final_obs", ()), infos.pop("final_info", {})
         rows: list[dict[str, Any]] = [{} for _ in going]
@@ -205,12 +211,13 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
             info = last_rows[i]
             info["TimeLimit.truncated"] = limits[i]
             info["terminal_observation"] = final_obs[env_id]
-            if "episode" in info:
-                info["episode"]["t"] = seconds
+            total, length = self._returns[env_id].item(), self._lengths[env_id].item()
+            info["episode"] = {"r": total, "l": length, "t": seconds}
             if (success := read_success(info)) is not None:
                 info["is_success"] = success
             self.reset_infos[env_id] = reset_rows[i]
             rows.insert(env_id, info)
+        self._returns[dones], self._lengths[dones] = 0.0, 0
         return observations, rewards.astype(np.float32), dones, rows
 
     def _set_masks(self, infos: dict[str, Any]) -> None:
@@ -269,9 +276,8 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     def env_is_wrapped(
         self, wrapper_class: type[Any], indices: int | Iterable[int] | None = None
     ) -> list[bool]:
-        """Return whether infos are those of a wrapper: of `Monitor`, with episodes."""
-        has_episodes = getattr(self.batch.unwrapped, "episode_info", False)
-        is_wrapped = has_episodes and issubclass(Monitor, wrapper_class)
+        """Return whether infos are those of a wrapper: those of `Monitor` are."""
+        is_wrapped = issubclass(Monitor, wrapper_class)
         return [is_wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:

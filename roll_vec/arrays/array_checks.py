@@ -42,14 +42,13 @@ _SEEDINGS = ("level", "stream")
 RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
     *("episodes_first_seeds", "episodes_numbers", "level_numbers", "level_options"),
-    *("episode_returns", "episode_lengths", "num_levels", "start_levels"),
+    *("num_levels", "start_levels"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (
     "final_obs",
     "final_info",
     "episode",
-    "group_id",
     "seed",
     "level",
     "action_mask",

@@ -214,13 +214,7 @@ class ArrayEngine(ObservedEngine):
         )
         return masks
 
-    def step(
-        self,
-        actions: Any,
-        skip_mask: Mask,
-        idle_mask: Mask | None = None,
-        begins: Ids = NO_IDS,
-    ) -> StepResult:
+    def step(self, actions: Any, skip_mask: Mask, begins: Ids = NO_IDS) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         is_text = self.action_parser is not None
         if len(begins) and (is_text or not self._begins_inside()):
@@ -232,12 +226,8 @@ class ArrayEngine(ObservedEngine):
             result = self._step_batch(actions, skip_mask, self.max_steps, begins)
         rewards, terminations, truncations, infos = result
         if "success" in infos:
-            if idle_mask is not None:
-                idle_mask = self.successes & idle_mask
             # A copy: the arrays of infos are the caller's.
             self.successes[...] = infos["success"]
-            if idle_mask is not None:
-                self.successes |= idle_mask
         is_written = len(begins) > 0 and self._writes_reset_infos
         self.needs_reset_infos = not (is_written or self._has_no_reset_infos)
         # None if all are skipped.  The first look takes a tenth of the second's time.

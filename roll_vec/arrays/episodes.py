@@ -173,7 +173,8 @@ class EpisodeEngine(Engine):
             self._explain(error, "legal" if is_legal else None)
 
     def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
-        """Raise the error of a kernel, as users get it."""
+        """Raise the error of a kernel, as users get it; rows may have moved."""
+        self.needs_full_reset = True
         explained = self.options.explain(error, self.elapsed_steps, rule)
         if explained is error:
             raise error
@@ -211,6 +212,8 @@ class EpisodeEngine(Engine):
                 self.advance(env_ids)
         else:
             self.begin_episodes(env_ids, *self.episodes.plan(env_ids, seeds))
+        if len(env_ids) == self.num_envs:
+            self.needs_full_reset = False
 
     @contextmanager
     def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
@@ -485,15 +488,6 @@ class EpisodeEngine(Engine):
         shared = {} if self.is_stream else {"level_options": self.option_sets.values}
         return EngineState(arrays, shared)
 
-    def save_point(self) -> EngineState:
-        """Return the state; see `Engine.save_point`."""
-        return self.get_state()
-
-    def go_back(self, point: EngineState) -> None:
-        """Set all environments to a state of `save_point`."""
-        env_ids = np.arange(self.num_envs)
-        self.set_state(point, env_ids, env_ids)
-
     def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`.
 
@@ -545,3 +539,5 @@ class EpisodeEngine(Engine):
             else:
                 np.take(values.T, rows, -1, array.T, mode="clip")
         self._order(env_ids)
+        if is_whole:
+            self.needs_full_reset = False

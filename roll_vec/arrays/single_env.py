@@ -14,6 +14,7 @@ from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.options import METADATA
 from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import (
+    InvalidActionError,
     InvalidStateError,
     ResetNeededError,
     RollVecError,
@@ -179,7 +180,7 @@ class SingleEnv(ClosableEnv):
     def _start_episode(self) -> tuple[Any, dict[str, Any]]:
         """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
-        self._is_ready, self._engine.successes[0] = False, False
+        self._engine.successes[0] = self._engine.needs_full_reset = False
         if self.render_mode == "human":
             self._show()
         result = self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
@@ -188,17 +189,16 @@ class SingleEnv(ClosableEnv):
 
     @contextmanager
     def _demands_reset(self) -> Iterator[None]:
-        """Demand a reset if what may move the environment raises.
+        """Demand a reset until the episode has begun.
 
         After an error that is known before, such as a level that cannot be drawn,
         nothing has moved.
         """
+        was_ready, self._is_ready = self._is_ready, False
         try:
             yield
         except RollVecError:
-            raise
-        except BaseException:
-            self._is_ready = False
+            self._is_ready = was_ready and not self._engine.needs_full_reset
             raise
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -259,7 +259,8 @@ class SingleEnv(ClosableEnv):
             if self._has_mask:
                 info["action_mask"] = engine.action_masks(_ONE)[0]
             return engine.observe_one(), reward, terminated, truncated, info
-        except RollVecError:  # of an answer that is no text: nothing has moved
+        except InvalidActionError:  # of an answer that is no text: nothing has moved
+            self._is_ready = not engine.needs_full_reset
             raise
         except BaseException:
             self._is_ready = False
@@ -457,6 +458,11 @@ class SingleEnv(ClosableEnv):
             If names, shapes or values do not fit; nothing has changed then.
         ClosedError
         """
+        self._go_to(state)
+        self._is_ready = True
+
+    def _go_to(self, state: Mapping[str, Any]) -> None:
+        """Go to a state; until the caller says so, a reset is needed."""
         self._check_open()
         engine = self._engine
         present = engine.get_state()
@@ -475,11 +481,11 @@ class SingleEnv(ClosableEnv):
         engine.check_state(whole, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
+        self._is_ready = False
         engine.set_state(whole, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
         self._give_generator()
         self._has_ended = bool(state.get("has_ended", False))
-        self._is_ready = True
         self._show()
 
 
@@ -541,12 +547,13 @@ class LevelEnv(SingleEnv, SeededEnv):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state, also to its level options; see `SingleEnv.set_state`."""
-        super().set_state(state)
+        self._go_to(state)
         episodes = self._engine.episodes
         self._stream = int(episodes.first_seeds[0])
         self._episode = int(episodes.numbers[0])
         self.level_seed = episode_seed(self._stream, self._episode)
         self._generator = None
+        self._is_ready = True
 
     # New in each episode.
     _np_random = SeededEnv._np_random

@@ -10,6 +10,7 @@ Each file needs only the files below it; read from top to bottom::
     vector          PoolVectorEnv: the public class, with all its keywords
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks;
                     PoolSteps: steps of some, begun now and received later
+    exchange        `send` and `recv`
     engine_state    the state of all environments as arrays, and back
     members         all environments: tasks submitted to workers, outcomes taken
     serial          ╮

@@ -22,7 +22,7 @@ from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.masks import list_rows
-from roll_vec.vector.steps import EnvResult, Next, ResetCall, Results, Steps
+from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -141,7 +141,6 @@ class PoolEngine(Engine):
         self,
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
         begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step some environments; see `Engine.step`."""
@@ -154,13 +153,8 @@ class PoolEngine(Engine):
         self.members.workers.flush()
         infos = self.members.end_steps(env_ids)
         results = self.members.results
-        is_reset = skip_mask if idle_mask is None else skip_mask & ~idle_mask
-        for env_id in is_reset.nonzero()[0].tolist():
+        for env_id in skip_mask.nonzero()[0].tolist():
             results[env_id] = NO_STEP
-        if idle_mask is not None:
-            results = results.copy()
-            for env_id in idle_mask.nonzero()[0].tolist():
-                results[env_id] = NO_STEP
         _, rewards, terminations, truncations, _ = zip(*results, strict=True)
         # Half the time of np.array, which asks each value for its type.
         ends = [bytes(one) for one in (terminations, truncations)]
@@ -392,7 +386,7 @@ class PoolSteps(Steps):
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
         self._resets |= resets
-        calls = [None if isinstance(one, Next) else one for one in resets.values()]
+        calls = [None if isinstance(one, ResetKind) else one for one in resets.values()]
         self._members.start_resets(list(resets), calls)
         self._members.start_steps(list(actions), list(actions.values()))
         self._members.workers.flush()
@@ -409,7 +403,7 @@ class PoolSteps(Steps):
         if call is None:
             _, reward, terminated, truncated, info = members.results[env_id]
             return EnvResult(observation, info, reward, terminated, truncated)
-        if call is Next.IN_PLACE_OF_STEP:
+        if call is ResetKind.NEXT_EPISODE_AS_STEP:
             members.results[env_id] = NO_STEP
         return EnvResult(observation, members.records[env_id].reset_info)
 
@@ -417,8 +411,8 @@ class PoolSteps(Steps):
         """Forget everything that was begun; all environments must be reset."""
         self._resets.clear()
 
-    def serve_single(self) -> None:
-        """Let `wake` work."""
+    def allow_wake(self) -> None:
+        """Let `wake` work from now on."""
         self._members.workers.allow_wake()
 
     def wake(self) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from roll_vec.errors import PendingResultsError
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
+from roll_vec.pool.exchange import Exchange, StepBatch
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.spaces import ObservationMode
+from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 __all__ = ["PoolVectorEnv"]
@@ -102,6 +105,7 @@ context
         )
         engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
         super().__init__(engine, **vars(batch))
+        self._exchange = Exchange(self._autoreset, engine.make_steps())
         self.observation_mode = observation_mode
 
     @property
@@ -119,3 +123,87 @@ context
     def env_fns(self) -> Sequence[Callable[[], gymnasium.Env[Any, Any]]]:
         """The constructors of the environments."""
         return self.engine.members.env_fns
+
+    # ------------------------------------------------------- send and recv
+
+    @one_at_a_time
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Give some environments their actions; `recv` returns the results.
+
+        Objects in workers step at once, others when `recv` is called.
+
+        Parameters
+        ----------
+        actions : batch of m
+            As for `step`.
+        env_ids : sequence of m int
+            Different environments, none of them with a result that was not received.
+            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+
+        Raises
+        ------
+        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
+            Nothing has moved then.
+        ClosedError
+        """
+        self._check_started("the first action")
+        checked_ids = self._exchange.check_env_ids(env_ids)
+        self._exchange.send(checked_ids, actions)
+
+    @one_at_a_time
+    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
+        """Return the results of environments that actions were sent to.
+
+        In SAME_STEP mode an environment whose episode ends is ready after its reset.
+
+        Parameters
+        ----------
+        min_envs : int or None
+            Wait for so many environments; None: for all.  All that are ready are
+            returned.
+        timeout : float or None
+            Seconds after which fewer, or none, are returned; None or infinity: no
+            limit.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
+            ascending.
+
+        Raises
+        ------
+        InvalidOptionError
+            If fewer than ``min_envs`` results are outstanding.
+        EnvironmentFaultError
+            As `step`.
+        ClosedError
+        """
+        self._check_open()
+        self._check_ready()
+        counts = self._exchange.check_counts(min_envs, timeout)
+        self._autoreset.unfinished_call = "recv"
+        self._exchange.wait(*counts)
+        batch = self._exchange.receive()
+        self.engine.warn()
+        self._autoreset.unfinished_call = ""
+        return batch
+
+    def _check_idle(self, name: str) -> None:
+        """Check that method ``name`` may be called: all results were received."""
+        self._check_open()
+        count = len(self._exchange.busy)
+        if count and not self._needs_full_reset():
+            message = (
+                f"{name}: {count} environments have results that were not received"
+            )
+            raise PendingResultsError(message, name)
+
+    def _drop_pending(self) -> None:
+        self._exchange.clear()
+        super()._drop_pending()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the environments, and end the workers; see `RollVectorEnv`."""
+        self._exchange.clear()
+        super().close_extras(**kwargs)

@@ -38,7 +38,7 @@ class EnvRows:
         self._active: dict[int, Call] = {}
         # Also the last environment that fails does so in its own session alone.
         self._engine.become_part(0)
-        self._steps.serve_single()
+        self._steps.allow_wake()
         self.has_workers = self._steps.in_workers
 
     def can_start(self, call: Call) -> bool:

@@ -160,8 +160,11 @@ def play_steps(
             observations = deepcopy(observations)
         turn = Turn(observations, _read_only(episodes), _read_only(steps))
         actions = policy(turn)
-        mask = None if playing.all() else playing.copy()
-        results: tuple[Any, Any, Any, Any, Any] = envs.step(actions, mask=mask)
+        results: tuple[Any, Any, Any, Any, Any]
+        if playing.all():
+            results = envs.step(actions)
+        else:
+            results = envs._step_some(actions, playing)
         observations, _, terminations, truncations, _ = results
         now = playing.copy(), reset_infos, actions
         yield BatchStep(turn, *now, *results, skipped.copy())

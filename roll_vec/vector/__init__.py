@@ -19,18 +19,16 @@ the observations of the whole batch.
 Files, in reading order:
 
 - ``engine.py``: `Engine`, all that a batch asks of its environments
-- ``env.py``: `RollVectorEnv`: reset, step, `send` and `recv`; and `BatchOptions`, the
-  keywords of every batch
+- ``env.py``: `RollVectorEnv`: reset, step, unroll; and `BatchOptions`, the keywords of
+  every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
   ``attributes.py``, `call`, `get_attr`, frames, faults, `solve`, `set_level_options`;
   ``action_sampling.py``, `sample_actions`; ``snapshots.py``, `get_state` and
   `set_state`
-- ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``, return and
-  length of episodes
-- ``infos.py``: Gymnasium's layout of infos: built, joined, stamped, split
+- ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
+- ``infos.py``: Gymnasium's layout of infos: built, joined, split
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success
-- ``steps.py``: steps of some environments, begun now and received later
-- ``exchange.py``: `send` and `recv` on top of them
+- ``steps.py``: steps of single environments, begun now and received later
 - ``state.py``: `VectorState`, a snapshot as data
 - ``columns.py``: its arrays: seeds of any size, states of environments that are
   objects, values that rows share

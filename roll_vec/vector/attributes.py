@@ -70,7 +70,9 @@ class BatchAttributes(Batch):
         """Call a method of the engine for method ``name``, which moves no episode."""
         if self.engine.can_fail:
             self._check_idle(name)
-        with self._interruptible():
+        # Also where all must be reset: an object may have to be mended first.
+        self._drop_leftovers()
+        with self._asking(name):
             values = function(*args)
         self.engine.warn()
         return values
@@ -255,7 +257,7 @@ class BatchAttributes(Batch):
         check_choice("objective", objective, OBJECTIVES)
         env_ids = check_mask(mask, self.num_envs)
         solutions: list[Any] = [None] * self.num_envs
-        with self._interruptible():
+        with self._asking("solve"):
             results = self.engine.solve(env_ids, objective)
         for env_id, solution in zip(env_ids.tolist(), results, strict=True):
             solutions[env_id] = solution
@@ -293,5 +295,7 @@ class BatchAttributes(Batch):
         """
         self._check_idle("set_level_options")
         env_ids = check_mask(mask, self.num_envs)
-        with self._interruptible():
+        # Also where all must be reset: a reset may need other levels.
+        self._drop_leftovers()
+        with self._in_call("set_level_options"):
             self.engine.set_level_options(env_ids, level_options)

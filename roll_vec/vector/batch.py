@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     BatchInUseError,
     ClosedError,
-    PendingResultsError,
     ResetNeededError,
+    RollVecError,
     list_env_ids,
 )
-from roll_vec.vector.autoreset import Autoreset
+from roll_vec.vector.autoreset import NOT_RESET, Autoreset
 from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.exchange import Exchange
 
 # The window of human mode shows so many environments, the first ones.
 _BOARDS_IN_WINDOW = 16
@@ -45,7 +44,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
-    _exchange: Exchange
     _seeds: StreamSeeds
     _is_started: bool
     _window: Any
@@ -79,51 +77,59 @@ class Batch(VectorEnv[Any, Any, Any]):
         self._check_ready()
 
     def _check_ready(self) -> None:
-        """Check that no interrupted call, and no fault, demands a full reset."""
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
+        """Check that no call before has raised after something may have moved."""
+        if not self._needs_full_reset():
+            return
+        call = self._autoreset.unfinished_call or "a call"
+        message = (
+            f"every environment must be reset: {call} raised an error, or was "
+            "interrupted, when some may have moved; call reset() without a mask, or "
+            "set_state"
+        )
+        raise ResetNeededError(message)
 
     def _needs_full_reset(self) -> bool:
-        """Return whether an interrupted call, or a fault, demands a full reset."""
-        is_broken_off = self._is_started and not self._autoreset.is_ready
-        return is_broken_off or self.engine.needs_full_reset
+        """Return whether a call has raised after something may have moved."""
+        is_unfinished = self._autoreset.unfinished_call not in ("", NOT_RESET)
+        return is_unfinished or self.engine.needs_full_reset
 
-    def _check_idle(self, name: str) -> None:
-        """Check that method ``name`` may be called: all results were received."""
+    def _check_idle(self, name: str) -> None:  # noqa: ARG002
+        """Check that method ``name`` may be called: no action is under way."""
         self._check_open()
-        count = self._exchange.num_busy
-        if count and not self._needs_full_reset():
-            message = (
-                f"{name}: {count} environments have results that were not received"
-            )
-            raise PendingResultsError(message, name)
 
-    def _interruptible(self) -> AbstractContextManager[None]:
-        """Return the context of calls that Ctrl-C can leave half done."""
-        if self.engine.can_fail:
-            return interruptible(self._demand_reset)
-        return nullcontext()
+    @contextmanager
+    def _in_call(self, name: str) -> Iterator[None]:
+        """Demand a reset of all environments unless the block ends.
 
-    def _demand_reset(self) -> None:
-        """Demand a reset of all environments, and drop what was started."""
-        self._autoreset.demand_reset()
-        self._drop_pending()
+        After a `RollVecError`, or an exception of an object, the engine has moved
+        nothing, or says so itself, by `Engine.needs_full_reset`.
+        """
+        autoreset = self._autoreset
+        known: type[Exception] = Exception if self.engine.can_fail else RollVecError
+        before, autoreset.unfinished_call = autoreset.unfinished_call, name
+        try:
+            yield
+        except known:
+            autoreset.unfinished_call = before
+            raise
+        # Not `finally`: Ctrl-C may strike within `contextlib`.
+        autoreset.unfinished_call = before
+
+    def _asking(self, name: str) -> AbstractContextManager[None]:
+        """Return the context of a call that moves nothing; workers may stay busy."""
+        return self._in_call(name) if self.engine.can_fail else nullcontext()
 
     def _note_broken_call(self) -> None:
         """Demand a reset: a call of a thread that a fork does not have never ends."""
-        self._autoreset.demand_reset()
+        self._autoreset.unfinished_call = "a call before a fork"
 
     def _drop_leftovers(self) -> None:
-        """Drop what a call may have left behind that was interrupted, or had a fault.
-
-        Ctrl-C may have come again before that call could drop it.
-        """
-        if not self._autoreset.is_ready or self._needs_full_reset():
+        """Drop what a call has left behind that raised when some may have moved."""
+        if self._needs_full_reset():
             self._drop_pending()
 
     def _drop_pending(self) -> None:
         """Drop all actions and tasks whose results were not received."""
-        self._exchange.clear()
         self.engine.demand_reset()
 
     def _show_window(self) -> None:
@@ -142,11 +148,6 @@ class Batch(VectorEnv[Any, Any, Any]):
         frames = self.engine.frames(np.arange(count), "rgb_array")
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
-
-ALL_NEED_RESET = (
-    "every environment must be reset: the call before was interrupted, or a fault "
-    "was raised"
-)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -206,20 +207,3 @@ def check_caller(envs: Any, caller: int) -> None:
         "time; make one for each, or let them share `roll_vec.sessions.Sessions`"
     )
     raise BatchInUseError(message)
-
-
-@contextmanager
-def interruptible(demand_reset: Callable[[], None]) -> Iterator[None]:
-    """Demand a reset of all environments if Ctrl-C strikes in the block.
-
-    An `Exception` demands none: the block says what has moved then.
-    """
-    try:
-        yield
-    except (Exception, GeneratorExit):
-        # Ctrl-C within `contextlib` leaves this generator to garbage collection,
-        # perhaps long after a reset.
-        raise
-    except BaseException:
-        demand_reset()
-        raise

@@ -75,8 +75,8 @@ class Engine:
 
     An engine knows nothing of autoreset, groups or closed environments: `Autoreset` and
     `RollVectorEnv` tell it which environments to reset and to step.  Environments have
-    the ids 0 to N - 1.  A method that raises has moved no environment; one that
-    `can_fail` may have moved some.
+    the ids 0 to N - 1.  A method that raises a `RollVecError` has moved no environment,
+    unless `can_fail` or `needs_full_reset`, but for `unroll`.
     """
 
     can_fail: ClassVar[bool] = False
@@ -87,7 +87,7 @@ class Engine:
     abandoned_threads: int = 0
     """Threads that were left to environments that took too long."""
     needs_full_reset: bool = False
-    """Whether a fault or an interrupt demands a reset of all environments."""
+    """Whether an error that it raised demands a reset of all environments."""
     raises_faults: bool = False
     """Whether a fault of one environment is an error of all."""
     needs_seed: Sequence[bool] | None = None
@@ -195,7 +195,6 @@ class Engine:
         self,
         actions: Any,
         skip_mask: NDArray[np.bool_],
-        idle_mask: NDArray[np.bool_] | None = None,
         begins: NDArray[np.int64] = NO_IDS,
     ) -> StepResult:
         """Step some environments; the others stay as they are.
@@ -205,10 +204,8 @@ class Engine:
         actions : batch
             As `check_actions` returned it.
         skip_mask : (n,) bool
-            The environments that take no step.
-        idle_mask : (n,) bool, or None
-            Those of them that keep their entry in `successes`; None: none.  The entry
-            of others that are skipped, which this step resets, becomes False.
+            The environments that take no step; their entry in `successes` becomes
+            False.
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `advance`; ascending.
         """
@@ -372,16 +369,6 @@ class Engine:
         return np.zeros(self.num_envs, np.int64), {}
 
     # --------------------------------------------------------- many steps
-
-    def save_point(self) -> Any:
-        """Return a point in time for `go_back`; None if there is no way back.
-
-        Where there is one, `go_back` undoes a reset or an unroll that raises.
-        """
-        return None
-
-    def go_back(self, point: Any) -> None:
-        """Undo everything since a point of `save_point`."""
 
     def unroll(
         self,

@@ -13,14 +13,13 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
-    EnvironmentFaultError,
     InvalidOptionError,
     RollVecError,
+    UnsupportedError,
 )
 from roll_vec.options import (
     check_bool,
@@ -41,12 +40,15 @@ from roll_vec.vector.autoreset import (
 from roll_vec.vector.batch import check_caller, one_at_a_time
 from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.exchange import StepBatch, make_exchange
 from roll_vec.vector.infos import Infos
-from roll_vec.vector.masks import drop_idle_integers, parse_mask
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import Unroller
+
+_NO_EXCHANGE = (
+    "send and recv are for pools: the environments of this batch step together, with "
+    "step"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +69,6 @@ class BatchOptions:
         Environments in a group, which share a seed: same levels, same randomness.  The
         group j has the environments ``j * group_size`` to ``(j + 1) * group_size - 1``.
         They get the same seed from an int, or from the operating system.
-    group_id_info : bool
-        True: infos of resets have ``group_id``, the number of the group.
-    episode_info : bool
-        True: infos of the end of an episode have ``episode``, its return and length.
-        They are ``r``, the return, and ``l``, the number of steps, in the layout of
-        Gymnasium's vector wrapper `RecordEpisodeStatistics`, but without its time
-        ``t``.  In SAME_STEP mode they are in ``final_info``.
 
     Raises
     ------
@@ -83,8 +78,6 @@ class BatchOptions:
     autoreset_mode: AutoresetMode = option(NEXT_STEP, check_autoreset_mode)
     copy: bool = option(True, check_bool)
     group_size: int = option(1, check_int, 1)
-    group_id_info: bool = option(False, check_bool)
-    episode_info: bool = option(False, check_bool)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -142,14 +135,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self.spec = None
         group_ids = np.arange(self.num_envs) // options.group_size
         self._group_ids = group_ids
-        self._autoreset = Autoreset(
-            engine,
-            options.autoreset_mode,
-            options.episode_info,
-            {"group_id": group_ids} if options.group_id_info else {},
-        )
+        self._autoreset = Autoreset(engine, options.autoreset_mode)
         self._observe = engine.observe if options.copy else engine.observe_in_place
-        self._exchange = make_exchange(self._autoreset)
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
         self._window = None
@@ -199,8 +186,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             If a mask leaves out environments that were never reset, or must be.
         LevelGenerationError
             If the configuration has no levels.
-        KeyboardInterrupt
-            Also while levels are drawn.
         PendingResultsError
             If results of `send` were not received.
         BatchInUseError
@@ -209,9 +194,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        If this raises, array environments have not moved.  After a KeyboardInterrupt
-        this holds for a reset of the whole batch while its levels are drawn; at another
-        moment all environments must be reset.
+        These errors are known before anything moves.  After any other exception, as a
+        KeyboardInterrupt, or after one of a pool, all environments must be reset: until
+        then calls raise a ResetNeededError.
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
@@ -226,29 +211,20 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             seeds = self._draw_missing_seeds(seeds)
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
         self._drop_leftovers()
-        autoreset, was_ready = self._autoreset, self._autoreset.is_ready
-        point = autoreset.save_point() if mask is None else None
+        autoreset, before = self._autoreset, self._autoreset.unfinished_call
+        autoreset.unfinished_call = "reset"
         try:
-            autoreset.is_ready = False
-            with self._interruptible():
-                infos = autoreset.reset(env_ids, seeds, options)
-        except BaseException as error:
-            if point is not None:
-                point.go_back()
-                autoreset.is_ready = was_ready
-            elif isinstance(error, RollVecError):
-                autoreset.is_ready = was_ready and not isinstance(
-                    error, EnvironmentFaultError
-                )
+            infos = autoreset.reset(env_ids, seeds, options)
+        except RollVecError:
+            # Environments in arrays know of it before they move.
+            if not self.engine.can_fail:
+                autoreset.unfinished_call = before
             raise
-        # Observations need the memory.
-        del point
-
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
         self._show_window()
-        autoreset.is_ready = True
         self.engine.warn()
+        autoreset.unfinished_call = ""
         return observations, infos
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
@@ -271,25 +247,21 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     # -------------------------------------------------------------- step
 
     def step(
-        self, actions: Any, *, mask: NDArray[np.bool_] | None = None
+        self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once, or those of a mask.
+        """Step every environment once.
 
         Parameters
         ----------
         actions : (num_envs,) integers, or a sequence of num_envs actions
             Of the action space: for an agent that counts from 0, action +
             ``single_action_space.start``.  Ignored for an environment that this step
-            resets, and for those outside the mask: their actions may be anything.
-        mask : (num_envs,) bool, or None
-            The environments to step; None: all.  The others stay as they are, and may
-            have ended.  Their rewards are 0, they end nothing and have no infos.
+            resets.
 
         Returns
         -------
         observations
-            A batch of the observation space; of an environment outside the mask the
-            observation that it had before.
+            A batch of the observation space.
         rewards : (num_envs,) float64
         terminations, truncations : (num_envs,) bool
         infos : dict
@@ -300,12 +272,11 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         InvalidActionError
             No environment has moved then.
         ResetNeededError
-            Before the first reset, or in DISABLED mode if an environment of the mask
-            has ended and was not reset.  No environment has moved then.
-        InvalidOptionError
-            For a bad mask.
+            Before the first reset, or in DISABLED mode if an environment has ended and
+            was not reset.  No environment has moved then.
         LevelGenerationError
-            If a next episode has no level; see `Autoreset.step`.
+            If a next episode has no level.  In SAME_STEP mode all environments must be
+            reset then; otherwise no environment has moved.
         PendingResultsError
             If results of `send` were not received.
         BatchInUseError
@@ -329,101 +300,62 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             autoreset = self._autoreset
             # Calls of the checks alone would take 5 % of a step of one environment.
             engine = self.engine
-            if self.closed or not autoreset.is_ready or engine.needs_full_reset:
+            if self.closed or autoreset.unfinished_call or engine.needs_full_reset:
                 self._check_started("the first step")
-            if self._exchange.busy:
+            if engine.can_fail:
                 self._check_idle("step")
-            if mask is not None:
-                mask = parse_mask(mask, self.num_envs)
-                if mask is not None and isinstance(self.single_action_space, Discrete):
-                    actions = drop_idle_integers(actions, mask)
-            rewards, terminations, truncations, infos = autoreset.step(actions, mask)
+            rewards, terminations, truncations, infos = autoreset.step(actions)
             observations = self._observe()
             if self.render_mode == "human":
                 self._show_window()
-            autoreset.is_ready = True
             if engine.can_fail:
                 engine.warn()
+            autoreset.unfinished_call = ""
             return observations, rewards, terminations, truncations, infos
         finally:
             self._caller = outer
 
     @one_at_a_time
+    def _step_some(
+        self, actions: Any, mask: NDArray[np.bool_]
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Step the environments of a mask, in DISABLED mode; for this package alone.
+
+        The others stay as they are, and may have ended: their rewards are 0, they end
+        nothing, have no infos and no entry in `successes`.
+
+        Parameters
+        ----------
+        actions : batch
+            As for `step`; those outside the mask need the form of an action.
+        mask : (num_envs,) bool
+        """
+        self._check_started("the first step")
+        self._check_idle("step")
+        arrays = self._autoreset.step(actions, mask)
+        observations = self._observe()
+        self._show_window()
+        self.engine.warn()
+        self._autoreset.unfinished_call = ""
+        return (observations, *arrays)
+
     def send(self, actions: Any, env_ids: Any) -> None:
-        """Give some environments their actions; `recv` returns the results.
-
-        Objects in workers step at once.  An array environment steps when `recv` is
-        called, together with all others that have an action by then.
-
-        Parameters
-        ----------
-        actions : batch of m
-            As for `step`.
-        env_ids : sequence of m int
-            Different environments, none of them with a result that was not received.
-            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+        """Raise: pools alone have actions under way; see `PoolVectorEnv.send`.
 
         Raises
         ------
-        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
-            Nothing has moved then.
-        ClosedError
+        UnsupportedError
         """
-        self._check_started("the first action")
-        checked_ids = self._exchange.check_env_ids(env_ids)
-        with self._interruptible():
-            self._exchange.send(checked_ids, actions)
+        raise UnsupportedError(_NO_EXCHANGE)
 
-    @one_at_a_time
-    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
-        """Return the results of environments that actions were sent to.
-
-        In SAME_STEP mode an environment whose episode ends is ready after its reset.
-
-        Parameters
-        ----------
-        min_envs : int or None
-            Wait for so many environments; None: for all.  All that are ready are
-            returned, array environments always.
-        timeout : float or None
-            Seconds after which fewer, or none, are returned; None or infinity: no
-            limit.  Array environments do not wait.
-
-        Returns
-        -------
-        observations, rewards, terminations, truncations, infos
-            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
-            ascending.
+    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> Any:
+        """Raise: pools alone have actions under way; see `PoolVectorEnv.recv`.
 
         Raises
         ------
-        InvalidOptionError
-            If fewer than ``min_envs`` results are outstanding.
-        LevelGenerationError
-            As `step`.  The actions are forgotten.
-        EnvironmentFaultError
-            As `step`.
-        ClosedError
+        UnsupportedError
         """
-        self._check_open()
-        self._check_ready()
-        counts = self._exchange.check_counts(min_envs, timeout)
-        autoreset = self._autoreset
-        with self._interruptible():
-            autoreset.is_ready = False
-            try:
-                self._exchange.wait(*counts)
-            except EnvironmentFaultError:
-                self._demand_reset()
-                raise
-            # Before results are received: a warning filter can raise.
-            autoreset.is_ready = True
-            self.engine.warn()
-            autoreset.is_ready = False
-            batch = self._exchange.receive()
-            self._show_window()
-            autoreset.is_ready = True
-        return batch
+        raise UnsupportedError(_NO_EXCHANGE)
 
     @one_at_a_time
     def unroll(
@@ -473,9 +405,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        A message names the step, from 0.  If this raises, or the function does, array
-        environments are as they were before the call; pooled environments stay at the
-        step that raised, and after a KeyboardInterrupt all must be reset.
+        A message names the step, from 0.  If this raises, or the function does, after
+        the first step has moved environments, all must be reset.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels
@@ -503,12 +434,12 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if self._window is not None:
             self._window.close()
             self._window = None
-        self._exchange.clear()
         self.engine.close()
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
         if self.engine.can_fail:
             self._check_idle("pickle")
+            self._check_ready()
         # A window belongs to its process, a call to its thread.
         return {**self.__dict__, "_window": None, "_caller": 0}

@@ -418,14 +418,6 @@ def split_infos(
     return rows
 
 
-def take_infos(infos: Infos, env_ids: NDArray[np.int64]) -> Infos:
-    """Return the infos of some environments as a layout of their own."""
-    return {
-        key: take_infos(value, env_ids) if isinstance(value, dict) else value[env_ids]
-        for key, value in infos.items()
-    }
-
-
 def _column(value: Any, env_ids: NDArray[np.int64], exact: bool) -> list[Any]:
     """Return one key's values of some environments."""
     if isinstance(value, dict):

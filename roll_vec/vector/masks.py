@@ -1,4 +1,4 @@
-"""Masks and lists of environments, and actions outside of a mask."""
+"""Masks and lists of environments."""
 
 from __future__ import annotations
 
@@ -51,52 +51,12 @@ def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
     Raises
     ------
     InvalidOptionError
-        As `parse_mask`.
-    """
-    array = parse_mask(mask, num_envs)
-    return np.arange(num_envs) if array is None else array.nonzero()[0]
-
-
-def parse_mask(mask: Any, num_envs: int) -> NDArray[np.bool_] | None:
-    """Return a mask of environments as an array, None for None.
-
-    Raises
-    ------
-    InvalidOptionError
         If it is no array of bool of the shape (num_envs,).
     """
     if mask is None:
-        return None
+        return np.arange(num_envs)
     array = np.asarray(mask)
     if array.dtype != np.bool_ or array.shape != (num_envs,):
         accepted = f"None or an array of bool of shape ({num_envs},)"
         raise InvalidOptionError.expected("mask", accepted, mask)
-    return array
-
-
-def drop_idle_integers(actions: Any, mask: NDArray[np.bool_]) -> Any:
-    """Return integer actions with 0 in place of those outside the mask.
-
-    Actions are returned as they are if they are integers anyway, and if those inside
-    the mask are not: the check of actions has the message.
-
-    Parameters
-    ----------
-    actions : batch
-    mask : (n,) bool
-    """
-    is_list = isinstance(actions, (list, tuple)) or (
-        isinstance(actions, np.ndarray) and actions.ndim == 1
-    )
-    if not is_list or len(actions) != len(mask) or _are_integers(actions):
-        return actions
-    pairs = zip(actions, mask.tolist(), strict=True)
-    own_actions = [action if is_inside else 0 for action, is_inside in pairs]
-    return own_actions if _are_integers(own_actions) else actions
-
-
-def _are_integers(actions: Any) -> bool:
-    try:
-        return np.asarray(actions).dtype.kind in "iu"
-    except Exception:
-        return False
+    return array.nonzero()[0]

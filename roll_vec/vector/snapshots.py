@@ -14,7 +14,7 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
-from roll_vec.vector.columns import StreamSeeds, encode_seeds
+from roll_vec.vector.columns import StreamSeeds, check_numbers, encode_seeds
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
@@ -56,9 +56,10 @@ class BatchSnapshots(BatchActionSampling):
         """
         self._check_idle("get_state")
         self._check_started("get_state")
-        with self._interruptible():
+        with self._asking("get_state"):
             state = self.engine.get_state()
-        own = {"seeds": self._seeds.digits, **self._autoreset.get_state()}
+        has_ended = self._autoreset.has_ended
+        own = {"seeds": self._seeds.digits, "has_ended": has_ended}
         return self._make_state(own, state)
 
     def _make_state(
@@ -124,21 +125,19 @@ class BatchSnapshots(BatchActionSampling):
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
         indices = check_state_rows(state, rows, self.num_envs)[env_ids]
-        autoreset = self._autoreset
-        was_ready = autoreset.is_ready
+        autoreset, before = self._autoreset, self._autoreset.unfinished_call
+        autoreset.unfinished_call = "set_state"
         try:
-            autoreset.is_ready = False
-            with self._interruptible():
-                self.engine.set_state(engine_state, indices, env_ids)
+            self.engine.set_state(engine_state, indices, env_ids)
         except InvalidStateError:
-            autoreset.is_ready = was_ready  # nothing has moved
+            autoreset.unfinished_call = before  # nothing has moved
             raise
         autoreset.set_state(state.arrays, indices, env_ids)
         self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
         self._is_started = True
         observations = self._observe()
         self._show_window()
-        autoreset.is_ready = True
+        autoreset.unfinished_call = ""
         return observations
 
     # --------------------------------------------- one environment, for sessions
@@ -148,10 +147,7 @@ class BatchSnapshots(BatchActionSampling):
 
         Sessions reset and step the engine: they know whether its episode has ended.
         """
-        own = {
-            name: array[[env_id]] for name, array in self._autoreset.get_state().items()
-        }
-        own |= {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
+        own = {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
         return self._make_state(own, self.engine.get_env_state(env_id))
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:
@@ -170,11 +166,11 @@ class BatchSnapshots(BatchActionSampling):
             raise InvalidStateError.expected("state", "a VectorState", state)
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
-        engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
+        engine_state = state.engine_state()
         self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)
-            with self._interruptible():
+            with self._asking("set_state"):
                 self.engine.check_state(engine_state)
             state._valid_for = digest
         return engine_state
@@ -200,7 +196,7 @@ class BatchSnapshots(BatchActionSampling):
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
         state._check()
-        self._autoreset.check_state(state.arrays)
+        check_numbers("has_ended", state.arrays.get("has_ended"), np.bool_, 0, 1)
         StreamSeeds.check(state.arrays)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
-from numpy.typing import NDArray
 
 
 def map_leaves(
@@ -58,17 +57,6 @@ def item_at(space: spaces.Space[Any], batch: Any, index: int) -> Any:
         return map_leaves(lambda _, part: part[index], space, batch)
     # Thousands of episodes may end in one step.
     return batch[index]
-
-
-def take_items(space: spaces.Space[Any], batch: Any, indices: NDArray[np.int64]) -> Any:
-    """Return a new batch of some items of a batch of the space."""
-
-    def take(_: Any, part: Any) -> Any:
-        if isinstance(part, np.ndarray):
-            return part[indices]
-        return tuple([part[index] for index in indices.tolist()])
-
-    return map_leaves(take, space, batch)
 
 
 def join_batches(

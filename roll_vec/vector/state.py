@@ -492,8 +492,8 @@ class VectorState:
             )
             raise InvalidStateError(message)
 
-    def engine_state(self, own_names: frozenset[str]) -> EngineState:
-        """Return the part of the engine: all arrays but those with some names.
+    def engine_state(self) -> EngineState:
+        """Return the part of the engine: all arrays but those of the batch.
 
         Raises
         ------
@@ -501,7 +501,9 @@ class VectorState:
             If it has pickles that are not allowed.
         """
         self._check_pickles()
-        arrays = {k: v for k, v in self.arrays.items() if k not in own_names}
+        arrays = {
+            k: v for k, v in self.arrays.items() if k not in ("seeds", "has_ended")
+        }
         return EngineState(arrays, self._shared, self.objects)
 
     def check_configuration(

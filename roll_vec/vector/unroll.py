@@ -1,7 +1,7 @@
 """Unrolls: many steps in one call of `RollVectorEnv.unroll`.
 
-An engine with a way back may take all steps in one call.  Otherwise the steps are
-taken one by one and stacked.  The results are the same.
+Engines of arrays make all steps in one call where they can.  Otherwise the steps are
+made one by one and stacked.  The results are the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
+    RollVecError,
 )
 from roll_vec.options import MAX_INT
 from roll_vec.vector.autoreset import (
@@ -28,8 +29,7 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
-from roll_vec.vector.batch import interruptible
-from roll_vec.vector.engine import UnrollResult
+from roll_vec.vector.engine import NO_IDS, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
     Rollout,
@@ -70,42 +70,40 @@ class Unroller(NamedTuple):
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
-        point = self.autoreset.save_point()
-        if point is None:
-            with interruptible(self.autoreset.demand_reset):
-                return self._run_steps(actions, num_steps, out)
-        try:
-            if not callable(actions) and not step_by_step:
-                rollout = self._run_at_once(actions, out)
-                if rollout is not None:
-                    return rollout
-            return self._run_steps(actions, num_steps, out)
-        except BaseException:
-            # Ctrl-C may come again, on the way back.
-            self.autoreset.is_ready = False
-            point.go_back()
-            if self.reuses_batch:
-                self.observe()
-            self.autoreset.is_ready = True
-            raise
+        if not callable(actions) and not step_by_step:
+            rollout = self._run_at_once(actions, out)
+            if rollout is not None:
+                return rollout
+        return self._run_steps(actions, num_steps, out)
 
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; see `take_steps`."""
-        engine, mode = self.autoreset.engine, self.autoreset.mode
-        first = self.observe() if callable(actions) else None
-        return take_steps(
-            engine.single_observation_space,
-            engine.num_envs,
-            mode is SAME_STEP,
-            self.step,
-            first,
-            actions,
-            num_steps,
-            out,
-            reuses_batch=self.reuses_batch,
-        )
+        engine, num_begun = self.autoreset.engine, 0
+
+        def step(batch: Any) -> Any:
+            nonlocal num_begun
+            num_begun += 1
+            return self.step(batch)
+
+        try:
+            return take_steps(
+                engine.single_observation_space,
+                engine.num_envs,
+                self.autoreset.mode is SAME_STEP,
+                step,
+                self.observe() if callable(actions) else None,
+                actions,
+                num_steps,
+                out,
+                reuses_batch=self.reuses_batch,
+            )
+        except BaseException as error:
+            # Of what the first step refuses `step` knows whether anything has moved.
+            if num_begun > 1 or (num_begun and not isinstance(error, RollVecError)):
+                self.autoreset.unfinished_call = "unroll"
+            raise
 
     # -------------------------------------------------- in one call of the engine
 
@@ -115,10 +113,10 @@ class Unroller(NamedTuple):
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
-        self.autoreset.is_ready = False
+        self.autoreset.unfinished_call = "unroll"
         result = self.autoreset.engine.unroll(actions, has_ended, mode, out)
         if result is None:
-            self.autoreset.is_ready = True
+            self.autoreset.unfinished_call = ""
             return None
         first_stop = result.times.min()
         if first_stop < len(result.rewards):
@@ -129,7 +127,7 @@ class Unroller(NamedTuple):
         infos = self._layout(result, ends)
         if mode is not SAME_STEP:
             self.autoreset.has_ended = ends[-1].copy()
-        self.autoreset.is_ready = True
+        self.autoreset.unfinished_call = ""
         return Rollout(
             result.observations,
             result.rewards,
@@ -159,9 +157,7 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        # Engines do not know stamps, such as a group's number.
-        is_complete = result.has_reset_infos and not self.autoreset.reset_stamps
-        has_all = mode is SAME_STEP or is_complete
+        has_all = mode is SAME_STEP or result.has_reset_infos
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos = masked_infos(values, has_infos)
         final_info: Infos = {}
@@ -170,12 +166,12 @@ class Unroller(NamedTuple):
                 final_info = cut_final_infos(infos, has_reset)
             # Most games have no infos of resets: the list of all resets of thousands of
             # environments takes longer than all else here.
-            if not is_complete and self.autoreset.reset_infos(np.arange(0)):
+            reset_infos = self.autoreset.engine.reset_infos
+            if not result.has_reset_infos and reset_infos(NO_IDS):
                 indices = has_reset.nonzero()[0]
                 # The remainder: numpy's own takes twice as long.
                 env_ids = indices - indices // ends.shape[1] * ends.shape[1]
-                new: Any = self.autoreset.reset_infos(env_ids)
-                add_infos(infos, indices, new, ends.size)
+                add_infos(infos, indices, reset_infos(env_ids), ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations
@@ -183,13 +179,6 @@ class Unroller(NamedTuple):
             if any_resets:
                 infos["final_info"] = _reshape(final_info, ends.shape)
                 infos["_final_info"] = ends.copy()
-        if self.autoreset.statistics is not None:
-            same_step = mode is SAME_STEP
-            starts = np.zeros_like(ends) if same_step else resets
-            entry = self.autoreset.statistics.count_steps(
-                result.rewards, starts, ends, same_step
-            )
-            (infos["final_info"] if entry and same_step else infos).update(entry)
         return infos
 
 

@@ -109,7 +109,7 @@ def test_numbers_that_no_kernel_holds_are_errors_with_their_names():
 def test_no_variable_has_the_name_of_another_array_of_a_state(id):
     env, envs = (
         gymnasium.make(id).unwrapped,
-        roll_vec.make_vec(id, 2, episode_info=True),
+        roll_vec.make_vec(id, 2),
     )
     env.reset(), envs.reset()
     names = env.get_state().keys() | envs.get_state().arrays.keys()

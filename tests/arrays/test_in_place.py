@@ -62,7 +62,7 @@ class Program:
         return mask
 
     def run(self, num_calls):
-        names = ["step", "step", "step", "part", "reset", "unroll", "send", "point"]
+        names = ["step", "step", "step", "reset", "unroll", "point"]
         for name in self.rng.choice([*names, "go_back", "copies"], num_calls):
             if self.mode is DISABLED and self.has_ended.any():
                 mask = self.has_ended.copy()
@@ -73,18 +73,14 @@ class Program:
         for env in self.envs:
             env.close()
 
-    def step(self, mask=None):
+    def step(self):
         actions = draw(self.envs[0], self.rng)
-        results = [env.step(actions, mask=mask) for env in self.envs]
+        results = [env.step(actions) for env in self.envs]
         self.compare([result[0] for result in results])
-        ends = results[0][2] | results[0][3]
-        self.has_ended = ends if mask is None else np.where(mask, ends, False)
+        self.has_ended = ends = results[0][2] | results[0][3]
         if self.mode is SAME_STEP and ends.any():
             finals = [list(result[4]["final_obs"][ends]) for result in results]
             assert_same(np.array(finals[1]), np.array(finals[0]))
-
-    def part(self):
-        self.step(self.mask())
 
     def reset(self):
         seed = int(self.rng.integers(99)) if self.rng.random() < 0.5 else None
@@ -95,16 +91,6 @@ class Program:
         if self.mode is not DISABLED:
             actions = [draw(self.envs[0], self.rng) for _ in range(3)]
             self.compare([env.unroll(actions).observations for env in self.envs])
-
-    def send(self):
-        actions, env_ids = draw(self.envs[0], self.rng), self.mask().nonzero()[0]
-        results = []
-        for env in self.envs:
-            env.send(actions[env_ids], env_ids)
-            results.append(env.recv(None))
-        self.compare([result[0] for result in results])
-        ends = results[0][2] | results[0][3]
-        self.has_ended[results[0][4]["env_id"]] = ends
 
     def point(self):
         self.points.append(self.envs[int(self.rng.integers(2))].get_state())
@@ -135,22 +121,6 @@ def test_a_step_writes_into_the_same_array():
         assert env.step(np.ones(N, int))[0] is first
         # Arrays of the state, or in which a step leaves most as it is.
         assert not first.flags.writeable
-
-
-@pytest.mark.parametrize("obs_mode", ["grid", "planes"])
-@pytest.mark.parametrize("name", ["Sokoban-v0", "RandomFrozenLake-v0"])
-def test_no_step_writes_into_what_recv_returned(name, obs_mode):
-    keywords = {"obs_mode": obs_mode, "action_start": 0, "copy": False}
-    env = roll_vec.make_vec(f"roll_vec/{name}", N, **keywords)
-    env.reset(seed=1)
-    rng = np.random.default_rng(1)
-    env.step(draw(env, rng))
-    env.send(draw(env, rng), np.arange(N))
-    received = env.recv(None)[0]
-    before = received.copy()
-    for _ in range(9):
-        env.step(draw(env, rng))
-    assert_same(received, before)
 
 
 def test_a_copy_draws_its_levels_again():

@@ -445,12 +445,6 @@ class TwoBatches(RuleBasedStateMachine):
             actions = self.actions(number + t)
             self.same(lambda env, actions=actions: env.step(actions))
 
-    @rule(number=NUMBERS)
-    def step_some(self, number):
-        self.reset_ended()
-        actions, mask = self.actions(number), self.mask(number)
-        self.same(lambda env: env.step(actions, mask=mask))
-
     @rule(number=NUMBERS, count=st.integers(1, 12))
     def unroll(self, number, count):
         self.reset_ended()

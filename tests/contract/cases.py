@@ -16,6 +16,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 import roll_vec
+from roll_vec.errors import ResetNeededError
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 from tests.contract.custom_envs import Guess, Lamps
@@ -464,6 +465,14 @@ def assert_undisturbed(env: Any, twin: Any) -> None:
     actions = draw_actions(env, 2 * LIMIT, seed=8)
     assert_same(play(env, actions), play(twin, actions))
     assert env.np_random_seed == twin.np_random_seed
+
+
+def assert_needs_reset(env: Any, twin: Any) -> None:
+    """Check that a batch demands a reset, and goes on as its twin after one."""
+    with pytest.raises(ResetNeededError, match="every environment must be reset: "):
+        env.step(draw_actions(env, 1)[0])
+    assert_same(env.reset(seed=9), twin.reset(seed=9))
+    assert_undisturbed(env, twin)
 
 
 def _at(batch: Any, t: int) -> Any:

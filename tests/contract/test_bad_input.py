@@ -16,7 +16,9 @@ from tests.contract.cases import (
     ARRAY_AND_POOL,
     CASES,
     DISABLED,
+    NEXT_STEP,
     SAME_STEP,
+    assert_needs_reset,
     assert_same,
     assert_undisturbed,
     draw_actions,
@@ -27,7 +29,6 @@ from tests.contract.cases import (
     one,
     play,
 )
-from tests.contract.custom_envs import Lamps
 
 N = 4
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -148,35 +149,6 @@ def test_actions_are_accepted_in_any_form(twins, case):
     assert_undisturbed(env, twin)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_actions_outside_the_mask_may_be_anything(case):
-    env, twin = (make_batch(case, 3) for _ in range(2))
-    for batch in (env, twin):
-        batch.reset(seed=0)
-    good, mask = lowest_action(env), np.array([False, True, False])
-    for first, last in ((99, -5), ("x", None), (np.nan, [1, 2]), (2**70, b"")):
-        actions = [first, good, last]
-        assert_same(env.step(actions, mask=mask), twin.step([good] * 3, mask=mask))
-    actions = draw_actions(env, 1)[0]
-    assert_same(env.step(actions, mask=EVERYBODY[:3]), twin.step(actions))
-    _, *arrays, infos = env.step([good] * 3, mask=~EVERYBODY[:3])
-    assert not any(array.any() for array in arrays)
-    assert infos == {}
-
-
-def test_integers_beside_ignored_actions_stay_pythons(monkeypatch):
-    env = make_batch(LAMPS, 2)
-    env.reset(seed=0)
-    kinds = []
-    step = Lamps.step
-    monkeypatch.setattr(
-        Lamps, "step", lambda self, action: kinds.append(type(action)) or step(self, 1)
-    )
-    env.step([1, None], mask=np.array([True, False]))
-    env.step([1, 2], mask=np.array([True, False]))
-    assert kinds == [int, int]
-
-
 # ----------------------------------------------------------- resets and ends
 
 
@@ -205,21 +177,20 @@ def test_a_step_of_what_has_ended_names_it_and_moves_nobody(case):
     row, first = [lowest_action(env)] * 3, np.arange(3) == 0
     for batch in (env, twin):
         batch.reset(seed=0)
-        batch.step(row, mask=first)
+        batch._step_some(row, first)
     told = r"environments \[0\] have ended.*reset_mask"
     # A bad action does not hide it.
     for call in (
         lambda: env.step(row),
         lambda: env.step([99] * 3),
-        lambda: env.step(row, mask=np.arange(3) < 2),
-        lambda: env.send(row[:1], [0]),
+        lambda: env._step_some(row, np.arange(3) < 2),
     ):
         with pytest.raises(errors.ResetNeededError, match=told):
             call()
     second = np.arange(3) == 1
-    result = env.step(row, mask=second)
+    result = env._step_some(row, second)
     assert result[3].tolist() == second.tolist()
-    assert_same(result, twin.step(row, mask=second))
+    assert_same(result, twin._step_some(row, second))
     with pytest.raises(errors.ResetNeededError, match=r"\[0, 1\] have ended"):
         env.step(row)
     for batch in (env, twin):
@@ -255,7 +226,7 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
     some = (EVERYBODY[:3], [1, 0, 1, 0], "some", np.ones((4, 1), np.bool_), 3, True)
     for mask in some:
         with pytest.raises(errors.InvalidOptionError, match="mask: expected"):
-            env.step([lowest_action(env)] * N, mask=mask)
+            env.solve(mask=mask)
     # Other options are for the environments.
     with pytest.warns(errors.RollVecWarning, match="^options of reset: 'level': "):
         results = env.reset(options={"level": 3})
@@ -299,22 +270,21 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
     assert_undisturbed(env, twin)
 
 
-def test_an_environment_without_a_level_stays_among_the_ended():
-    env = make_batch(SOKOBAN, 3, autoreset_mode=SAME_STEP)
-    env.reset(seed=0)
-    first = np.arange(3) == 0
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+def test_a_step_without_a_next_level_names_the_step_or_moves_nothing(mode):
+    env, twin = (make_batch(SOKOBAN, 3, autoreset_mode=mode) for _ in range(2))
+    count = limit_of(SOKOBAN) - (mode is SAME_STEP)
+    for batch in (env, twin):
+        batch.reset(seed=0)
+        for _ in range(count):
+            batch.step([0] * 3)
     options = env.get_attr("solution_steps")[0]
-    env.set_level_options(mask=first, solution_steps=(900, 999))
-    for _ in range(limit_of(SOKOBAN) - 1):
-        env.step([0] * 3)
+    env.set_level_options(solution_steps=(900, 999))
     with pytest.raises(errors.LevelGenerationError):
-        env.step([0] * 3, mask=first)
-    truncations = env.step([0] * 3, mask=~first)[3]
-    assert truncations.tolist() == [False, True, True]
-    with pytest.raises(errors.ResetNeededError, match=r"environments \[0\] have ended"):
         env.step([0] * 3)
-    # And goes on when there is one.
+    # Also a reset needs a level.
     env.set_level_options(solution_steps=options)
-    env.reset(options={"reset_mask": first})
-    truncations = [env.step([0] * 3)[3].tolist() for _ in range(limit_of(SOKOBAN))]
-    assert truncations == [[False] * 3] * (len(truncations) - 1) + [[True] * 3]
+    if mode is SAME_STEP:
+        assert_needs_reset(env, twin)
+    else:
+        assert_undisturbed(env, twin)

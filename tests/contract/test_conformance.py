@@ -74,13 +74,13 @@ def make_pool_of_single_forms(num_envs, **keywords):
     return PoolVectorEnv([make] * num_envs, **keywords)
 
 
-def make_with_episode_infos(num_envs, **keywords):
-    keywords |= {"max_episode_steps": 7, "action_start": 1, "episode_info": True}
+def make_with_short_episodes(num_envs, **keywords):
+    keywords |= {"max_episode_steps": 7, "action_start": 1}
     id = "roll_vec/RandomFrozenLake-v0"
     return gymnasium.make_vec(id, num_envs=num_envs, **keywords)
 
 
-@pytest.mark.parametrize("make", [make_pool_of_single_forms, make_with_episode_infos])
+@pytest.mark.parametrize("make", [make_pool_of_single_forms, make_with_short_episodes])
 def test_batch_passes_the_checker(make):
     check_vector_env(make, steps=10)
 

@@ -49,7 +49,6 @@ class Lockstep:
         self.group_size = group_size
         self.expected = make_expected(case, NUM_ENVS, mode, **more)
         own = {"autoreset_mode": mode, "group_size": group_size, **more}
-        own["group_id_info"] = group_size > 1
         self.copying = make_batch(case, NUM_ENVS, **own)
         self.reusing = make_batch(case, NUM_ENVS, copy=False, **own)
         self.mode = mode
@@ -68,13 +67,6 @@ class Lockstep:
             env.close()
 
     def compare(self, begun, expected, copying, reusing):
-        if self.group_size > 1:
-            # Of environments whose episodes begin, besides what SyncVectorEnv has.
-            group_ids = np.where(begun, np.arange(NUM_ENVS) // self.group_size, 0)
-            for infos in (copying[-1], reusing[-1]):
-                assert ("group_id" in infos) == begun.any()
-                assert_same(infos.pop("group_id", group_ids), group_ids)
-                assert_same(infos.pop("_group_id", begun), begun)
         assert_same(copying, expected, "with copies")
         assert_same(reusing, expected, "without copies")
         observations = reusing[0]

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec import VectorState
+from roll_vec import PoolVectorEnv, VectorState
 from roll_vec.errors import (
     ClosedError,
     EnvironmentFaultError,
@@ -23,6 +23,7 @@ from roll_vec.errors import (
     InvalidStateError,
     PendingResultsError,
     ResetNeededError,
+    UnsupportedError,
 )
 from tests.contract.cases import (
     CASES,
@@ -57,18 +58,8 @@ def _registered(module_forgets_ids):
 
 def make_group(kind, mode):
     """Return a batch, and a batch of one for each of its environments."""
-    keywords = {"autoreset_mode": mode, "episode_info": True, "group_id_info": True}
-    env = ALL[kind].make(N, group_size=2, **keywords)
-    return env, [ALL[kind].one(i, **keywords) for i in range(N)]
-
-
-def results_of_one(result, env_id):
-    """Return the results of a batch of one, whose group is that of the environment."""
-    values, infos = results_of(result, [0])
-    for info in (infos[0], infos[0].get("final_info", {})):
-        if "group_id" in info:
-            info["group_id"] += env_id // 2
-    return values, infos
+    env = ALL[kind].make(N, group_size=2, autoreset_mode=mode)
+    return env, [ALL[kind].one(i, autoreset_mode=mode) for i in range(N)]
 
 
 def close(*envs):
@@ -87,7 +78,7 @@ def random_mask(rng):
 
 
 def step_some(env, batch, mask, how, rng):
-    """Step some environments; return the results of each, by its number."""
+    """Step some environments; return the results of each that can be asked for."""
     env_ids = mask.nonzero()[0].tolist()
     if how == "send":
         for part in np.array_split(rng.permutation(env_ids), 2):
@@ -97,7 +88,7 @@ def step_some(env, batch, mask, how, rng):
         assert_same(result[4]["env_id"], np.array(env_ids))
         assert result[4]["_env_id"].all()
         return {i: results_of(result, [row]) for row, i in enumerate(env_ids)}
-    result = env.step(batch, mask=mask) if how == "mask" else env.step(batch)
+    result = env._step_some(batch, mask) if how == "mask" else env.step(batch)
     return {i: results_of(result, [i]) for i in range(N)}
 
 
@@ -106,6 +97,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
     env, ones = make_group(kind, mode)
     rng, is_over = np.random.default_rng(len(kind)), np.zeros(N, bool)
+    is_known = np.ones(N, bool)
     first = copy.deepcopy(env.reset(seed=3))
     before = [one.reset(seed=3 + i // 2) for i, one in enumerate(ones)]
     for t, batch in enumerate(draw(env, 20, seed=4)):
@@ -116,21 +108,28 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
             result = env.reset(seed=seeds, options={"reset_mask": ended.copy()})
             for i in ended.nonzero()[0]:
                 before[i] = ones[i].reset(seed=seeds[i])
-                assert results_of(result, [i]) == results_of_one(before[i], i), where
+                assert results_of(result, [i]) == results_of(before[i], [0]), where
             is_over &= ~ended
-        how = "mask" if is_over.any() else ("mask", "send", "step")[t % 3]
+        how = ("mask", "send", "step")[t % 3] if not is_over.any() else "mask"
+        if how == "send" and not isinstance(env, PoolVectorEnv):
+            how = "mask"
+        if how == "mask" and mode is not DISABLED:
+            how = "step"
         mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
         results = step_some(env, batch, mask, how, rng) if mask.any() else {}
         for i, own in results.items():
             if mask[i]:
                 before[i] = ones[i].step(part_of(batch, [i]))
-                assert own == results_of_one(before[i], i), where
+                assert own == results_of(before[i], [0]), where
                 is_over[i] = mode is DISABLED and (before[i][2] | before[i][3])[0]
             else:
                 observation = results_of(before[i], [0])[0][0]
                 assert own == ([observation, [0], [False], [False]], [{}]), where
-        successes = [bool(one.successes[0]) for one in ones]
-        assert env.successes.tolist() == successes, where
+        successes = np.array([one.successes[0] for one in ones])
+        # A step of some forgets those of the others.
+        is_known &= how != "mask"
+        is_known |= mask
+        assert_same(env.successes[is_known], successes[is_known], where)
     # A seed plays again what it played before.
     assert results_of(env.reset(seed=3), range(N)) == results_of(first, range(N))
     close(env, *ones)
@@ -245,7 +244,10 @@ class Walk:
 
     def draw_call(self, env, state, ended):
         """Return a function of a batch, by which all passes over an edge go."""
-        name = self.rng.choice(["step", "mask", "send", "reset", "unroll", "set_state"])
+        names = ["step", "reset", "unroll", "set_state"]
+        names += ["mask"] * (self.mode is DISABLED)
+        names += ["send"] * all(isinstance(one, PoolVectorEnv) for one in self.envs)
+        name = self.rng.choice(names)
         seed, mask = int(self.rng.integers(1 << 40)), random_mask(self.rng)
         actions = draw(env, 3, seed)
         rows = np.empty(N, int)
@@ -271,7 +273,7 @@ class Walk:
 
     def mask(self, state, ended, actions, mask, rows, seed, env):
         mask = mask & ~ended
-        return self.finish(env.step(actions[0], mask=mask), ended, mask)
+        return self.finish(env._step_some(actions[0], mask), ended, mask)
 
     def send(self, state, ended, actions, mask, rows, seed, env):
         env_ids = (mask & ~ended).nonzero()[0]
@@ -431,7 +433,6 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     moves = {
         "step": lambda batch: batch.step(actions[0]),
         "unroll": lambda batch: batch.unroll(actions),
-        "send": lambda batch: batch.send(part_of(actions[0], [1]), [1]),
         "get_state": lambda batch: batch.get_state(),
         "masked reset": lambda batch: batch.reset(
             options={"reset_mask": np.arange(N) < 2}
@@ -443,6 +444,15 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     for batch in (env, twin):
         batch.reset(seed=2)
     state = env.get_state()
+    for use in (lambda b: b.send(part_of(actions[0], [1]), [1]), lambda b: b.recv()):
+        if not isinstance(env, PoolVectorEnv):
+            check_refused(env, twin, [(use, UnsupportedError, "with step")])
+    if not isinstance(env, PoolVectorEnv):
+        close(env, twin)
+        for call in [*moves.values(), lambda b: b.reset(seed=3, options={})]:
+            with pytest.raises(ClosedError, match="closed"):
+                call(env)
+        return
     bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
     table = [
         (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: expected")
@@ -470,10 +480,9 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         lambda b: b.set_state(state),
         lambda b: b.send(part_of(actions[0], [2, 1]), [2, 1]),
     ]
-    if kind != "roll_vec/Sokoban-v0":
-        # Workers may be busy with these objects.
-        pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
-        pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
+    # Workers may be busy with these objects.
+    pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
+    pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
     told = r": 1 environments|environments \[1\] have results"
     table += [(call, PendingResultsError, told) for call in pending]
     for call, error, told in table:
@@ -553,13 +562,13 @@ def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env = make_fragile(kind, on_error="raise")
     env.reset(seed=1)
     state, some = env.get_state(), np.arange(N) < 5
+    by_recv = by_recv and isinstance(env, PoolVectorEnv)
     for go_on in (lambda: env.reset(), lambda: env.set_state(state)):
         with pytest.raises(EnvironmentFaultError, match=r"\[4\].*as told") as caught:
             receive_all(env) if by_recv else env.step(WITH_FAULT)
         assert list(caught.value.errors) == [4]
         for call in (
             lambda: env.step(("a",) * N),
-            lambda: env.send(("a",), [0]),
             lambda: env.reset(options={"reset_mask": some}),
             lambda: env.set_state(state, mask=some),
             env.get_state,
@@ -571,22 +580,17 @@ def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
     env.close()
 
 
-@EACH_FRAGILE
-def test_a_warning_that_raises_loses_no_result(kind):
-    env, twin = make_fragile(kind), make_fragile(kind)
-    for batch in (env, twin):
-        batch.reset(seed=1)
+@pytest.mark.parametrize("by_recv", [False, True])
+@pytest.mark.parametrize("kind", ["serial", "threads", "processes"])
+def test_a_warning_that_raises_demands_a_reset(kind, by_recv):
+    env = make_fragile(kind)
+    env.reset(seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        env.send(WITH_FAULT, range(N))
         with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
-            env.recv(None)
-        result = env.recv(None)
-        with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
-            twin.step(WITH_FAULT)
-    assert env.faults["exception"] == 1
-    assert result[3].tolist() == [i == 4 for i in range(N)]
-    for batch in draw(env, 3, seed=1):
-        assert_same(env.step(batch), twin.step(batch))
-    assert env.fault_counts.tolist() == twin.fault_counts.tolist()
-    close(env, twin)
+            receive_all(env) if by_recv else env.step(WITH_FAULT)
+    with pytest.raises(ResetNeededError):
+        env.step(("a",) * N)
+    env.reset(seed=1)
+    assert not env.step(("a",) * N)[3].any()
+    env.close()

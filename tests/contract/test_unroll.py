@@ -29,10 +29,10 @@ from tests.contract.cases import (
     VARIANTS,
     VIEWS,
     assert_equal_steps,
+    assert_needs_reset,
     assert_same,
     assert_undisturbed,
     draw_actions,
-    is_pooled,
     lowest_action,
     make_batch,
     scribble,
@@ -50,11 +50,10 @@ SOKOBAN, LAKE, LAKES, LAMPS = (
 PLAYED = {
     **{case: (case, {}) for case in ALL_CASES},
     **{f"variant {number}": variant for number, variant in enumerate(VARIANTS)},
-    "episodes of objects": ("tests_vector/Guess-v0", {"episode_info": True}),
-    "masks of a lake": (LAKE, {"action_mask": True, "episode_info": True}),
+    "masks of a lake": (LAKE, {"action_mask": True}),
     # After a step of `make_pair` they end in step 16, and then wait for levels.
     "rooms that end before a wait": (SOKOBAN, {"max_episode_steps": 17}),
-    "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5, "episode_info": True}),
+    "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5}),
     "maps that are drawn now and then": (LAKES, {"size": 3, "num_levels": 90}),
     "rooms that are not drawn ahead": (SOKOBAN, {"prefetch": False}),
     "maps that are not drawn ahead": (LAKES, {"prefetch": False}),
@@ -136,7 +135,7 @@ def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
 @one_in(3, "mode, view", MODES, FEW_VIEWS)
 def test_unroll_equals_as_many_steps_in_every_view(view, mode):
     case, obs_mode = view
-    more = {"group_size": 2, "group_id_info": True, "copy": False}
+    more = {"group_size": 2, "copy": False}
     check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
 
 
@@ -198,17 +197,18 @@ def test_disabled_names_the_row_and_the_step(case):
     told = rf"^step {len(results)}: environments \[{row}.*reset_mask"
     with pytest.raises(ResetNeededError, match=told):
         env.unroll(actions)
-    if not is_pooled(case):
-        assert_same(env.unroll(actions[:1]).infos, twin.unroll(actions[:1]).infos)
-        assert env.get_state() == twin.get_state()
-    env.reset()
+    with pytest.raises(ResetNeededError, match="must be reset: unroll raised"):
+        env.unroll(actions[:1])
+    for batch in (env, twin):
+        batch.reset(seed=2)
+    assert_same(tuple(env.unroll(actions[:1])), tuple(twin.unroll(actions[:1])))
     # And what has ended before the call.
     with pytest.raises(ResetNeededError, match=rf"^step 0: environments \[{row}"):
         guide.unroll(actions[:1])
 
 
 @one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], ARRAY_CASES)
-def test_an_invalid_action_moves_nothing(case, mode):
+def test_an_invalid_action_after_the_first_demands_a_reset(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
     plan = draw_actions(env, T)
     # Past the first ends, at a step that resets nothing.
@@ -218,11 +218,15 @@ def test_an_invalid_action_moves_nothing(case, mode):
     plan[step, 2] = 77
     with pytest.raises(InvalidActionError, match=rf"^step {step}: .*77.*\[2\]"):
         env.unroll(plan)
+    assert_needs_reset(env, twin)
+    plan[0, 2] = 77
+    with pytest.raises(InvalidActionError, match=r"^step 0: "):
+        env.unroll(plan)
     assert_undisturbed(env, twin)
 
 
 @one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], [SOKOBAN, LAKES])
-def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
+def test_a_level_that_cannot_be_drawn_demands_a_reset(case, mode):
     # Levels that were drawn ahead of time would be played without an error.
     env, twin = make_pair(case, autoreset_mode=mode, prefetch=False)
     source = env.unwrapped.engine.level_provider
@@ -240,20 +244,21 @@ def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
         env.unroll(draw_actions(env, 3 * LIMIT))
     source.generate = generate
     assert len(calls) == 2
-    assert_undisturbed(env, twin)
+    assert_needs_reset(env, twin)
 
 
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("case", [LAKE, f"{SOKOBAN} text"])
-def test_a_policy_that_raises_moves_nothing(case, copies):
+def test_a_policy_that_raises_demands_a_reset_after_a_step(case, copies):
     env, twin = make_pair(case, copy=copies)
-    kept = env.reset(seed=5)[0]
-    twin.reset(seed=5)
-    before = copy.deepcopy(kept)
+    for batch in (env, twin):
+        batch.reset(seed=5)
     plan = iter(draw_actions(env, 20))
     with pytest.raises(StopIteration):
         env.unroll(lambda observations: next(plan), 30)
-    assert_same(kept, before)
+    assert_needs_reset(env, twin)
+    with pytest.raises(StopIteration):
+        env.unroll(lambda observations: next(plan), 30)
     assert_undisturbed(env, twin)
 
 
@@ -282,4 +287,4 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
         with pytest.raises(ResetNeededError):
             env.unroll(actions)
     assert max(highest) < observer.family.num_codes
-    assert_undisturbed(env, twin)
+    assert_needs_reset(env, twin)

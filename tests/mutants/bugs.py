@@ -278,8 +278,8 @@ BUGS = [
     ),
     Bug(
         "recv resets with NEXT_STEP at once",
-        "roll_vec.vector.exchange",
-        "Exchange._take",
+        "roll_vec.pool.exchange",
+        "Exchange._note",
         change(
             "self._autoreset.mode is SAME_STEP",
             "self._autoreset.mode is not AutoresetMode.DISABLED",

@@ -5,7 +5,7 @@ import pytest
 
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import DISABLED, MODES, assert_same
+from tests.contract.cases import MODES, assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
@@ -193,21 +193,3 @@ def test_infos_with_errors_pass_the_checker():
         return PoolVectorEnv([Erring] * num_envs, **keywords)
 
     check_vector_env(make, steps=6)
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    "group_id", [{"a": 1}, "x", np.zeros(3)], ids=["dict", "str", "3"]
-)
-def test_a_group_id_of_the_environment_gives_way(group_id, mode):
-    fns = odd(lambda: {"group_id": group_id})
-    with pool(fns, autoreset_mode=mode, group_id_info=True) as env:
-        _, infos = env.reset(seed=1)
-        assert infos["group_id"].tolist() == [0, 1, 2]
-        if mode is DISABLED:
-            _, infos = env.reset(options={"reset_mask": np.array([True, True, False])})
-            assert infos["group_id"].tolist() == [0, 1, 0]
-            assert infos["_group_id"].tolist() == [True, True, False]
-            return
-        for _ in range(8):
-            env.step(("go",) * 3)

@@ -284,7 +284,7 @@ def test_a_worker_whose_exit_code_an_interrupt_has_lost():
 def test_garbage_collection_after_an_interrupt_demands_nothing(workers):
     """Ctrl-C may come within `contextlib`, between the package's own lines."""
     env = step_once(workers)
-    context = env._interruptible()
+    context = env._asking("get_state")
     context.__enter__()
     env.reset(seed=5)
     del context

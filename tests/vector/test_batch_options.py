@@ -28,8 +28,6 @@ VALUES = {
     "autoreset_mode": (AutoresetMode.DISABLED, "never"),
     "copy": (False, 0),
     "group_size": (2, 0),
-    "group_id_info": (True, "yes"),
-    "episode_info": (True, 1.0),
 }
 
 

@@ -1,20 +1,17 @@
 """Infos and rollouts: the layout differs from Gymnasium's, or a value is lost.
 
-Returns and lengths of episodes, ``infos["episode"]``, are in unrolls and in steps of
-some environments as well in ``tests/contract``; ``infos_calls.txt`` has single values.
+``infos_calls.txt`` has single values.
 """
 
 import itertools
 
 import gymnasium
 import numpy as np
-import pytest
 from gymnasium.vector import SyncVectorEnv
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import roll_vec
-from roll_vec.errors import InvalidStateError, LevelGenerationError
 from roll_vec.vector.infos import (
     add_infos,
     cut_final_infos,
@@ -25,7 +22,6 @@ from roll_vec.vector.infos import (
 )
 from roll_vec.vector.known_infos import UNKNOWN, episode_successes
 from tests.contract.cases import assert_same
-from tests.pool.cases import with_arrays
 
 NUM_ENVS = 4
 
@@ -129,37 +125,6 @@ def test_parts_of_a_batch_have_the_layout_of_the_whole(infos, are_lists):
     assert_same(merged, layout)
     if len(set(are_lists)) == 1:
         assert list(merged) == list(layout)
-
-
-def test_counts_are_right_after_a_level_that_cannot_be_drawn():
-    envs = roll_vec.make_vec(
-        "roll_vec/Sokoban-v0",
-        2,
-        autoreset_mode="SameStep",
-        max_episode_steps=3,
-        action_start=1,
-        episode_info=True,
-    )
-    envs.reset(seed=0)
-    envs.set_level_options(mask=np.array([True, False]), solution_steps=(900, 999))
-    envs.step([1, 1])
-    envs.reset(options={"reset_mask": np.array([False, True])})
-    envs.step([1, 1])
-    with pytest.raises(LevelGenerationError):
-        envs.step([1, 1])
-    arrays = envs.get_state().arrays
-    np.testing.assert_array_equal(arrays["elapsed_steps"], arrays["episode_lengths"])
-    assert arrays["episode_lengths"][1] == 2
-
-
-def test_lengths_that_no_episode_has_are_refused():
-    envs = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2, episode_info=True)
-    envs.reset(seed=0)
-    state = envs.get_state()
-    for length in (-1, (1 << 63) - 1):
-        bad = with_arrays(state, episode_lengths=np.array([0, length]))
-        with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
-            envs.set_state(bad)
 
 
 def test_a_game_without_a_success_has_none():

@@ -30,12 +30,10 @@ class Batch(BaseVectorEnv):
         return observations[ids], np.array([{} for _ in ids])
 
     def step(self, action, id=None):
-        ids = self._wrap_id(id)
-        actions = np.zeros(self.env_num, np.int64)
-        actions[ids] = action
-        *arrays, _ = self.batch.step(actions, mask=self._mask(ids))
+        ids = self._wrap_id(id)  # all of them: the trainer collects by steps
+        *arrays, _ = self.batch.step(action)
         infos = np.array([{"env_id": env_id} for env_id in ids])
-        return *(array[ids] for array in arrays), infos
+        return *arrays, infos
 
     def get_env_attr(self, key, id=None):
         names = {"observation_space", "action_space"}

@@ -121,10 +121,10 @@ class Batch:
         """
         mask = np.zeros(self.envs.num_envs, np.bool_)
         mask[list(actions)] = True
-        batch: list[Any] = [None] * len(mask)
-        for row, action in actions.items():
-            batch[row] = self.convert(action)
-        outcome = self.envs.step(batch, mask=mask)
+        converted = {row: self.convert(action) for row, action in actions.items()}
+        filler = next(iter(converted.values()))
+        batch = [converted.get(row, filler) for row in range(len(mask))]
+        outcome = self.envs._step_some(batch, mask)
         observations, rewards, terminations, truncations, infos = outcome
         ends = terminations | truncations
         results = {}

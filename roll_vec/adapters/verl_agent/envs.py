@@ -170,7 +170,11 @@ class VerlAgentEnvs:
         mask = ~self._ended
         mask[list(outcomes)] = False
         if mask.any():
-            results = self.envs.step(list(actions), mask=mask)
+            # The action of an environment that has ended may be anything.
+            filler = actions[int(mask.argmax())]
+            pairs = zip(actions, mask.tolist(), strict=True)
+            batch = [one if runs else filler for one, runs in pairs]
+            results = self.envs._step_some(batch, mask)
             self._observations, gains, terminations, truncations, infos = results
             self._ended |= mask & (terminations | truncations)
             for i in np.flatnonzero(mask).tolist():

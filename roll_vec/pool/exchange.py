@@ -1,0 +1,219 @@
+"""`send` and `recv`: environments of a pool that step at different times.
+
+::
+
+    send ─▶ step ─────────────────────────────────────▶ ready ─▶ recv
+      │       ╰─ the episode ends, SAME_STEP ─▶ reset ─▶─╯
+      ╰─ the episode has ended, NEXT_STEP ───▶ reset ─▶─╯
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+    list_env_ids,
+)
+from roll_vec.options import check_seconds
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    Autoreset,
+    add_finals,
+    describe_ended,
+)
+from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.masks import check_indices
+from roll_vec.vector.space_batches import batch_items
+from roll_vec.vector.steps import EnvResult, ResetKind, Results
+
+if TYPE_CHECKING:
+    from roll_vec.pool.engine import PoolSteps
+
+StepBatch: TypeAlias = tuple[
+    Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
+]
+
+
+class Exchange:
+    """The environments between `send` and `recv`.
+
+    Parameters
+    ----------
+    autoreset : Autoreset
+        Its ``has_ended`` changes when results are received.
+    steps : PoolSteps
+
+    Attributes
+    ----------
+    busy : dict from environment to bool or EnvResult
+        The environments whose results were not received.  True: in a reset in place of
+        a step.  An EnvResult: of the step that has ended its episode, in a reset after
+        it.
+    """
+
+    def __init__(self, autoreset: Autoreset, steps: PoolSteps) -> None:
+        self._autoreset, self._steps = autoreset, steps
+        self.busy: dict[int, bool | EnvResult] = {}
+        # By environment, and the result of the episode's last step in SAME_STEP mode.
+        self._ready: dict[int, tuple[EnvResult, EnvResult | None]] = {}
+
+    def clear(self) -> None:
+        """Forget all environments."""
+        self.busy.clear()
+        self._ready.clear()
+        self._steps.clear()
+
+    def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
+        """Return the environments that actions may be sent to.
+
+        Raises
+        ------
+        InvalidOptionError
+            If they are not different environments.
+        PendingResultsError
+            If one of them is between `send` and `recv`.
+        """
+        num_envs = self._autoreset.engine.num_envs
+        checked = check_indices("env_ids", env_ids, num_envs)
+        if len(np.unique(checked)) != len(checked):
+            raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
+        busy_ids = [env_id for env_id in checked.tolist() if env_id in self.busy]
+        if busy_ids:
+            message = (
+                f"environments {list_env_ids(busy_ids)} have results that "
+                "were not received"
+            )
+            raise PendingResultsError(message, "send")
+        return checked
+
+    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
+        """Begin steps, or the next episodes of those that have ended.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        actions : batch of m
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError
+            Nothing has moved then.
+        """
+        needs_reset = self._autoreset.has_ended[env_ids]
+        if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
+            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
+        checked = self._autoreset.engine.check_some(actions, needs_reset)
+        ids, is_reset = env_ids.tolist(), needs_reset.tolist()
+        pairs = list(zip(ids, checked, is_reset, strict=True))
+        self._autoreset.unfinished_call = "send"
+        self.busy.update(zip(ids, is_reset, strict=True))
+        next_episode = ResetKind.NEXT_EPISODE_AS_STEP
+        self._steps.begin(
+            {env_id: action for env_id, action, resets in pairs if not resets},
+            {env_id: next_episode for env_id, _, resets in pairs if resets},
+        )
+        self._autoreset.unfinished_call = ""
+
+    def check_counts(self, min_envs: Any, timeout: Any) -> tuple[int, float | None]:
+        """Return the number of environments to wait for, and the seconds.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        count = total = len(self.busy)
+        if min_envs is not None:
+            try:
+                if isinstance(min_envs, bool):
+                    raise TypeError
+                count = operator.index(min_envs)
+            except TypeError:
+                raise InvalidOptionError.expected(
+                    "min_envs", "None or an integer", min_envs
+                ) from None
+        if not 1 <= count <= total:
+            accepted = (
+                f"at least 1 and at most the {total} environments whose results are "
+                "outstanding"
+            )
+            raise InvalidOptionError.expected("min_envs", accepted, min_envs)
+        return count, check_seconds("timeout", timeout)
+
+    def wait(self, count: int, timeout: float | None) -> None:
+        """Wait until so many environments are ready, or for so many seconds.
+
+        Raises
+        ------
+        EnvironmentFaultError
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while len(self._ready) < count:
+            left = None if end is None else max(end - time.monotonic(), 0.0)
+            self._note(self._steps.poll(left, count - len(self._ready)))
+            if left == 0.0:
+                return
+
+    def _note(self, results: Results) -> None:
+        """Note results; in SAME_STEP mode begin the next episodes."""
+        resets: dict[int, ResetKind] = {}
+        is_same_step = self._autoreset.mode is SAME_STEP
+        for env_id, result in results:
+            last = self.busy[env_id]
+            if isinstance(last, EnvResult):
+                ready = last._replace(observation=result.observation, info=result.info)
+                self._ready[env_id] = ready, last
+            elif is_same_step and (result.terminated or result.truncated):
+                self.busy[env_id] = result
+                resets[env_id] = ResetKind.NEXT_EPISODE
+            else:
+                self._ready[env_id] = result, None
+        if resets:
+            self._steps.begin({}, resets)
+
+    def receive(self) -> StepBatch:
+        """Return the batch of all environments that are ready, ascending."""
+        autoreset = self._autoreset
+        env_ids = np.array(sorted(self._ready), np.int64)
+        pairs = [self._ready[env_id] for env_id in env_ids.tolist()]
+        results = [result for result, _ in pairs]
+        lasts = [last for _, last in pairs]
+        infos = stack_infos([one.info for one in results], None, len(results))
+        batch: StepBatch = (
+            batch_items(
+                autoreset.engine.single_observation_space,
+                [one.observation for one in results],
+            ),
+            np.array([one.reward for one in results], np.float64),
+            np.array([one.terminated for one in results], np.bool_),
+            np.array([one.truncated for one in results], np.bool_),
+            infos,
+        )
+        self._add_finals(infos, lasts)
+        infos["env_id"] = env_ids
+        infos["_env_id"] = np.ones(len(env_ids), np.bool_)
+        ends, has_ended = batch[2] | batch[3], autoreset.has_ended.copy()
+        has_ended[env_ids] = False if autoreset.mode is SAME_STEP else ends
+        autoreset.has_ended = has_ended
+        for env_id in env_ids.tolist():
+            del self.busy[env_id], self._ready[env_id]
+        return batch
+
+    def _add_finals(self, infos: Infos, lasts: list[EnvResult | None]) -> None:
+        """Add ``final_obs`` and ``final_info`` of episodes that ended in their step."""
+        indices = [i for i, last in enumerate(lasts) if last is not None]
+        if not indices:
+            return
+        finals = [last for last in lasts if last is not None]
+        ends = np.array([last is not None for last in lasts])
+        observations = [last.observation for last in finals]
+        final_info = stack_infos([last.info for last in finals], indices, len(lasts))
+        add_finals(infos, ends, indices, observations, final_info)
