@@ -19,7 +19,7 @@ import cloudpickle  # type: ignore[import-untyped]
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.state import VectorState
 
-MOVES = frozenset(("reset", "step", "unroll", "set_state"))
+MOVES = frozenset(("reset", "step", "_step_some", "unroll", "set_state"))
 """Calls that move environments."""
 SETTINGS = frozenset(("set_attr", "set_level_options"))
 """Calls whose effect a snapshot need not have."""

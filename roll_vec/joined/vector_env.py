@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,18 +136,48 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step every environment once; see `RollVectorEnv.step`."""
         self._check_ready("the first step")
-        ended, mode = self._has_ended, self.autoreset_mode
-        if mode is not AutoresetMode.NEXT_STEP and np.count_nonzero(ended):
-            raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
+        ended = self._has_ended
+        if self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+            self._refuse_ended(ended)
         actions = self._check_actions(actions, ended)
         cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
-        results = self._ask(dict(enumerate(cuts)))
-        self._latest, *arrays, infos = map(list, zip(*results.values(), strict=True))
-        rewards, terminations, truncations = map(np.concatenate, arrays)
-        if mode is not AutoresetMode.SAME_STEP:
-            self._has_ended = terminations | truncations
+        return self._join_steps(
+            self._ask(dict(enumerate(cuts))), np.ones(self.num_envs, np.bool_)
+        )
+
+    @one_at_a_time
+    def _step_some(
+        self, actions: Any, mask: NDArray[np.bool_]
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Step some environments, in DISABLED mode; see `RollVectorEnv`."""
+        self._check_ready("the first step")
+        self._refuse_ended(self._has_ended & mask)
+        actions = self._check_actions(actions, ~mask)
+        calls = {
+            k: Call("_step_some", (self._cut(actions, rows), mask[rows]))
+            for k, rows in enumerate(self._rows)
+            if mask[rows].any()
+        }
+        return self._join_steps(self._ask(calls), mask)
+
+    def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
+        if np.count_nonzero(ended):
+            raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
+
+    def _join_steps(
+        self, results: Mapping[int, Any], mask: NDArray[np.bool_]
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Return the results of a step of some parts as those of the batch."""
+        rewards, ends = np.zeros(self.num_envs), np.zeros((2, self.num_envs), np.bool_)
+        infos: list[Infos] = [{} for _ in self.parts]
+        self._latest = list(self._latest)
+        for k, (self._latest[k], own_rewards, *own_ends, infos[k]) in results.items():
+            rewards[self._rows[k]], ends[:, self._rows[k]] = own_rewards, own_ends
+        terminations, truncations = ends
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._has_ended = terminations | truncations | (self._has_ended & ~mask)
         observations = self._join_observations(self._latest)
-        joined = self._join_infos(infos, np.ones(self.num_envs, np.bool_))
+        joined = self._join_infos(infos, mask)
         return observations, rewards, terminations, truncations, joined
 
     def _check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
@@ -235,8 +265,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         batches, ended, mode = [], self._has_ended, self.autoreset_mode
         for t, batch in enumerate(actions):
             try:
-                if mode is not AutoresetMode.NEXT_STEP and np.count_nonzero(ended):
-                    raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
+                if mode is not AutoresetMode.NEXT_STEP:
+                    self._refuse_ended(ended)
                 batches.append(self._check_actions(batch, ended))
             except (InvalidActionError, ResetNeededError) as error:
                 message = f"step {t}: {error}"
