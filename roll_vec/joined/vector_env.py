@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     EnvironmentFaultError,
-    InvalidActionError,
     InvalidStateError,
     ResetNeededError,
 )
@@ -29,7 +28,7 @@ from roll_vec.vector.rollout import Rollout, check_out
 from roll_vec.vector.snapshots import check_state_rows
 from roll_vec.vector.space_batches import join_batches, map_leaves
 from roll_vec.vector.state import VectorState
-from roll_vec.vector.unroll import count_steps, take_steps
+from roll_vec.vector.unroll import check_plan, count_steps, take_steps
 
 _FAMILY = "family"
 
@@ -243,7 +242,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             check_out(out, space, self.num_envs, count)
         if callable(actions):
             return self._follow(actions, count, out)
-        batches = self._check_steps(actions)
+        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
+        if not is_next_step:
+            self._refuse_ended(self._has_ended)
+        ignored = np.full(self.num_envs, is_next_step)
+        batches = check_plan(actions, self._check_actions, ignored)
         cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
         results = self._ask(dict(enumerate(Call("unroll", (own,)) for own in cuts)))
         return self._join_rollouts(list(results.values()), out)
@@ -259,21 +262,6 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             # Each step that was taken has a list of its own.
             self._needs_reset |= self._latest is not before
             raise
-
-    def _check_steps(self, actions: Any) -> list[Any]:
-        """Return T batches of actions, checked as far as their resets are known."""
-        batches, ended, mode = [], self._has_ended, self.autoreset_mode
-        for t, batch in enumerate(actions):
-            try:
-                if mode is not AutoresetMode.NEXT_STEP:
-                    self._refuse_ended(ended)
-                batches.append(self._check_actions(batch, ended))
-            except (InvalidActionError, ResetNeededError) as error:
-                message = f"step {t}: {error}"
-                raise type(error)(message) from error
-            if mode is AutoresetMode.NEXT_STEP:
-                ended = np.ones(self.num_envs, np.bool_)
-        return batches
 
     def _join_rollouts(self, parts: list[Rollout], out: Rollout | None) -> Rollout:
         """Return the rollouts of all parts as one."""

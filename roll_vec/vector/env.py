@@ -406,7 +406,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         Notes
         -----
         A message names the step, from 0.  If this raises, or the function does, after
-        the first step has moved environments, all must be reset.
+        the first step has moved environments, all must be reset.  Bad actions are known
+        before, in NEXT_STEP mode their form alone: there a step ignores some.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels

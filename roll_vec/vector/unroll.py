@@ -81,6 +81,9 @@ class Unroller(NamedTuple):
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; see `take_steps`."""
         engine, num_begun = self.autoreset.engine, 0
+        if not callable(actions):
+            ignored = np.full(engine.num_envs, self.autoreset.mode is NEXT_STEP)
+            check_plan(actions, engine.check_actions, ignored)
 
         def step(batch: Any) -> Any:
             nonlocal num_begun
@@ -180,6 +183,37 @@ class Unroller(NamedTuple):
                 infos["final_info"] = _reshape(final_info, ends.shape)
                 infos["_final_info"] = ends.copy()
         return infos
+
+
+def check_plan(
+    actions: Any,
+    check: Callable[[Any, NDArray[np.bool_]], Any],
+    ignored: NDArray[np.bool_],
+) -> list[Any]:
+    """Return all actions of a plan, checked before anything moves.
+
+    Parameters
+    ----------
+    actions : sequence of T batches
+    check : callable
+        `Engine.check_actions`.
+    ignored : (n,) bool
+        Environments whose actions need only the form of actions: all in NEXT_STEP
+        mode, where a step ignores some, and nobody knows which.
+
+    Raises
+    ------
+    InvalidActionError
+        Names the step.
+    """
+    checked = []
+    for t in range(len(actions)):
+        try:
+            checked.append(check(actions[t], ignored))
+        except InvalidActionError as error:
+            message = f"step {t}: {error}"
+            raise type(error)(message) from error
+    return checked
 
 
 def take_steps(
