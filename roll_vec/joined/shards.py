@@ -101,6 +101,9 @@ def join_actors(
         parts = [ActorPart(actors, k, options, check) for k in range(len(sizes))]
         for part in parts:
             part.finish_start()
+        if len({part.description.digest for part in parts}) > 1:
+            message = "id: the batches of the nodes differ, as with other data files"
+            raise InvalidOptionError(message)
         return JoinedVectorEnv(parts)
     except BaseException:
         actors.close()

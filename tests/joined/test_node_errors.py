@@ -46,6 +46,19 @@ def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
     assert f"on the node {socket.gethostname()}" in str(error.value.__cause__)
 
 
+def test_nodes_whose_batches_differ_are_refused(monkeypatch):
+    start = LocalActors.start
+
+    def start_elsewhere(actors, part):
+        start(actors, part)
+        make = actors.hosts[part]._make_batch
+        actors.hosts[part]._make_batch = lambda n: make(n, max_episode_steps=9 + part)
+
+    monkeypatch.setattr(LocalActors, "start", start_elsewhere)
+    with pytest.raises(InvalidOptionError, match="batches of the nodes differ"):
+        make_env("roll_vec/Countdown-v0", 4, 2)
+
+
 def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for place in (tmp_path, tmp_path / "folder"):
