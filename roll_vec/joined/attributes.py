@@ -169,8 +169,8 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         masks = {k: mask[rows] for k, rows in enumerate(self._rows) if mask[rows].any()}
         return self._ask(
             {
-                k: Call(name, arguments, {"mask": own, **keywords})
-                for k, own in masks.items()
+                k: Call(name, arguments, {"mask": part_mask, **keywords})
+                for k, part_mask in masks.items()
             }
         )
 
@@ -179,9 +179,10 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         if not isinstance(error, EnvironmentFaultError):
             return error
         start = self._starts[part]
-        own = type(error)({start + i: text for i, text in error.errors.items()})
-        own.__cause__ = error.__cause__
-        return own
+        texts = {start + env_id: text for env_id, text in error.errors.items()}
+        translation = type(error)(texts)
+        translation.__cause__ = error.__cause__
+        return translation
 
     def _check_open(self) -> None:
         if self.closed:
@@ -279,12 +280,8 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         self._check_ready("they are rendered")
         env_ids = np.asarray(indices, np.int64)
         parts = np.searchsorted(self._starts, env_ids, "right") - 1
-        own_ids = {
-            k: env_ids[parts == k] - self._starts[k] for k in set(parts.tolist())
-        }
-        results = self._ask(
-            {k: Call("render_envs", (own_ids[k],)) for k in sorted(own_ids)}
-        )
+        ids = {k: env_ids[parts == k] - self._starts[k] for k in set(parts.tolist())}
+        results = self._ask({k: Call("render_envs", (ids[k],)) for k in sorted(ids)})
         if self.render_mode is None:
             return None
         frames = {k: iter(result) for k, result in results.items()}
@@ -300,15 +297,15 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             If all environments are in stacked arrays, which have no faults.
         """
         counts = np.zeros(self.num_envs, np.int64)
-        for k, own in self._ask_pools("fault_counts").items():
-            counts[self._rows[k]] = own
+        for k, part_counts in self._ask_pools("fault_counts").items():
+            counts[self._rows[k]] = part_counts
         return counts
 
     @property
     def faults(self) -> dict[str, int]:
         """Failed steps and attempts at a reset, by kind; see `fault_counts`."""
         counts = list(self._ask_pools("faults").values())
-        return {kind: sum(own[kind] for own in counts) for kind in counts[0]}
+        return {kind: sum(one[kind] for one in counts) for kind in counts[0]}
 
     @property
     def abandoned_threads(self) -> int:
@@ -422,8 +419,8 @@ def _join_spaces(
     # are those of all, so that the space equals `batch_space` of the single one.
     batches: list[Any] = []
     for text, size in zip(texts, sizes, strict=True):
-        own = make(examples=text.examples, alphabet=text.alphabet)
-        batches += batch_space(own, size)  # type: ignore[arg-type]
+        space = make(examples=text.examples, alphabet=text.alphabet)
+        batches += batch_space(space, size)  # type: ignore[arg-type]
     return make(examples=tuple(examples), alphabet=alphabet), Tuple(batches)
 
 

@@ -173,14 +173,14 @@ class RayActors:
         # A call may have run although it failed, so Ray must neither repeat it nor
         # restart the actor: the head does both, from the last snapshot.
         fixed: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}
-        own = {
+        all_options = {
             "scheduling_strategy": "SPREAD",
             **(options.actor_options or {}),
             **fixed,
         }
         actor_class = import_ray().remote(NodeHost)
         try:
-            actor_class.options(**own)
+            actor_class.options(**all_options)
         except (TypeError, ValueError) as error:
             message = f"actor_options: {error}"
             raise InvalidOptionError(message) from error
@@ -189,7 +189,7 @@ class RayActors:
         # Nobody else uses a local cluster: a second batch must not wait for processors
         # that the first has reserved.
         num_cpus = 0 if self._session.is_local else options.num_cpus
-        self._class = actor_class.options(num_cpus=num_cpus, **own)
+        self._class = actor_class.options(num_cpus=num_cpus, **all_options)
         self._sizes, self._actors = list(sizes), dict[int, Any]()
 
     def start(self, part: int) -> None:

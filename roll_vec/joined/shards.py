@@ -29,7 +29,7 @@ from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.storage.data_files import pin_files, unpin_files
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
-# Keywords of stacked environments that can be paths; pooled classes name their own.
+# Keywords of stacked environments that can be paths; pooled classes name theirs.
 _STACKED_FILES = {"levels": ""}
 
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
@@ -178,8 +178,8 @@ class BatchMaker:
             names = keywords.keys() - of_pool
             if keywords.get("max_episode_steps") is not None:
                 names |= {"max_episode_steps"}
-            own = {name: keywords.pop(name) for name in names}
-            env_fn = partial(gymnasium.make, source, **own)
+            of_env = {name: keywords.pop(name) for name in names}
+            env_fn = partial(gymnasium.make, source, **of_env)
         return PoolVectorEnv([env_fn] * num_envs, **keywords)  # type: ignore[list-item]
 
 

@@ -28,7 +28,7 @@ from roll_vec.vector.rollout import Rollout, check_out
 from roll_vec.vector.snapshots import check_state_rows
 from roll_vec.vector.space_batches import join_batches, map_leaves
 from roll_vec.vector.state import VectorState
-from roll_vec.vector.unroll import check_plan, count_steps, take_steps
+from roll_vec.vector.unroll import check_plan, count_steps, run_steps
 
 _FAMILY = "family"
 
@@ -102,10 +102,10 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         resets = self._parse_mask(mask, "some of them are reset by reset_mask")
         calls = {}
         for k, rows in enumerate(self._rows):
-            own = None if options is None else dict(options)
-            if own is not None and mask is not None:
-                own["reset_mask"] = mask[rows]
-            keywords = {"seed": seeds and seeds[rows], "options": own}
+            part_options = None if options is None else dict(options)
+            if part_options is not None and mask is not None:
+                part_options["reset_mask"] = mask[rows]
+            keywords = {"seed": seeds and seeds[rows], "options": part_options}
             if resets[rows].any():
                 calls[k] = Call("reset", (), keywords)
         results = self._ask(calls)
@@ -170,8 +170,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         rewards, ends = np.zeros(self.num_envs), np.zeros((2, self.num_envs), np.bool_)
         infos: list[Infos] = [{} for _ in self.parts]
         self._latest = list(self._latest)
-        for k, (self._latest[k], own_rewards, *own_ends, infos[k]) in results.items():
-            rewards[self._rows[k]], ends[:, self._rows[k]] = own_rewards, own_ends
+        for k, (self._latest[k], *arrays, infos[k]) in results.items():
+            rewards[self._rows[k]], ends[:, self._rows[k]] = arrays[0], arrays[1:]
         terminations, truncations = ends
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._has_ended = terminations | truncations | (self._has_ended & ~mask)
@@ -248,7 +248,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         ignored = np.full(self.num_envs, is_next_step)
         batches = check_plan(actions, self._check_actions, ignored)
         cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
-        results = self._ask(dict(enumerate(Call("unroll", (own,)) for own in cuts)))
+        results = self._ask(dict(enumerate(Call("unroll", (cut,)) for cut in cuts)))
         return self._join_rollouts(list(results.values()), out)
 
     def _follow(self, policy: Any, num_steps: int, out: Rollout | None) -> Rollout:
@@ -257,9 +257,9 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         space, before = self.single_observation_space, self._latest
         arguments = self.step, self._join_observations(before), policy, num_steps, out
         try:
-            return take_steps(space, self.num_envs, is_same_step, *arguments)
+            return run_steps(space, self.num_envs, is_same_step, *arguments)
         except BaseException:
-            # Each step that was taken has a list of its own.
+            # Each step that has ended has another list.
             self._needs_reset |= self._latest is not before
             raise
 
@@ -344,13 +344,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         sets = self._parse_mask(mask, "set_state leaves any out by mask")
         indices = check_state_rows(state, rows, self.num_envs)
         states = [self._rows_of(state, k, indices) for k in range(len(self.parts))]
-        calls = {k: sets[own] for k, own in enumerate(self._rows) if sets[own].any()}
-        self._ask({k: Call("_check_state", (states[k],)) for k in calls})
+        masks = [sets[rows_of_part] for rows_of_part in self._rows]
+        parts = [k for k, part_mask in enumerate(masks) if part_mask.any()]
+        self._ask({k: Call("_check_state", (states[k],)) for k in parts})
         results = self._ask(
-            {
-                k: Call("set_state", (states[k],), {"mask": own})
-                for k, own in calls.items()
-            }
+            {k: Call("set_state", (states[k],), {"mask": masks[k]}) for k in parts}
         )
         has_ended = np.concatenate([one.arrays["has_ended"] for one in states])
         self._has_ended = np.where(sets, has_ended, self._has_ended)

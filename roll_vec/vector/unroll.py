@@ -79,7 +79,7 @@ class Unroller(NamedTuple):
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
-        """Take the steps by calls of `step`; see `take_steps`."""
+        """Take the steps by calls of `step`; see `run_steps`."""
         engine, num_begun = self.autoreset.engine, 0
         if not callable(actions):
             ignored = np.full(engine.num_envs, self.autoreset.mode is NEXT_STEP)
@@ -91,7 +91,7 @@ class Unroller(NamedTuple):
             return self.step(batch)
 
         try:
-            return take_steps(
+            return run_steps(
                 engine.single_observation_space,
                 engine.num_envs,
                 self.autoreset.mode is SAME_STEP,
@@ -216,7 +216,7 @@ def check_plan(
     return checked
 
 
-def take_steps(
+def run_steps(
     space: Space[Any],
     num_envs: int,
     is_same_step: bool,
