@@ -21,6 +21,7 @@ from roll_vec.errors import (
     LevelGenerationError,
     ResetNeededError,
     RollVecError,
+    RollVecWarning,
 )
 from roll_vec.options import MAX_INT
 from roll_vec.vector.autoreset import (
@@ -104,7 +105,8 @@ class Unroller(NamedTuple):
             )
         except BaseException as error:
             # Of what the first step refuses `step` knows whether anything has moved.
-            if num_begun > 1 or (num_begun and not isinstance(error, RollVecError)):
+            is_known = isinstance(error, (RollVecError, RollVecWarning))
+            if num_begun > 1 or (num_begun and not is_known):
                 self.autoreset.unfinished_call = "unroll"
             raise
 

@@ -178,7 +178,7 @@ def test_an_ignored_0_does_not_warn(env_id):
 
 def test_a_warning_as_an_error_moves_nothing_and_comes_again(env_id):
     env, twin = make_batch(env_id), make_batch(env_id, action_start=1)
-    for call in (env.step, lambda actions: env.unroll([[1, 1, 1], actions])):
+    for call in (env.step, lambda actions: env.unroll([actions, [1, 1, 1]])):
         with pytest.raises(ActionStartWarning):
             call(np.array([1, 0, 1]))
     single, other = make_single(env_id), make_single(env_id)

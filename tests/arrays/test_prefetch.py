@@ -409,6 +409,8 @@ class TwoBatches(RuleBasedStateMachine):
             except Exception as error:
                 results.append((type(error), str(error)))
         assert_same(*results)
+        if self.pair[1]._needs_full_reset():
+            assert_same(*[env.reset(seed=5) for env in self.pair])
         return results
 
     def draw(self, number):
