@@ -242,11 +242,10 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             check_out(out, space, self.num_envs, count)
         if callable(actions):
             return self._follow(actions, count, out)
-        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
-        if not is_next_step:
-            self._refuse_ended(self._has_ended)
-        ignored = np.full(self.num_envs, is_next_step)
-        batches = check_plan(actions, self._check_actions, ignored)
+        has_ended, mode = self._has_ended, self.autoreset_mode
+        if mode is not AutoresetMode.NEXT_STEP:
+            self._refuse_ended(has_ended)
+        batches = check_plan(actions, self._check_actions, has_ended, mode)
         cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
         results = self._ask(dict(enumerate(Call("unroll", (cut,)) for cut in cuts)))
         return self._join_rollouts(list(results.values()), out)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -83,8 +84,8 @@ class Unroller(NamedTuple):
         """Take the steps by calls of `step`; see `run_steps`."""
         engine, num_begun = self.autoreset.engine, 0
         if not callable(actions):
-            ignored = np.full(engine.num_envs, self.autoreset.mode is NEXT_STEP)
-            check_plan(actions, engine.check_actions, ignored)
+            has_ended, mode = self.autoreset.has_ended, self.autoreset.mode
+            check_plan(actions, engine.check_actions, has_ended, mode)
 
         def step(batch: Any) -> Any:
             nonlocal num_begun
@@ -190,26 +191,32 @@ class Unroller(NamedTuple):
 def check_plan(
     actions: Any,
     check: Callable[[Any, NDArray[np.bool_]], Any],
-    ignored: NDArray[np.bool_],
+    has_ended: NDArray[np.bool_],
+    mode: AutoresetMode,
 ) -> list[Any]:
     """Return all actions of a plan, checked before anything moves.
+
+    In NEXT_STEP mode only the form of actions after the first step: a step ignores
+    some, and nobody knows which.
 
     Parameters
     ----------
     actions : sequence of T batches
     check : callable
         `Engine.check_actions`.
-    ignored : (n,) bool
-        Environments whose actions need only the form of actions: all in NEXT_STEP
-        mode, where a step ignores some, and nobody knows which.
+    has_ended : (n,) bool
+        Environments that the first step resets.
+    mode : AutoresetMode
 
     Raises
     ------
     InvalidActionError
         Names the step.
     """
-    checked = []
+    checked, ignored = [], has_ended
     for t in range(len(actions)):
+        if t and mode is NEXT_STEP:
+            ignored = np.ones_like(has_ended)
         try:
             checked.append(check(actions[t], ignored))
         except InvalidActionError as error:
