@@ -123,6 +123,9 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     def _ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
         """Let some parts make a call each; return the results by part.
 
+        After calls that move environments the batch needs a reset, until the caller has
+        joined the results.
+
         Raises
         ------
         Exception
@@ -131,7 +134,8 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         """
         values: dict[int, Any] = {}
         error: Exception | None = None
-        has_begun = False
+        before, moves = self._needs_reset, {one.name for one in calls.values()} <= MOVES
+        self._needs_reset, has_begun = before or moves, False
         try:
             for k, call in calls.items():
                 self.parts[k].begin(call)
@@ -147,13 +151,12 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
                     error = error or self._translate(k, one)
         except BaseException:
             # Not where the first call cannot be pickled.
-            self._needs_reset |= has_begun
+            self._needs_reset = before or has_begun
             raise
         if error is not None:
-            has_moved = bool(values) or not isinstance(error, _REFUSALS)
-            has_moved = has_moved and {one.name for one in calls.values()} <= MOVES
-            if has_moved or any(self.parts[k].needs_reset for k in calls):
-                self._needs_reset = True
+            has_moved = moves and (bool(values) or not isinstance(error, _REFUSALS))
+            is_broken = any(self.parts[k].needs_reset for k in calls)
+            self._needs_reset = before or has_moved or is_broken
             raise error
         return values
 

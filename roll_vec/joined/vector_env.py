@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -115,11 +116,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         self._has_ended = self._has_ended & ~resets
         infos = self._join_infos(parts, resets)
         faults = faults_of(infos)
-        self._needs_reset = len(faults) == self.num_envs
-        if self._needs_reset:
+        if len(faults) == self.num_envs:
             raise EnvironmentFaultError(faults)
-        self._is_started = True
-        return self._join_observations(self._latest), infos
+        observations = self._join_observations(self._latest)
+        self._is_started, self._needs_reset = True, False
+        return observations, infos
 
     def _expand_seeds(self, seed: Any) -> list[int | None] | None:
         if seed is None:
@@ -177,6 +178,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             self._has_ended = terminations | truncations | (self._has_ended & ~mask)
         observations = self._join_observations(self._latest)
         joined = self._join_infos(infos, mask)
+        self._needs_reset = False
         return observations, rewards, terminations, truncations, joined
 
     def _check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
@@ -276,7 +278,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         )
         batches = [part.observations for part in parts]
         self._latest = [
-            map_leaves(lambda _, steps: steps[-1], space, batch) for batch in batches
+            map_leaves(lambda _, steps: copy(steps[-1]), space, batch)
+            for batch in batches
         ]
         observations = join_batches(space, batches, out and out.observations, axis=1)
         finals = [part.infos.pop("final_obs", None) for part in parts]
@@ -297,6 +300,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         else:
             self._has_ended = terminations[-1] | truncations[-1]
         self._add_family(infos, np.ones(order.shape, np.bool_))
+        self._needs_reset = False
         return Rollout(observations, rewards, terminations, truncations, infos)
 
     def final_obs(self, observations: Any, infos: Infos) -> Any:
@@ -351,10 +355,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         )
         has_ended = np.concatenate([one.arrays["has_ended"] for one in states])
         self._has_ended = np.where(sets, has_ended, self._has_ended)
-        for k, observations in results.items():
-            self._latest[k] = observations
+        for k, batch in results.items():
+            self._latest[k] = batch
+        observations = self._join_observations(self._latest)
         self._is_started, self._needs_reset = True, False
-        return self._join_observations(self._latest)
+        return observations
 
     def _rows_of(
         self, state: VectorState | JoinedState, part: int, indices: NDArray[np.int64]

@@ -21,7 +21,7 @@ from roll_vec.errors import (
     ResetNeededError,
     UnsupportedError,
 )
-from roll_vec.joined import JoinedState
+from roll_vec.joined import JoinedState, vector_env
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
     MODES,
@@ -279,6 +279,19 @@ def test_an_interrupt_demands_a_reset(name, monkeypatch):
     with pytest.raises(ResetNeededError):
         env.step([2] * 4)
     env.reset()
+    # While the results are joined.
+    for call in (
+        lambda: env.step([2] * 4),
+        lambda: env.unroll([[2] * 4]),
+        lambda: env.reset(),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(vector_env, "join_infos", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        with pytest.raises(ResetNeededError):
+            env.step([2] * 4)
+        env.reset()
     env.step([2] * 4)
 
 
