@@ -93,6 +93,8 @@ class Unroller(NamedTuple):
             return self.step(batch)
 
         try:
+            # A function of its own: Ctrl-C may strike where a loop jumps back, which
+            # no `try` around it covers.
             return run_steps(
                 engine.single_observation_space,
                 engine.num_envs,
