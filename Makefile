@@ -43,7 +43,7 @@ test-slow:  ## what the suite leaves out, and longer searches by hypothesis
 	    -m "(slow or hypothesis) and not ray and not learning"
 
 test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the long ones
-	$(PYTHON) -m pytest tests/distributed/ray -m "ray and not slow" $(TESTS)
+	$(PYTHON) -m pytest tests/joined/ray -m "ray and not slow" $(TESTS)
 
 test-browser:  ## pages of roll-vec watch, clicked in Debian's chromium, with the extra browser
 	$(PYTHON) -m pytest tests/browser -m browser $(TESTS)

@@ -7,7 +7,7 @@
     python -m benchmarks --cases goals --out ...    # latency
     python -m benchmarks --env module:id    # your environment's batch
     python -m benchmarks --cases baselines --out ...    # success of simple policies
-    python -m benchmarks --cases shard_costs shards --out ...    # shards on Ray
+    python -m benchmarks --cases shards    # shards on Ray
     python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
 docs/performance.md says how to read the figures.

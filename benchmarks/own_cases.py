@@ -343,12 +343,6 @@ def baselines(quick: bool) -> Case:
     return _case("Baselines", pairs)
 
 
-def shard_costs(quick: bool) -> Case:
-    """Processor time and bytes of the parts of a step over shards."""
-    pairs = [_alone(x, None, "shards.costs", 1, workload=x) for x in WORKLOADS]
-    return _case("Costs of shards", pairs)
-
-
 def shards(quick: bool) -> Case:
     """Step batches in shards on Ray, as times the steps of one local batch."""
     pairs = []
@@ -370,9 +364,6 @@ def shards(quick: bool) -> Case:
                         **options,
                     )
                 )
-    for title, is_head in (("there and back", False), ("of the caller", True)):
-        title = f"a call of an actor, {title}"
-        pairs.append(_alone(title, None, "shards.message", is_head=is_head))
     return _case("Shards", pairs)
 
 
@@ -403,8 +394,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "floors": floors,
     "unrolls": unrolls,
     "baselines": baselines,
-    "shard_costs": shard_costs,
     "shards": shards,
 }
-ON_REQUEST = ("goals", "floors", "unrolls", "startup", "baselines", "shard_costs")
-ON_REQUEST += ("shards",)
+ON_REQUEST = ("goals", "floors", "unrolls", "startup", "baselines", "shards")

@@ -13,7 +13,6 @@ The text between ``<!-- KIND WORDS -->`` and ``<!-- end -->`` is a figure or a t
     baseline TITLE [new]       a success rate; new: on levels unlike those of training
     baselines FIGURE           the table of ``success``, ``return`` or ``length``
     facts FILE CASE            the settings of the rows, to two digits
-    cluster simulated          the tables of docs/examples/cluster_simulation.py
     games FOLDER               the ids of the package; FOLDER leads to their pages
     rules ID                   the words of a game of rules, from its docstring
 
@@ -29,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plot, table
-from benchmarks.examples import import_example
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
 from benchmarks.result import RESULTS, read_result
@@ -46,8 +44,6 @@ SUMMARY = (
     "Countdown, tasks, beside reasoning-gym",
     "a pool without workers beside SyncVectorEnv",
 )
-# The batches whose simulation docs/cluster.md shows.
-SIMULATED = ("Sokoban, grids", "WebShop")
 
 
 @functools.cache
@@ -142,18 +138,6 @@ def _facts(words: str) -> str:
     return "\n".join(lines)
 
 
-def _cluster(words: str) -> str:
-    simulation = import_example("cluster_simulation")
-    options = simulation.make_parser([]).parse_args([])
-    measured = simulation.read_costs()
-    lines: list[str] = []
-    for name in {"simulated": (*SIMULATED, simulation.SLOW)}[words]:
-        costs = simulation.costs_of(measured, name, options)
-        lines += [f"{name[0].upper()}{name[1:]}:", ""]
-        lines += [*simulation.table(costs, options.num_envs, options.cores), ""]
-    return "\n".join(lines[:-1])
-
-
 def _machine(words: str) -> str:
     result = _read(words)
     command = f"Command: `{result['machine']['command']}`."
@@ -213,7 +197,6 @@ KINDS: dict[str, Callable[[str], str]] = {
     "baseline": _baseline,
     "baselines": _baselines,
     "facts": _facts,
-    "cluster": _cluster,
     "games": _games,
     "rules": _rules,
 }

@@ -13,10 +13,10 @@ from roll_vec.version import __version__
 
 if TYPE_CHECKING:
     from roll_vec import descriptions as descriptions
-    from roll_vec import distributed as distributed
     from roll_vec import errors as errors
     from roll_vec import evaluation as evaluation
     from roll_vec import export as export
+    from roll_vec import joined as joined
     from roll_vec import progress as progress
     from roll_vec import recordings as recordings
     from roll_vec import seeding as seeding
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from roll_vec.arrays.rules import rule
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
     from roll_vec.factories import make_vec
-    from roll_vec.mixed import MixedVectorEnv, make_mixed
+    from roll_vec.joined import JoinedVectorEnv
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
@@ -53,7 +53,7 @@ __all__ = [
     "FrozenLakeEnv",
     "FrozenLakeEnvConfig",
     "GridEnv",
-    "MixedVectorEnv",
+    "JoinedVectorEnv",
     "PoolVectorEnv",
     "RollVectorEnv",
     "Rollout",
@@ -63,7 +63,6 @@ __all__ = [
     "__version__",
     "faults_of",
     "final_obs",
-    "make_mixed",
     "make_vec",
     "register",
     "rule",
@@ -77,7 +76,7 @@ _MODULE_OF = {
     "FrozenLakeEnv": "roll_vec.adapters.roll",
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
     "GridEnv": "roll_vec.arrays.grid_env",
-    "MixedVectorEnv": "roll_vec.mixed",
+    "JoinedVectorEnv": "roll_vec.joined",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
     "Rollout": "roll_vec.vector.rollout",
@@ -86,7 +85,6 @@ _MODULE_OF = {
     "VectorState": "roll_vec.vector.state",
     "faults_of": "roll_vec.vector.known_infos",
     "final_obs": "roll_vec.vector.autoreset",
-    "make_mixed": "roll_vec.mixed",
     "make_vec": "roll_vec.factories",
     "rule": "roll_vec.arrays.rules",
 }
@@ -94,10 +92,10 @@ _MODULE_OF = {
 # Public modules, imported on use.  Not in `__all__`: some need an extra.
 _MODULES = (
     "descriptions",
-    "distributed",
     "errors",
     "evaluation",
     "export",
+    "joined",
     "progress",
     "recordings",
     "seeding",

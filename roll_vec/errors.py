@@ -21,6 +21,7 @@ notes below the message.
     ├── UnsolvableLevelError     ValueError
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
+    ├── PartLostError            RuntimeError
     ├── PendingResultsError      gymnasium.error.AlreadyPendingCallError
     ├── BatchInUseError          RuntimeError
     ├── SessionsFullError        RuntimeError
@@ -70,6 +71,7 @@ __all__ = [
     "InvalidStateError",
     "LevelGenerationError",
     "MissingExtraError",
+    "PartLostError",
     "PendingResultsError",
     "ResetNeededError",
     "RollVecError",
@@ -317,6 +319,10 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
+
+
+class PartLostError(RollVecError, RuntimeError):
+    """Raised when an actor of a joined batch died and its part cannot be restored."""
 
 
 class FaultMessage(str):

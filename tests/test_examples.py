@@ -9,7 +9,6 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks import pages
 from tests.conftest import JIT_OFF, ROOT
 
 FOLDER = ROOT / "docs" / "examples"
@@ -174,54 +173,6 @@ def test_transcripts_have_every_text_and_reward(example, tmp_path):
         assert [reward for reward in told if reward is not None] == rewards
         assert sample["scores"]["return"]["value"] == sum(rewards)
         assert sample["output"]["completion"] == texts[-2]
-
-
-# -------------------------------------------------------------- cluster_simulation
-
-
-@pytest.fixture
-def simulation(example):
-    return example("cluster_simulation")
-
-
-@pytest.mark.parametrize(
-    ("changes", "num_envs", "seconds"),
-    [
-        # Messages leave at 1 and 2 (half a second of bytes each); work 20, delay 2: 23,
-        # 24.  A reply has 4 + 12 bytes, 2 s: in at 25 and 27.  The head needs 1 + 2.
-        ({}, 4, 31.0),
-        ({"ends": 1.0}, 4, 31.0 + 2 * 5.0),
-        # Of 3 environments the first shard has 2: done at 23, the other at 2 + 10 + 2.
-        # 4 + 9 bytes take 1.625 s: in at 15.625 and 24.625.  The head: 1 + 1.5 each.
-        ({}, 3, 24.625 + 2.5),
-        # 4 + 28 bytes take 4 s in place of 1: the messages leave at 4 and 8; 26, 30 are
-        # done; in at 28 and 32; joined at 31 and 35.
-        ({"request_bytes": 14.0}, 4, 35.0),
-    ],
-)
-def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, seconds):
-    seconds_of = {"local_step": 10.0, "step": 9.0, "level": 5.0, "ends": 0.0}
-    seconds_of |= {"snapshot": 1.0, "head_step": 1.0, "send": 1.0, "receive": 1.0}
-    sizes = {"request_bytes": 0.0, "reply_bytes": 6.0, "message_bytes": 8.0}
-    network = {"delay": 2.0, "bytes_per_second": 8.0}
-    costs = simulation.Costs(**{**seconds_of, **sizes, **network, **changes})
-    assert simulation.step_time(costs, num_envs, 2) == seconds
-    assert simulation.local_time(costs, 8, 4) == 20.0
-
-
-@pytest.mark.slow
-def test_figures_of_the_page_of_clusters_are_those_of_its_file():
-    text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
-    assert pages.fill(text) == text
-
-
-def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):
-    simulation.main(["--step-us=2000", "--cores=1", "--num-envs=64"])
-    title = "one of your own, 2000 µs a step, a batch of 64 (simulated)"
-    assert title in capsys.readouterr().out.splitlines()
-    with pytest.raises(SystemExit):
-        simulation.main(["--step-us=nan"])
-    assert "expected a finite number" in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------- answer_tree

@@ -37,7 +37,7 @@ def test_the_version_and_the_packages_are_listed():
 
 
 def test_public_names_exist_and_the_documentation_names_no_others():
-    modules = {"descriptions", "distributed", "errors", "evaluation", "export"}
+    modules = {"descriptions", "errors", "evaluation", "export", "joined"}
     modules |= {"progress", "recordings", "seeding", "sessions", "spaces", "testing"}
     modules |= {"trajectories", "watch"}
     assert set(dir(roll_vec)) == modules | set(roll_vec.__all__)

@@ -1,6 +1,6 @@
 """The loop of a language agent, without a model: rounds of chat, groups, advantages.
 
-A scripted policy plays a mixed batch of Sokoban, FrozenLake, Countdown and WebShop.  It
+A scripted policy plays rounds of Sokoban, FrozenLake, Countdown and WebShop.  It
 knows the solver's answers, and makes mistakes: some answers have no tags, some are
 guesses.  In each group of eight the first conversation is careful and the last
 careless, so that their advantages differ.

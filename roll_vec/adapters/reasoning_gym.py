@@ -61,7 +61,7 @@ class ReasoningGym(BaseLanguageBasedEnv):
     ------
     InvalidOptionError
         For an unknown data set or config; for ``composite``, whose parts
-        `roll_vec.make_mixed` mixes; for a data set that runs answers as code.
+        `roll_vec.JoinedVectorEnv` joins; for a data set that runs answers as code.
     ImportError
         Without reasoning-gym.
     """
@@ -220,7 +220,7 @@ def _score(dataset: Any, answer: str, entry: Any) -> float:
 
 def _id_of(dataset: Any) -> str:
     if not isinstance(dataset, str):
-        accepted = "a str, the name of one data set; make_mixed mixes several"
+        accepted = "a str, the name of one data set; JoinedVectorEnv joins several"
         raise InvalidOptionError.expected("dataset", accepted, dataset)
     return f"reasoning_gym/{dataset}"
 

@@ -147,7 +147,7 @@ class ArrayEngine(ObservedEngine):
             return self.action_parser.parse_batch(texts, skip_mask)
         if self.action_codes is not None:
             return self.action_codes.check_batch(actions, skip_mask)
-        # A shard's template of one environment checks those of all.
+        # The head of a joined batch checks the actions of all parts.
         return self.check_array("actions", actions, (len(skip_mask),))
 
     def check_array(self, name: str, action: Any, shape: tuple[int, ...] = ()) -> Any:

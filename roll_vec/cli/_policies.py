@@ -284,7 +284,7 @@ def make_oracle(env: VectorEnv[Any, Any, Any]) -> Callable[[Any], Any]:
             f"ArrayEnv the method solve; those that have one: {', '.join(ids)}"
         )
         raise argument_error("--policy", text)
-    # Engines of stacked arrays, here or in shards, have one; pools do not.
+    # Engines of stacked arrays have one; pools do not.
     is_stacked = hasattr(getattr(env.unwrapped, "engine", None), "first_action")
     return SolverPolicy(env) if is_stacked else OraclePolicy(env)
 

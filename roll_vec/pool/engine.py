@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
-from roll_vec.vector.engine import Engine, EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
@@ -136,23 +136,22 @@ class PoolEngine(Engine):
         """Return an object that begins steps of some environments."""
         return PoolSteps(self)
 
-    def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
-        """Let the workers begin with a step; `end_step` must follow."""
+    def step(
+        self,
+        actions: list[Any],
+        skip_mask: NDArray[np.bool_],
+        begins: NDArray[np.int64] = NO_IDS,
+    ) -> StepResult:
+        """Step some environments; see `Engine.step`."""
+        if len(begins):
+            self.advance(begins)
         env_ids: list[int] = (~skip_mask).nonzero()[0].tolist()
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
-        self._stepping_ids = env_ids
         self.envs.start_steps(env_ids, actions)
         if self.envs.workers.are_others:
             self.envs.workers.flush()
-
-    def end_step(
-        self,
-        actions: list[Any],  # noqa: ARG002
-        skip_mask: NDArray[np.bool_],
-    ) -> StepResult:
-        """Return the results of a step that `begin_step` has begun."""
-        infos = self.envs.end_steps(self._stepping_ids)
+        infos = self.envs.end_steps(env_ids)
         results = self.envs.results
         for env_id in skip_mask.nonzero()[0].tolist():
             results[env_id] = NO_STEP
@@ -205,21 +204,13 @@ class PoolEngine(Engine):
         return self.faults.needs_full_reset
 
     @property
-    def failed_resets(self) -> dict[int, str]:
-        """The environments whose last reset has failed, and the errors."""
-        return dict(self.faults.stalled)
-
-    @property
     def abandoned_threads(self) -> int:  # type: ignore[override]
         """Threads that were left to environments that took too long."""
         return self.envs.workers.abandoned_threads
 
-    def become_part(
-        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
-    ) -> None:
+    def become_part(self, first_env_id: int) -> None:
         """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
-        self.faults.is_part_from(first_env_id)
-        self.envs.transmit = transmit
+        self.faults.first_env_id, self.faults.is_part = first_env_id, True
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""

@@ -80,16 +80,8 @@ class Faults:
         self.raising: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
-        # Of a pool that is a part of a larger batch: see `is_part_from`.
-        self._first_env_id: int | None = None
-
-    def is_part_from(self, first_env_id: int) -> None:
-        """Note that the pool is a part of a larger batch, from this environment on.
-
-        Its warnings count environments as the larger batch does, and it does not raise
-        when all of its environments are stalled: others may not be.
-        """
-        self._first_env_id = first_env_id
+        # See `Engine.become_part`: others may not be stalled.
+        self.first_env_id, self.is_part = 0, False
 
     def count(self, env_id: int, fault: Fault) -> None:
         """Count a fault of a step, or of an attempt at a reset."""
@@ -102,7 +94,7 @@ class Faults:
         self._may_warn = False
         # As text: an exception would keep the frames of the environment alive.
         self.warning = (
-            f"environment {env_id + (self._first_env_id or 0)} failed: "
+            f"environment {env_id + self.first_env_id} failed: "
             f"{fault.message}\nThe episode of an "
             "environment that fails ends as truncated, with infos['error'], and the "
             "others go on. Later faults give no warning; `fault_counts` has their "
@@ -118,7 +110,7 @@ class Faults:
         """Note that all attempts at a reset have failed, the last with this fault."""
         self.counts_by_kind["reset"] += 1
         self.stalled[env_id] = fault.message
-        if self._first_env_id is None and len(self.stalled) == len(self.counts):
+        if not self.is_part and len(self.stalled) == len(self.counts):
             self._last_fault = fault
 
     def warn_once(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from roll_vec.pool.tasks import (
     StateRequest,
     StepValues,
     misfit_fault,
-    unsendable_fault,
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import SerialWorkers, Workers
@@ -82,9 +81,6 @@ class PoolEnvs:
         Steps and resets that have started and not ended.
     faults : Faults
     workers : Workers
-    transmit : callable or None
-        Pickles and unpickles a value, to raise the error that it would meet on its way
-        to another process.  None: results stay in this process.
 
     Raises
     ------
@@ -102,7 +98,6 @@ class PoolEnvs:
         self.records = [EnvRecord() for _ in env_fns]
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
         self.faults = Faults(len(env_fns), options.on_error)
-        self.transmit: Callable[[Any], Any] | None = None
         self.num_active = 0
         # Environments whose step ended without a task: they are stalled, or lost.
         self._steps_without_task: list[int] = []
@@ -291,8 +286,6 @@ class PoolEnvs:
         for each in outcomes:
             self.num_active -= len(each.env_ids)
             is_step, faults = each.operation == "step", each.faults
-            if self.transmit is not None:
-                faults = self._find_unsendable(each) | faults
             if checks_steps or not is_step:
                 faults = self._find_misfits(each) | faults
             if is_step:
@@ -359,26 +352,6 @@ class PoolEnvs:
         for k in self.observations.find_misfits([value[0] for value in values]):
             misfits[k] = misfit_fault(operation)
         return {env_ids[k]: fault for k, fault in misfits.items()}
-
-    def _find_unsendable(self, outcomes: Outcomes) -> dict[int, Fault]:
-        """Return the faults of results that `transmit` refuses, by environment."""
-        faults: dict[int, Fault] = {}
-        if self._find_error(outcomes.values) is None:
-            return faults
-        for env_id, value in zip(outcomes.env_ids, outcomes.values, strict=True):
-            error = self._find_error(value)
-            if error is not None:
-                faults[env_id] = unsendable_fault(outcomes.operation, error)
-        return faults
-
-    def _find_error(self, value: Any) -> Exception | None:
-        """Return the error of `transmit`, if there is one."""
-        try:
-            if self.transmit is not None:
-                self.transmit(value)
-        except Exception as error:
-            return error
-        return None
 
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
         """Take the fault of a reset; return False if it is to be tried again."""

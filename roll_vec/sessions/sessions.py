@@ -44,10 +44,10 @@ class Sessions:
     Parameters
     ----------
     envs : RollVectorEnv
-        With ``autoreset_mode="Disabled"`` and without wrappers; its pools with
-        ``on_error="truncate"``.  It belongs to the sessions from now on: nobody else
-        may use it, and `close` closes it.  The keyword ``group_size``, and those
-        of infos, have no effect.
+        With ``autoreset_mode="Disabled"`` and without wrappers; a pool with
+        ``on_error="truncate"``.  Of a `JoinedVectorEnv` take a part.  It belongs to the
+        sessions from now on: nobody else may use it, and `close` closes it.  The
+        keyword ``group_size``, and those of infos, have no effect.
 
     Attributes
     ----------

@@ -29,15 +29,14 @@ Files, in reading order:
 - ``infos.py``: Gymnasium's layout of infos: built, joined, split
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success
 - ``steps.py``: steps of single environments, begun now and received later
-- ``composite.py``: an engine over parts, here or elsewhere
 - ``state.py``: `VectorState`, a snapshot as data
-- ``columns.py``: its arrays: seeds of any size, values that rows share, families
+- ``columns.py``: its arrays: seeds of any size
 - ``values.py``: its arrays of bytes: states of environments that are objects
 - ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 - ``space_batches.py``: batches of any space: joined, stacked, taken apart
 
-The engines are those of `roll_vec.arrays`, `roll_vec.pool`, `roll_vec.mixed` and
-`roll_vec.distributed`.
+The engines are those of `roll_vec.arrays` and `roll_vec.pool`.  `roll_vec.joined` makes
+one vector environment of several.
 """

@@ -119,6 +119,10 @@ class Batch(VectorEnv[Any, Any, Any]):
         """Return the context of a call that moves nothing; workers may stay busy."""
         return self._in_call(name) if self.engine.can_fail else nullcontext()
 
+    def _note_broken_call(self) -> None:
+        """Demand a reset: a call of a thread that a fork does not have never ends."""
+        self._autoreset.unfinished_call = "a call before a fork"
+
     def _drop_leftovers(self) -> None:
         """Drop what a call has left behind that raised when some may have moved."""
         if self._needs_full_reset():
@@ -196,7 +200,7 @@ def check_caller(envs: Any, caller: int) -> None:
     """
     is_fork = os.getpid() != envs._process_id
     if is_fork and caller == envs._caller and caller not in sys._current_frames():
-        envs._autoreset.unfinished_call = "a call before a fork"
+        envs._note_broken_call()
         return
     message = (
         f"{envs!r} is in use by another thread: a batch belongs to one thread at a "

@@ -1,14 +1,14 @@
 """The base of engines, which step many environments together.
 
 `RollVectorEnv` works with any engine.  `roll_vec.arrays.engine` keeps the state of all
-environments in arrays, `roll_vec.pool.engine` runs one Python object per environment,
-and `roll_vec.vector.composite` joins the engines of parts.  They differ in nothing but
-these methods and flags: no other code asks which kind an engine is.
+environments in arrays, and `roll_vec.pool.engine` runs one Python object per
+environment.  They differ in nothing but these methods and flags: no other code asks
+which kind an engine is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -88,8 +88,6 @@ class Engine:
     """Whether a fault of one environment is an error of all."""
     needs_seed: Sequence[bool] | None = None
     """Whether the first reset of each environment must have a seed; None: all."""
-    group_ids: NDArray[np.int64] | None = None
-    """(n,) the group of each environment, where parts have groups of their own."""
     num_envs: int
     single_observation_space: Space[Any]
     single_action_space: Space[Any]
@@ -204,22 +202,8 @@ class Engine:
             False.
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `advance`; ascending.
-
-        Notes
-        -----
-        An engine has its own `step`, or its own `end_step`.
         """
-        if len(begins):
-            self.advance(begins)
-        self.begin_step(actions, skip_mask)
-        return self.end_step(actions, skip_mask)
-
-    def begin_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> None:
-        """Let workers begin with a step; `end_step` must follow."""
-
-    def end_step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
-        """Return the results of a step that `begin_step` has begun; see `step`."""
-        return self.step(actions, skip_mask)
+        raise NotImplementedError
 
     def observe(self) -> Any:
         """Return a new batch of the observations of all environments."""
@@ -361,26 +345,12 @@ class Engine:
 
     # ------------------------------------------------- faults and interrupts
 
-    def become_part(
-        self, first_env_id: int, transmit: Callable[[Any], Any] | None = None
-    ) -> None:
+    def become_part(self, first_env_id: int) -> None:
         """Note that the engine is a part of a larger batch, from this environment on.
 
         Its warnings count environments as the larger batch does, and it does not raise
         if none of its environments can be reset: others may.
-
-        Parameters
-        ----------
-        first_env_id : int
-        transmit : callable or None
-            Raises the error that a result would meet on its way to the larger batch:
-            a fault of its environment.
         """
-
-    @property
-    def failed_resets(self) -> dict[int, str]:
-        """The environments whose last reset has failed, and the errors."""
-        return {}
 
     def demand_reset(self) -> None:
         """Drop everything that was started; all environments must be reset."""

@@ -133,9 +133,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self.render_mode = engine.render_mode
         self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = None
-        group_ids = engine.group_ids
-        if group_ids is None:
-            group_ids = np.arange(self.num_envs) // options.group_size
+        group_ids = np.arange(self.num_envs) // options.group_size
         self._group_ids = group_ids
         self._autoreset = Autoreset(engine, options.autoreset_mode)
         self._observe = engine.observe if options.copy else engine.observe_in_place
@@ -202,7 +200,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
-        seeds = self._expand_seeds(seed)
+        seeds = expand_seeds(seed, self.num_envs, self.group_size)
         env_ids = np.arange(self.num_envs)
         if mask is not None:
             env_ids = np.flatnonzero(mask)
@@ -228,15 +226,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self.engine.warn()
         autoreset.unfinished_call = ""
         return observations, infos
-
-    def _expand_seeds(self, seed: Any) -> list[int | None]:
-        """Return the seed of each environment; an int s is s + group of each."""
-        if not isinstance(seed, (int, np.integer)):
-            return expand_seeds(seed, self.num_envs)
-        by_group = expand_seeds(seed, int(self._group_ids[-1]) + 1)
-        if len(by_group) == self.num_envs:
-            return by_group
-        return [by_group[group_id] for group_id in self._group_ids.tolist()]
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
         """Replace each None, of the first reset, by a seed of the operating system.

@@ -450,8 +450,8 @@ def join_infos(parts: Sequence[tuple[AnyInfos, int]]) -> AnyInfos:
     Returns
     -------
     dict or list
-        A list unless layouts of one form become one: all values together then decide
-        the dtypes, as in one engine of all environments.
+        A list unless the values of each key have one form: all values together then
+        decide on the dtypes, as in one engine of all environments.
     """
     parts = [(part, size) for part, size in parts if size]
     layouts = [(part, size) for part, size in parts if isinstance(part, dict)]
@@ -466,8 +466,6 @@ def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
     """Return layouts as one; None if they differ in form."""
     joined: Infos = {}
     keys = dict.fromkeys(itertools.chain.from_iterable(part for part, _ in parts))
-    if any(list(part) != [key for key in keys if key in part] for part, _ in parts):
-        return None  # the keys are in another order
     for key in keys:
         values = [part[key] for part, _ in parts if key in part]
         is_dict = {isinstance(value, dict) for value in values}

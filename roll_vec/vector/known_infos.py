@@ -153,12 +153,13 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int8]:
 
 def _array_successes(batch: Any) -> NDArray[np.int8]:
     """Return (num_envs,) int8 what stacked arrays know; `UNKNOWN` of all others."""
-    # Pools, and mixed batches, whose environments are texts: their infos say it.
+    # Pools: their infos say it.
     if hasattr(batch, "faults") or not hasattr(batch, "successes"):
         return np.full(batch.num_envs, UNKNOWN, np.int8)
     # Some games of rules have no such thing.
     options = getattr(getattr(batch, "engine", None), "options", None)
-    if not getattr(options, "has_success", True):
+    has_success = getattr(batch, "has_success", True)
+    if not getattr(options, "has_success", has_success):
         return np.full(batch.num_envs, UNKNOWN, np.int8)
     values: NDArray[np.bool_] = batch.successes
     return values.astype(np.int8)

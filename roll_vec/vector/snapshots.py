@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,7 @@ class BatchSnapshots(BatchActionSampling):
         ResetNeededError
             Before the first reset, or if a fault demands one.
         EnvironmentFaultError
-            If a worker died, or a shard or its episodes are lost.  An exception of an
-            environment is raised as it is.
+            If a worker died.  An exception of an environment is raised as it is.
         ClosedError
         """
         self._check_idle("get_state")
@@ -113,7 +112,7 @@ class BatchSnapshots(BatchActionSampling):
         PendingResultsError
             If results were not received.
         EnvironmentFaultError
-            If `set_state` of environments fails, a worker dies, or a shard is lost.
+            If `set_state` of environments fails, or a worker dies.
             The others have moved then, and every environment must be reset, or set
             without a mask.
         ClosedError
@@ -122,7 +121,7 @@ class BatchSnapshots(BatchActionSampling):
         engine_state = self._check_state(state)
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
-        indices = self._check_state_rows(state, rows, env_ids)
+        indices = check_state_rows(state, rows, self.num_envs)[env_ids]
         autoreset, before = self._autoreset, self._autoreset.unfinished_call
         autoreset.unfinished_call = "set_state"
         try:
@@ -191,27 +190,31 @@ class BatchSnapshots(BatchActionSampling):
         """Return the id of the environments, or the name of the engine."""
         return self.spec.id if self.spec is not None else self.engine.snapshot_id
 
-    def _check_state_rows(
-        self, state: VectorState, rows: Any, env_ids: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the row of a snapshot for each of some environments."""
-        if rows is None:
-            if len(state) != self.num_envs:
-                message = (
-                    f"rows: the state has {len(state)} environments and this batch "
-                    f"{self.num_envs}: rows must say which of them each environment "
-                    "becomes a copy of"
-                )
-                raise InvalidOptionError(message)
-            return env_ids
-        indices = check_indices("rows", rows, len(state), ROWS)
-        if len(indices) != self.num_envs:
-            accepted = f"{self.num_envs} of them, one for each environment"
-            raise InvalidOptionError.expected("rows", accepted, len(indices))
-        return indices[env_ids]
-
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
         state._check()
         check_numbers("has_ended", state.arrays.get("has_ended"), np.bool_, 0, 1)
         StreamSeeds.check(state.arrays)
+
+
+def check_state_rows(state: Sized, rows: Any, num_envs: int) -> NDArray[np.int64]:
+    """Return the row of a snapshot for each environment of a batch, (num_envs,).
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if rows is None:
+        if len(state) != num_envs:
+            message = (
+                f"rows: the state has {len(state)} environments and this batch "
+                f"{num_envs}: rows must say which of them each environment becomes a "
+                "copy of"
+            )
+            raise InvalidOptionError(message)
+        return np.arange(num_envs)
+    indices = check_indices("rows", rows, len(state), ROWS)
+    if len(indices) != num_envs:
+        accepted = f"{num_envs} of them, one for each environment"
+        raise InvalidOptionError.expected("rows", accepted, len(indices))
+    return indices

@@ -15,19 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.vector.columns import (
-    FAMILIES,
     StreamSeeds,
-    add_family_rows,
-    check_numbers,
     concatenate_rows,
     decode_seed,
     encode_seeds,
-    own_arrays,
-    take_family,
     take_rows,
 )
 from roll_vec.vector.engine import EngineState
@@ -135,7 +129,7 @@ class VectorState:
             _arrays=_freeze(arrays),
             _objects=objects,
             _valid_for=digest,
-            _is_checked=bool(digest),
+            _is_checked=True,
             _allow_pickle=True,
         )
         return state
@@ -263,8 +257,6 @@ class VectorState:
         self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
-        if FAMILIES in self.arrays:
-            return self._of_family(int(self.arrays[FAMILIES][index])).row(index)
         if self._has_objects:
             self._check_pickles()
             value: dict[str, Any] = read_state(self.arrays[STATES], index)
@@ -296,11 +288,6 @@ class VectorState:
         self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
-        if FAMILIES in self.arrays:
-            family = int(self.arrays[FAMILIES][index])
-            changed = self._of_family(family).replace_row(index, row)
-            arrays = add_family_rows(self.arrays, changed.arrays, family)
-            return self._with(_arrays=_freeze(arrays), _valid_for="")
         if self._has_objects:
             states = replace_state(self.arrays[STATES], index, row)
             arrays = {**self.arrays, STATES: states}
@@ -318,11 +305,6 @@ class VectorState:
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
         return self._with(_arrays=_freeze(arrays), _valid_for="")
-
-    def _of_family(self, family: int) -> VectorState:
-        """Return a snapshot of one family alone; rows of others are zero."""
-        own = take_family(EngineState(dict(self.arrays)), family)
-        return self._with(_arrays=_freeze({**own_arrays(self.arrays), **own.arrays}))
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
@@ -446,8 +428,6 @@ class VectorState:
                 raise InvalidStateError.of_array(name, accepted, array.shape)
         if "seeds" in arrays:
             StreamSeeds.check(arrays)
-        if FAMILIES in arrays:
-            check_numbers(FAMILIES, arrays[FAMILIES], np.int64, 0, MAX_INT)
         self._is_checked = True
 
     def _check_pickles(self) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -66,7 +68,7 @@ class Unroller(NamedTuple):
         step_by_step : bool
             True: never in one call of the engine.
         """
-        engine, num_steps = self.autoreset.engine, _count_steps(actions, num_steps)
+        engine, num_steps = self.autoreset.engine, count_steps(actions, num_steps)
         if out is not None:
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
@@ -79,91 +81,37 @@ class Unroller(NamedTuple):
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
-        """Take the steps by calls of `step`; an error names the step."""
+        """Take the steps by calls of `step`; see `run_steps`."""
+        engine, num_begun = self.autoreset.engine, 0
         if not callable(actions):
-            self._check_plan(actions)
-        begun: list[int] = []
+            has_ended, mode = self.autoreset.has_ended, self.autoreset.mode
+            check_plan(actions, engine.check_actions, has_ended, mode)
+
+        def step(batch: Any) -> Any:
+            nonlocal num_begun
+            num_begun += 1
+            return self.step(batch)
+
         try:
             # A function of its own: Ctrl-C may strike where a loop jumps back, which
             # no `try` around it covers.
-            return self._step_all(actions, num_steps, out, begun)
+            return run_steps(
+                engine.single_observation_space,
+                engine.num_envs,
+                self.autoreset.mode is SAME_STEP,
+                step,
+                self.observe() if callable(actions) else None,
+                actions,
+                num_steps,
+                out,
+                reuses_batch=self.reuses_batch,
+            )
         except BaseException as error:
             # Of what the first step refuses `step` knows whether anything has moved.
             is_known = isinstance(error, (RollVecError, RollVecWarning))
-            if len(begun) > 1 or (begun and not is_known):
+            if num_begun > 1 or (num_begun and not is_known):
                 self.autoreset.unfinished_call = "unroll"
             raise
-
-    def _step_all(
-        self, actions: Any, num_steps: int, out: Rollout | None, begun: list[int]
-    ) -> Rollout:
-        """Call `step` so many times; note in ``begun`` the steps that have begun."""
-        space = self.autoreset.engine.single_observation_space
-        is_policy, results = callable(actions), []
-        observations = self.observe() if is_policy else None
-        for t in range(num_steps):
-            batch = actions(observations) if is_policy else actions[t]
-            begun.append(t)
-            try:
-                observations, *arrays, infos = self.step(batch)
-            except _STEP_ERRORS as error:
-                message = f"step {t}: {error}"
-                raise type(error)(message) from error
-            result = observations
-            if self.reuses_batch:
-                result = copy.deepcopy(observations)
-            elif is_policy:
-                # The function may write into its argument.
-                result = replace_items(space, observations, [], [])
-            results.append((result, *arrays, infos))
-        return self._stack(results, out)
-
-    def _check_plan(self, actions: Any) -> None:
-        """Check all actions before anything moves.
-
-        In NEXT_STEP mode only their form: a step ignores some, and nobody knows which.
-        """
-        engine, mode = self.autoreset.engine, self.autoreset.mode
-        ignored = np.full(engine.num_envs, mode is NEXT_STEP)
-        for t in range(len(actions)):
-            try:
-                engine.check_actions(actions[t], ignored)
-            except InvalidActionError as error:
-                message = f"step {t}: {error}"
-                raise type(error)(message) from error
-
-    def _stack(self, results: list[Any], out: Rollout | None) -> Rollout:
-        """Return the results of steps as one rollout."""
-        engine = self.autoreset.engine
-        space, finals = engine.single_observation_space, []
-        same_step = self.autoreset.mode is SAME_STEP
-        batches, rewards, terminations, truncations, infos = zip(*results, strict=True)
-        if same_step:
-            infos = tuple(map(dict, infos))
-            pairs = zip(batches, infos, strict=True)
-            finals = [self._pop_true_next(*pair) for pair in pairs]
-        rollout = Rollout(
-            stack_batches(space, batches, out and out.observations),
-            np.stack(rewards, out=out and out.rewards),
-            np.stack(terminations, out=out and out.terminations),
-            np.stack(truncations, out=out and out.truncations),
-            stack_infos_in_time(infos, engine.num_envs),
-        )
-        if same_step:
-            arrays_of_out = out and out.infos.get("final_obs")
-            final_obs = stack_batches(space, finals, arrays_of_out)
-            rollout.infos["final_obs"] = final_obs
-            rollout.infos["_final_obs"] = rollout.terminations | rollout.truncations
-        return rollout
-
-    def _pop_true_next(self, observations: Any, infos: Infos) -> Any:
-        """Return a step's true next observations; remove the final ones from infos."""
-        finals = infos.pop("final_obs", None)
-        mask = infos.pop("_final_obs", None)
-        env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
-        last = [finals[env_id] for env_id in env_ids]
-        space = self.autoreset.engine.single_observation_space
-        return replace_items(space, observations, env_ids, last)
 
     # -------------------------------------------------- in one call of the engine
 
@@ -242,13 +190,123 @@ class Unroller(NamedTuple):
         return infos
 
 
+def check_plan(
+    actions: Any,
+    check: Callable[[Any, NDArray[np.bool_]], Any],
+    has_ended: NDArray[np.bool_],
+    mode: AutoresetMode,
+) -> list[Any]:
+    """Return all actions of a plan, checked before anything moves.
+
+    In NEXT_STEP mode only the form of actions after the first step: a step ignores
+    some, and nobody knows which.
+
+    Parameters
+    ----------
+    actions : sequence of T batches
+    check : callable
+        `Engine.check_actions`.
+    has_ended : (n,) bool
+        Environments that the first step resets.
+    mode : AutoresetMode
+
+    Raises
+    ------
+    InvalidActionError
+        Names the step.
+    """
+    checked, ignored = [], has_ended
+    for t in range(len(actions)):
+        if t and mode is NEXT_STEP:
+            ignored = np.ones_like(has_ended)
+        try:
+            checked.append(check(actions[t], ignored))
+        except InvalidActionError as error:
+            message = f"step {t}: {error}"
+            raise type(error)(message) from error
+    return checked
+
+
+def run_steps(
+    space: Space[Any],
+    num_envs: int,
+    is_same_step: bool,
+    step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]],
+    observations: Any,
+    actions: Any,
+    num_steps: int,
+    out: Rollout | None,
+    *,
+    reuses_batch: bool = False,
+) -> Rollout:
+    """Take steps one by one, and stack their results; an error names the step.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of the observations of one environment.
+    num_envs : int
+    is_same_step : bool
+        Whether the autoreset mode is SAME_STEP.
+    step : callable
+        `RollVectorEnv.step`.
+    observations : batch
+        The present ones, for a policy.
+    actions, num_steps, out
+        As of `RollVectorEnv.unroll`, checked.
+    reuses_batch : bool
+        Whether `step` returns the same array again and again.
+    """
+    is_policy, results, finals = callable(actions), [], []
+    for t in range(num_steps):
+        batch = actions(observations) if is_policy else actions[t]
+        try:
+            observations, *arrays, infos = step(batch)
+        except _STEP_ERRORS as error:
+            message = f"step {t}: {error}"
+            raise type(error)(message) from error
+        result = observations
+        if reuses_batch:
+            result = copy.deepcopy(observations)
+        elif is_policy:
+            # The function may write into its argument.
+            result = replace_items(space, observations, [], [])
+        if is_same_step:
+            infos = dict(infos)
+            finals.append(_pop_true_next(space, result, infos))
+        results.append((result, *arrays, infos))
+    batches, rewards, terminations, truncations, all_infos = zip(*results, strict=True)
+    rollout = Rollout(
+        stack_batches(space, batches, out and out.observations),
+        np.stack(rewards, out=out and out.rewards),
+        np.stack(terminations, out=out and out.terminations),
+        np.stack(truncations, out=out and out.truncations),
+        stack_infos_in_time(all_infos, num_envs),
+    )
+    if is_same_step:
+        arrays_of_out = out and out.infos.get("final_obs")
+        final_obs = stack_batches(space, finals, arrays_of_out)
+        rollout.infos["final_obs"] = final_obs
+        rollout.infos["_final_obs"] = rollout.terminations | rollout.truncations
+    return rollout
+
+
+def _pop_true_next(space: Space[Any], observations: Any, infos: Infos) -> Any:
+    """Return a step's true next observations; remove the final ones from infos."""
+    finals = infos.pop("final_obs", None)
+    mask = infos.pop("_final_obs", None)
+    env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
+    last = [finals[env_id] for env_id in env_ids]
+    return replace_items(space, observations, env_ids, last)
+
+
 def _reshape(infos: Infos, shape: tuple[int, ...]) -> Infos:
     return {
         key: value.reshape(*shape, *value.shape[1:]) for key, value in infos.items()
     }
 
 
-def _count_steps(actions: Any, num_steps: Any) -> int:
+def count_steps(actions: Any, num_steps: Any) -> int:
     """Return T: the number of batches of actions, or ``num_steps`` with a policy."""
     try:
         number = 0 if isinstance(num_steps, bool) else operator.index(num_steps)

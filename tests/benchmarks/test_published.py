@@ -22,8 +22,7 @@ RATES = r"\d ?(?:[nuµm]?s|MB|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_figures_of_pages_come_from_results(path):
     text = path.read_text("utf-8")
-    if path.stem != "cluster":  # a simulation of some seconds; tests/test_examples.py
-        assert pages.fill(text) == text, "make pages"
+    assert pages.fill(text) == text, "make pages"
     own = re.sub(r"<!-- (?!end).*?<!-- end -->|```.*?```", "", text, flags=re.DOTALL)
     assert not re.findall(f"^.*(?:{RATES}).*$", own, re.M), "a figure typed by hand"
 
@@ -34,7 +33,6 @@ def test_a_figure_that_no_file_has_is_refused(tmp_path):
         ("figure suite cats", ValueError),
         ("figures nowhere", ValueError),
         ("baselines cats", KeyError),
-        ("cluster cats", KeyError),
     ):
         with pytest.raises(error):
             pages.fill(f"<!-- {words} --><!-- end -->")

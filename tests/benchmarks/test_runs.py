@@ -282,7 +282,7 @@ def every_task():
             name = " ".join([one.module[11:], one.task, *sorted(ways)])
             # A first call compiles for long, and levels are read from a file; baselines
             # are compared with their file, and shards need Ray.
-            is_short = one.task not in ("first_call", "results", "ratio", "message")
+            is_short = one.task not in ("first_call", "results", "ratio")
             is_short &= "levels" not in one.options
             if one.peer in ("", "gymnasium") and is_short and name not in seen:
                 seen.add(name)

@@ -16,7 +16,6 @@ from roll_vec import PoolVectorEnv
 from tests.contract import cases
 from tests.contract.cases import CASES
 from tests.contract.rules import FAMILIES, register_families
-from tests.distributed.local_actors import make_env
 from tests.pool.cases import PROCESSES, THREADS, values_of
 from tests.pool.cases import draw_actions as draw_spaces
 from tests.pool.envs import Drifter, Talker
@@ -62,7 +61,7 @@ class FragileWithStates(Stateful):
 
 
 def register_kinds() -> None:
-    """Register the ids of the talkers of mixed batches, and of a user's rules."""
+    """Register the ids of talkers, and of a user's rules."""
     roll_vec.register(TALKER, Fragile)
     register_families()
 
@@ -133,64 +132,10 @@ def rules(id: str) -> Kind:
 RULES = {id: rules(id) for id in FAMILIES}
 
 
-def shards(name: Any, deaths: Any = (), **more: Any) -> Kind:
-    """Return shards of a case, rules or a class in this process, in place of Ray's.
-
-    They die at these messages, see `LocalActors`, and no trace is left.
-    """
-    is_case = isinstance(name, str) and name not in RULES
-    local = RULES.get(name) or (case(name) if is_case else objects(name, False))
-
-    def make(num_envs, **keywords):
-        id = cases.id_of(name) if is_case else name
-        own = cases.vector_keywords(name) if is_case else {}
-        own |= {"snapshot_interval": 4, "max_restarts": -1, **more, **keywords}
-        return make_env(id, num_envs, min(3, num_envs), deaths=deaths, **own)
-
-    return local._replace(make=make, copies=())
-
-
-ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
-WORDS = {"obs_mode": "text", "action_mode": "text"}
-
-
-def mixed(num_envs, **keywords):
-    """Return rooms and talkers in one batch."""
-    families = {
-        "rooms": {"id": "roll_vec/Sokoban-v0", **ROOMS},
-        "talkers": {"id": TALKER, "workers": 2, "weight": 2},
-    }
-    return roll_vec.make_mixed(families, num_envs, **keywords)
-
-
-def one_of_mixed(env_id, **keywords):
-    if env_id < 2:
-        return roll_vec.make_vec("roll_vec/Sokoban-v0", 1, **ROOMS, **WORDS, **keywords)
-    return roll_vec.make_vec(TALKER, 1, **keywords)
-
-
-# The shards of the kinds below die in these messages: in the construction, in a reset,
-# in a step, its restoration and the next one, and later.
-DEATHS = {(0, 0): "early", (2, 1): "late", (2, 2): "early"}
-DEATHS |= {(1, 5): "late", (1, 6): "early", (1, 7): "late"}
-DEATHS |= {
-    (k, 7 * i + 5 * k): ("early", "late")[i % 2] for k in range(3) for i in range(2, 40)
-}
-
 KINDS = {
     **{name: case(name) for name in CASES},
     "processes": case("tests_vector/Lamps-v0 in processes"),
-    "mixed": Kind(mixed, None, one_of_mixed, ((0, 1), (2, 3, 4, 5)), is_exact=False),
-    "shards of arrays": shards("roll_vec/Sokoban-v0"),
-    "shards of texts that die": shards("roll_vec/RandomFrozenLake-v0 text", DEATHS),
-    "shards of pools": shards("roll_vec/Countdown-v0"),
-    "shards of threads": shards(Fragile, workers=2),
-    "shards of arrays that die": shards("roll_vec/Sokoban-v0", DEATHS),
-    "shards of pools that die": shards("roll_vec/Countdown-v0", DEATHS),
-    "shards of threads that die": shards("tests_vector/Guess-v0 in threads", DEATHS),
     **RULES,
-    "shards of rules that die": shards("tests_rules/Merge-v0", DEATHS),
-    "shards of boxes that die": shards("tests_rules/Mass-v0", DEATHS),
 }
 
 
@@ -250,7 +195,7 @@ def part_of(batch: Any, env_ids: Any) -> Any:
 def results_of(result: Any, env_ids: Any) -> Any:
     """Return the results of some environments, without what batches add to them."""
     values, infos = values_of(result, list(env_ids))
-    added = ("env_id", "family")
+    added = ("env_id",)
     for info in infos:
         for own in (info, info.get("final_info", {})):
             for key in added:
@@ -260,18 +205,8 @@ def results_of(result: Any, env_ids: Any) -> Any:
 
 def make_fragile(kind, num_envs=N, **keywords):
     """Return a batch of `Fragile`, whose actions can be faults."""
-    if kind == "mixed":
-        own = {"workers": 1}
-        own |= {"on_error": keywords.pop("on_error")} if "on_error" in keywords else {}
-        rooms = {"id": "roll_vec/Sokoban-v0", **ROOMS}
-        families = {"rooms": rooms, "talkers": {"id": TALKER, "weight": 2, **own}}
-        return roll_vec.make_mixed(families, num_envs, **keywords)
-    if "shards" in kind:
-        workers = {"workers": 2} if "threads" in kind else {}
-        return make_env(Fragile, num_envs, 3, **workers, **keywords)
     workers = {"serial": {}, "threads": THREADS, "processes": PROCESSES}[kind]
     return PoolVectorEnv([Fragile] * num_envs, **workers, **keywords)
 
 
-FRAGILE = ["serial", "threads", "processes", "mixed"]
-FRAGILE += ["shards of pools", "shards of threads"]
+FRAGILE = ["serial", "threads", "processes"]

@@ -44,14 +44,8 @@ IDS = [0, 2]
 
 
 def is_traced(frame):
-    """Return whether a frame is of the package, and not in a shard's process."""
-    if not frame.f_code.co_filename.startswith(PACKAGE):
-        return False
-    while frame.f_code.co_filename != __file__:
-        if frame.f_code.co_filename.endswith("shard.py"):
-            return False
-        frame = frame.f_back
-    return True
+    """Return whether a frame is of the package."""
+    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def is_of_object(frame):
@@ -104,21 +98,11 @@ def choose_numbers(places, count, rng):
     return rng.permutation(list(number_of.values()))[:count].tolist()
 
 
-def mixed(num_envs, autoreset_mode, **_):
-    families = {
-        "rooms": {"id": "roll_vec/Sokoban-v0", "dim_room": (5, 5), "num_boxes": 1},
-        "tasks": {"id": "roll_vec/Countdown-v0", "max_steps": 4},
-    }
-    return roll_vec.make_mixed(families, num_envs, autoreset_mode=autoreset_mode)
-
-
 # The same state of lamps has other bytes each time that it is pickled.
 NAMES = [case for case in CASES if "Lamps" not in case]
-NAMES += ["shards of arrays", "shards of pools"]
 MAKERS = {
     **{name: kinds.KINDS[name].make for name in NAMES},
     "processes": kinds.case("roll_vec/Countdown-v0 in processes").make,
-    "mixed": mixed,
     "rules": kinds.RULES["tests_rules/Corridor-v0"].make,
 }
 

@@ -30,7 +30,7 @@ from tests.contract.rules import (
     Corridor,
     register_families,
 )
-from tests.distributed.local_actors import make_env
+from tests.joined.local_actors import make_env
 from tests.splits import count_runs, split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"

@@ -169,7 +169,7 @@ class Walk:
 
     def __init__(self, kind, mode, seed, path):
         self.kind, self.mode, self.path = WALKED[kind], mode, path
-        self.rng, self.is_sharded = np.random.default_rng(seed), "shards" in kind
+        self.rng = np.random.default_rng(seed)
         keywords = {"autoreset_mode": mode, "group_size": 2}
         self.envs = [
             self.kind.make(N, **keywords),
@@ -227,9 +227,7 @@ class Walk:
             call, expected, after = edges[int(self.rng.integers(len(edges)))]
             results, ended = call(env)
             assert_same(results, expected, f"{where} by {call}")
-            # Shards have the keys of the first shard first.
-            if not self.is_sharded:
-                assert list_keys(results) == list_keys(expected), f"{where} by {call}"
+            assert list_keys(results) == list_keys(expected), f"{where} by {call}"
             assert ended.tolist() == self.nodes[after][1].tolist()
             if self.kind.is_exact:
                 assert env.get_state() == self.nodes[after][0], f"{where} by {call}"
@@ -307,12 +305,9 @@ class Walk:
 def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path):
     walk = Walk(kind, mode, 5, tmp_path / "state.npz")
     walk.walk(24)
-    if "die" in kind:
-        assert sum(walk.envs[0].restarts) >= 3
-        assert not walk.envs[0].lost_shards
 
 
-@one_in(3, "kind", [kind for kind in ALL if kind != "mixed"])
+@one_in(3, "kind", [*ALL])
 def test_rows_become_copies_that_share_nothing(kind):
     """Each goes on as a batch of one that goes to the row alone."""
     env, many = ALL[kind].make(N), ALL[kind].make(N + 2)
@@ -341,10 +336,6 @@ def test_rows_become_copies_that_share_nothing(kind):
     [
         ("tests_vector/Guess-v0 in threads", {"render_mode": "ansi"}),
         ("processes", {"render_mode": "ansi"}),
-        ("shards of arrays", {"render_mode": "ansi"}),
-        ("shards of arrays", {"render_mode": "rgb_array", "obs_mode": "planes"}),
-        ("shards of pools", {"render_mode": "ansi"}),
-        ("shards of threads that die", {}),
     ],
 )
 def test_frames_attributes_and_solutions_are_those_without_workers(kind, keywords):
@@ -358,20 +349,10 @@ def test_frames_attributes_and_solutions_are_those_without_workers(kind, keyword
         with pytest.raises(ResetNeededError, match="reset"):
             batch.render()
     assert_same(env.reset(seed=3), local.reset(seed=3))
-    if kind in ("shards of arrays", "shards of pools"):
-        names += ["num_levels", "start_level"] * (kind == "shards of arrays")
-        some = {"num_levels": 3, "start_level": 7}
-        for batch in batches:
-            batch.set_level_options(**some)
-        assert_same(env.solve(), local.solve())
     for batch in draw(env, 3, seed=1):
         for name in names:
             assert env.get_attr(name) == env.call(name) == local.get_attr(name)
         assert_same(env.sample_actions(seed=3), local.sample_actions(seed=3))
-        if kind == "shards of arrays":
-            # Copies, from which draws move nothing.
-            pairs = zip(env.np_random, local.np_random, strict=True)
-            assert all(ours.random() == theirs.random() for ours, theirs in pairs)
         assert_same(env.render(), local.render())
         assert_same(env.render_envs([3, 0, 3]), local.render_envs([3, 0, 3]))
         assert_same(env.call("render"), local.call("render"))
@@ -416,22 +397,20 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
 
 
 def test_what_cannot_be_copied_says_so():
-    for kind, words in (("shards of pools", "Ray"), ("plain", "lock")):
-        env = ALL[kind].make(N)
-        env.reset(seed=1)
-        for way in (pickle.dumps, copy.deepcopy):
-            with pytest.raises(TypeError, match=words):
-                way(env)
-        env.step(draw(env, 1, seed=0)[0])
-        env.close()
+    env = ALL["plain"].make(N)
+    env.reset(seed=1)
+    for way in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="lock"):
+            way(env)
+    env.step(draw(env, 1, seed=0)[0])
+    env.close()
 
 
 # ------------------------------------------------------------- bad calls and faults
 
 # One of each kind, without the repetitions above.
 FEW = ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"]
-FEW += ["tests_vector/Guess-v0 in threads", "processes", "mixed"]
-FEW += ["shards of arrays", "shards of threads"]
+FEW += ["tests_vector/Guess-v0 in threads", "processes"]
 EACH_OF_FEW = pytest.mark.parametrize("kind", FEW)
 
 

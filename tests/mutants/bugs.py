@@ -173,9 +173,9 @@ BUGS = [
     # seeds
     Bug(
         "the environments of two groups are seeded as those of one",
-        "roll_vec.vector.env",
-        "RollVectorEnv._expand_seeds",
-        change("by_group[group_id]", "by_group[group_id // 2]"),
+        "roll_vec.seeding",
+        "expand_seeds",
+        change("i // group_size", "i // (2 * group_size)"),
         "tests/contract/test_lockstep.py",
     ),
     Bug(
@@ -331,17 +331,14 @@ BUGS = [
         "roll_vec.vector.infos",
         "_join_layouts",
         change("blank_array((n, *shape), dtype)", "np.ones((n, *shape), np.bool_)"),
-        "tests/distributed/test_equality.py",
+        "tests/joined/test_games.py",
     ),
     Bug(
-        "a shard may be restarted once more",
-        "roll_vec.distributed.shards",
-        "Shards.replace",
-        change(
-            "0 <= self._options.max_restarts <= record.restarts",
-            "0 <= self._options.max_restarts < record.restarts",
-        ),
-        "tests/distributed/test_losses.py",
+        "a restored shard forgets the calls since its snapshot",
+        "roll_vec.joined.host",
+        "Host._restore",
+        change("restore.calls", "()"),
+        "tests/joined/test_restarts.py",
     ),
     Bug(
         "a pipe is replaced by a file",

@@ -23,7 +23,7 @@ TESTS = [
     "tests/pool/test_leftovers.py",
 ]
 # Of sets that have Ray.
-RAY_TESTS = ["tests/distributed/ray", "-m", "ray and not slow"]
+RAY_TESTS = ["tests/joined/ray", "-m", "ray and not slow"]
 SHOW_VERSIONS = """
 import platform, gymnasium, numba, numpy
 print("Python", platform.python_version(), "numpy", numpy.__version__,

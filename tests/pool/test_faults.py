@@ -152,9 +152,30 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
         assert infos["level"][0] == episode_seed(8, 8)
 
 
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_step_raises_if_no_environment_can_be_reset(mode, monkeypatch):
+    def refuse(*_, **__):
+        message = "no reset"
+        raise ValueError(message)
+
+    def play(env):
+        # Until both have ended.
+        for _ in range(9):
+            env.step(("a", "b"))
+
+    with pool([lambda: Talker(1)] * 2, autoreset_mode=mode) as env:
+        env.reset(seed=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Talker, "reset", refuse)
+            with pytest.raises(EnvironmentFaultError, match="no reset") as error:
+                play(env)
+        assert sorted(error.value.errors) == [0, 1]
+        env.reset(seed=1)
+
+
 @EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
-    """In later steps as well: `tests/distributed/test_equality.py`."""
+    """In later steps as well: `test_a_step_raises_if_no_environment_can_be_reset`."""
     with pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)

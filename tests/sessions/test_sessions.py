@@ -30,7 +30,6 @@ from roll_vec.errors import (
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import Call
 from tests.contract.cases import assert_same
-from tests.distributed.local_actors import make_env
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
 
 SECONDS = 20  # only a deadlock takes so long
@@ -184,8 +183,6 @@ KINDS = {
     "pool": (COUNTDOWN, {"action_pattern": "<answer>(.*?)</answer>"}),
     "threads": (COUNTDOWN, {}, {"workers": 2, "executor": "thread"}),
     "processes": (COUNTDOWN, {}, {"workers": 2, "executor": "process"}),
-    "array shards": (LAKE, {}, {"num_shards": 2}),
-    "pool shards": (COUNTDOWN, {}, {"num_shards": 2}),
 }
 
 
@@ -194,9 +191,8 @@ KINDS = {
 def test_sessions_return_what_single_environments_return(kind, way):
     id, keywords, *options = KINDS[kind]
     keywords = {"max_episode_steps": 6, **keywords}
-    make = make_env if "shards" in kind else roll_vec.make_vec
     more = options[0] if options else {}
-    envs = make(id, 4, autoreset_mode="Disabled", **more, **keywords)
+    envs = roll_vec.make_vec(id, 4, autoreset_mode="Disabled", **more, **keywords)
     with Sessions(envs) as sessions, ThreadPoolExecutor(4) as threads:
         plans = []
         for seed in range(4):
@@ -218,9 +214,8 @@ def test_sessions_return_what_single_environments_return(kind, way):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_goes_into_another_session(kind):
     id, keywords, *options = KINDS[kind]
-    make = make_env if "shards" in kind else roll_vec.make_vec
     more = {**(options[0] if options else {}), **keywords}
-    envs = make(id, 4, autoreset_mode="Disabled", **more)
+    envs = roll_vec.make_vec(id, 4, autoreset_mode="Disabled", **more)
     space = copy.deepcopy(envs.single_action_space)
     space.seed(0)
     with Sessions(envs) as sessions:

@@ -123,12 +123,10 @@ def test_texts_are_examples_and_take_no_mask():
         envs.sample_actions(np.ones((32, 4), np.int8))
 
 
-def test_a_mixed_batch_draws_from_the_examples_of_each_family():
-    families = {
-        "lake": {"id": LAKE, "action_mode": "text"},
-        "roll_vec/Countdown-v0": {},
-    }
-    envs = roll_vec.make_mixed(families, num_envs=64)
+def test_a_joined_batch_draws_from_the_examples_of_each_game():
+    lakes = roll_vec.make_vec(LAKE, 32, obs_mode="text", action_mode="text")
+    tasks = roll_vec.make_vec("roll_vec/Countdown-v0", 32)
+    envs = roll_vec.JoinedVectorEnv([lakes, tasks])
     texts = envs.sample_actions(seed=0)
     for text, space in zip(texts, envs.action_space.spaces, strict=True):
         assert text in space.examples

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.distributed import RayVectorEnv
 from roll_vec.envs.webshop import Catalogue
+from roll_vec.joined import make_shards
 from tests.contract.cases import assert_same
+from tests.joined.local_actors import pids_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
@@ -24,15 +25,15 @@ def test_shards_map_one_stored_shop(cluster, tmp_path):
     path = str(tmp_path / "shop")
     Catalogue.load(num_products=37).save(path)
     keywords = {"products": path, "seed_info": True}
-    envs = RayVectorEnv("roll_vec/WebShop-v0", 6, 3, snapshot_interval=4, **keywords)
+    envs = make_shards("roll_vec/WebShop-v0", 6, 3, snapshot_interval=4, **keywords)
     local = roll_vec.make_vec("roll_vec/WebShop-v0", 6, **keywords)
     assert_same(envs.reset(seed=3), local.reset(seed=3))
-    for pid in envs.pids:
+    for pid in pids_of(envs):
         assert path in Path(f"/proc/{pid}/maps").read_text()
     for t in range(9):
         actions = [action or "" for action in local.call("oracle_action")]
         if t == 6:
-            os.kill(envs.pids[1], signal.SIGKILL)
+            os.kill(pids_of(envs)[1], signal.SIGKILL)
         assert_same(envs.step(actions), local.step(actions))
     # A snapshot does not name the shards.
     assert envs.get_state() == local.get_state()
@@ -41,9 +42,9 @@ def test_shards_map_one_stored_shop(cluster, tmp_path):
 
 PROGRAM = """
 import numpy as np
-from roll_vec.distributed import RayVectorEnv
+from roll_vec.joined import make_shards
 
-envs = RayVectorEnv("roll_vec/Countdown-v0", 6, 3)
+envs = make_shards("roll_vec/Countdown-v0", 6, 3)
 results = [envs.reset(seed=7)[0], *(envs.step(["1"] * 6)[0] for _ in range(20))]
 np.save("shards.npy", np.array(results))
 envs.close()

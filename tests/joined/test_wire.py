@@ -1,23 +1,14 @@
 """Values change on their way to a shard and back."""
 
 import sys
-import zlib
-from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from roll_vec.distributed.messages import pack, unpack
+from roll_vec.joined.messages import pack, unpack
 from tests.contract.cases import assert_same
-
-
-class Result(NamedTuple):
-    """A message."""
-
-    value: Any
-    texts: tuple[str, ...] = ()
 
 
 @st.composite
@@ -80,25 +71,15 @@ def arrays_of(value):
             yield from arrays_of(part)
 
 
-@given(TREES, st.booleans())
-def test_values_arrive_as_they_were_sent(value, compress):
-    arrived = unpack(pack(value, compress=compress))
+@given(TREES)
+def test_values_arrive_as_they_were_sent(value):
+    arrived = unpack(pack(value))
     assert_same(arrived, value)
     for one, other in zip(arrays_of(arrived), arrays_of(value), strict=True):
         assert_same(one, other)
         assert one.flags.f_contiguous >= other.flags.f_contiguous
         if other.flags.c_contiguous or other.flags.f_contiguous:
             assert one.flags.writeable == other.flags.writeable
-
-
-def test_long_texts_are_compressed_if_the_caller_says_so():
-    texts = tuple(f"page {i} of the same shop\n" * 40 for i in range(100))
-    data = pack(Result(1, texts), compress=True)
-    assert len(data) < len(pack(Result(1, texts))) / 5
-    assert unpack(data) == Result(1, texts)
-    assert zlib.decompress(data) == pack(Result(1, texts))
-    short = Result(1, texts[:1])
-    assert pack(short, compress=True) == pack(short)
 
 
 def test_classes_of_the_main_module_travel(monkeypatch):

@@ -1,6 +1,5 @@
-"""Errors of nodes and of Ray, without Ray: each names the keyword and the node."""
+"""Errors of nodes and of Ray, without Ray: each names the keyword."""
 
-import re
 import shutil
 import socket
 import sys
@@ -9,25 +8,38 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.distributed.batch_spec import BatchSpec
-from roll_vec.distributed.ray_actors import RayActors, RaySession
 from roll_vec.errors import InvalidOptionError
-from tests.distributed.local_actors import LocalActors, make_env
+from roll_vec.joined.options import RayOptions
+from roll_vec.joined.ray_actors import RayActors, RaySession
+from roll_vec.joined.shards import BatchMaker
 from tests.envs.webshop.shops import write
-
-NODE = re.escape(f"(on the node {socket.gethostname()})")
+from tests.joined.local_actors import LocalActors, make_env
 
 
 def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
     start = LocalActors.start
 
-    def start_elsewhere(actors, shard):
+    def start_elsewhere(actors, part):
         (tmp_path / "attributes.json").unlink(missing_ok=True)
-        start(actors, shard)
+        start(actors, part)
 
     monkeypatch.setattr(LocalActors, "start", start_elsewhere)
-    with pytest.raises(InvalidOptionError, match=r"attributes\.json"):
+    with pytest.raises(InvalidOptionError, match=r"attributes\.json") as error:
         make_env("roll_vec/WebShop-v0", 4, 2, **write(tmp_path))
+    assert f"on the node {socket.gethostname()}" in str(error.value.__cause__)
+
+
+def test_nodes_whose_batches_differ_are_refused(monkeypatch):
+    start = LocalActors.start
+
+    def start_elsewhere(actors, part):
+        start(actors, part)
+        make = actors.hosts[part]._make_batch
+        actors.hosts[part]._make_batch = lambda n: make(n, max_episode_steps=9 + part)
+
+    monkeypatch.setattr(LocalActors, "start", start_elsewhere)
+    with pytest.raises(InvalidOptionError, match="batches of the nodes differ"):
+        make_env("roll_vec/Countdown-v0", 4, 2)
 
 
 def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch):
@@ -37,59 +49,24 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
         (place / "rooms.txt").write_text("#####\n#@$.#\n#####\n")
     paths = ("rooms.txt", tmp_path / "folder")
     keywords = [{"levels": path, "dim_room": (3, 5)} for path in paths]
-    batch_specs = [BatchSpec.of("roll_vec/Sokoban-v0", each) for each in keywords]
+    makers = [BatchMaker.of("roll_vec/Sokoban-v0", each) for each in keywords]
     # The working directory of a worker is another one.
     (tmp_path / "worker").mkdir()
     monkeypatch.chdir(tmp_path / "worker")
-    for batch_spec in batch_specs:
-        assert batch_spec.make_on_node(1).reset(seed=0)[0].shape[0] == 1
+    for make in makers:
+        assert make(1).reset(seed=0)[0].shape[0] == 1
     shutil.rmtree(tmp_path / "folder")
     (tmp_path / "rooms.txt").unlink()
-    for batch_spec in batch_specs:
-        with pytest.raises(InvalidOptionError, match=rf"levels: .*{NODE}"):
-            batch_spec.make_on_node(1)
-
-
-def test_errors_of_other_keywords_are_those_of_a_local_batch():
-    batch_spec = BatchSpec.of("roll_vec/WebShop-v0", {"num_products": 0})
-    with pytest.raises(InvalidOptionError, match=r"num_products: .*got 0(?m:$)"):
-        batch_spec.make_on_node(1)
+    for make in makers:
+        with pytest.raises(InvalidOptionError, match="levels: "):
+            make(1)
 
 
 def test_environments_that_cannot_travel_start_nothing():
     lock = threading.Lock()
-    batch_spec = BatchSpec.of(lambda: lock, {})
+    make = BatchMaker.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(batch_spec, [1], None, {}, compress=False)
-
-
-@pytest.mark.parametrize("prefix", ["", "ray://"])
-def test_an_address_that_does_not_answer_is_refused_at_once(prefix, monkeypatch):
-    ray = SimpleNamespace(is_initialized=lambda: False, init=pytest.fail)
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    with socket.socket() as place:
-        # Bound and not listening: nobody else can take the port.
-        place.bind(("127.0.0.1", 0))
-        address = f"{prefix}127.0.0.1:{place.getsockname()[1]}"
-        with pytest.raises(InvalidOptionError, match=f"address: .*{address}.*refused"):
-            RaySession(address)
-    assert not RaySession._is_own
-
-
-def test_an_error_of_ray_is_about_the_address(monkeypatch):
-    def init(**options):
-        message = f"Invalid address format: {options['address']}"
-        raise ValueError(message)
-
-    calls = []
-    ray = SimpleNamespace(
-        is_initialized=lambda: False, init=init, shutdown=lambda: calls.append(1)
-    )
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    with pytest.raises(InvalidOptionError, match=r"address: .*'x'; Invalid address"):
-        RaySession("x")
-    assert calls == [1]
-    assert not RaySession._is_own
+        RayActors(make, [1], RayOptions())
 
 
 class RayWithoutShards:
@@ -126,9 +103,7 @@ def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
 ):
     ray = RayWithoutShards(is_initialized)
     monkeypatch.setitem(sys.modules, "ray", ray)
-    first, second = (
-        RayActors(None, [2, 2], None, {"num_cpus": 3}, False) for _ in range(2)
-    )
+    first, second = (RayActors(None, [2, 2], RayOptions(num_cpus=3)) for _ in range(2))
     assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
     assert ray.actor_options["max_restarts"] == 0
     with pytest.raises(
@@ -147,5 +122,5 @@ def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
     ray = RayWithoutShards(is_initialized=False)
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
-        RayActors(None, [2, 2], None, {"memry": 3}, False)
+        RayActors(None, [2, 2], RayOptions(actor_options={"memry": 3}))
     assert not ray.initialized

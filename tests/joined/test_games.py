@@ -1,0 +1,418 @@
+"""Parts of this process: several games behind one text space, errors, interrupts."""
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+from gymnasium.vector import SyncVectorEnv
+
+import roll_vec
+from roll_vec import JoinedVectorEnv, VectorState
+from roll_vec.errors import (
+    ClosedError,
+    EnvironmentFaultError,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidStateError,
+    LevelGenerationError,
+    ResetNeededError,
+    UnsupportedError,
+)
+from roll_vec.joined import JoinedState, vector_env
+from roll_vec.testing import check_vector_env
+from tests.contract.cases import (
+    MODES,
+    NEXT_STEP,
+    SAME_STEP,
+    assert_same,
+    play,
+    register_custom_ids,
+)
+from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.pool.envs import Talker
+
+COUNTDOWN, SOKOBAN = "roll_vec/Countdown-v0", "roll_vec/Sokoban-v0"
+LAKES = "roll_vec/RandomFrozenLake-v0"
+LIMIT = {"max_episode_steps": 6}
+WORDS = {"obs_mode": "text", "action_mode": "text"}
+ROOMS = {"dim_room": (5, 5), "num_boxes": 1, **LIMIT}
+# Three in stacked arrays, one game twice; two pools.  Id, environments, group size.
+GAMES = {
+    "rooms": (SOKOBAN, 4, 2, {**ROOMS, **WORDS, "format_penalty": -0.25}),
+    "tasks": (
+        COUNTDOWN,
+        2,
+        1,
+        {
+            "num_numbers": 2,
+            "number_range": (1, 4),
+            "target_range": (1, 9),
+            "max_steps": 5,
+            "max_episode_steps": 4,
+        },
+    ),
+    "lakes": (LAKES, 2, 2, {"size": 4, **WORDS, **LIMIT}),
+    "masked": (SOKOBAN, 1, 1, {**ROOMS, **WORDS, "action_mask": True}),
+    "guesses": ("tests_vector/Guess-v0", 3, 3, LIMIT),
+}
+NUM_ENVS = 12
+GROUPS = [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 6]
+NAMES = [name for name, (_, count, *_) in GAMES.items() for _ in range(count)]
+TEXTS = ("Up", "Left", "Down", "Right", "", "1", "2", "3", "up and away", "1+2", "9")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ids(module_forgets_ids):
+    """Leave the ids of a user's own to no other tests."""
+    register_custom_ids()
+
+
+def make(games=GAMES, **keywords):
+    return JoinedVectorEnv(
+        {
+            name: roll_vec.make_vec(id, count, group_size=size, **own, **keywords)
+            for name, (id, count, size, own) in games.items()
+        }
+    )
+
+
+def make_lakes(sizes=(2, 2), **keywords):
+    keywords = {"size": 4, "is_slippery": False, **keywords}
+    return JoinedVectorEnv([roll_vec.make_vec(LAKES, n, **keywords) for n in sizes])
+
+
+def draw_texts(rng):
+    return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
+
+
+def raise_no_level(*args):
+    raise LevelGenerationError("no level")
+
+
+class Labels(gymnasium.Wrapper):
+    """Adds the infos of a joined batch to one environment."""
+
+    def __init__(self, env, family):
+        super().__init__(env)
+        self.family = {"family": family}
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, {**info, **self.family}
+
+    def step(self, action):
+        *results, info = self.env.step(action)
+        return (*results, {**info, **self.family})
+
+
+def make_single(name):
+    """Return the single environment of a game."""
+    id, _, _, keywords = GAMES[name]
+    return Labels(gymnasium.make(id, **keywords), name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_batch_equals_sync_vector_env(mode):
+    env = make(autoreset_mode=mode)
+    expected = SyncVectorEnv(
+        [lambda name=name: make_single(name) for name in NAMES],
+        autoreset_mode=mode,
+        observation_mode="different",
+    )
+    assert env.families["tasks"] == range(4, 6)
+    assert env.group_ids.tolist() == GROUPS
+    rng, count = np.random.default_rng(0), 0
+    seeds = [7 + group for group in GROUPS]
+    assert_same(env.reset(seed=7), expected.reset(seed=seeds))
+    for part in range(2):
+        actions = [draw_texts(rng) for _ in range(20)]
+        # Bad actions move nothing.
+        with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
+            env.step([*actions[0][:9], 3, *actions[0][10:]])
+        results = play(env, actions)
+        assert_same(results, play(expected, actions), f"part {part}")
+        count += sum((each[2] | each[3]).sum() for each in results if len(each) == 5)
+        mask = rng.random(NUM_ENVS) < 0.5
+        mask[0] = True
+        seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
+        starts = [
+            batch.reset(seed=seeds, options={"reset_mask": mask.copy()})
+            for batch in (env, expected)
+        ]
+        assert_same(*starts)
+    assert count > 30
+    assert env.np_random_seed == expected.np_random_seed
+    env.close()
+    expected.close()
+    with pytest.raises(ClosedError):
+        env.reset()
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_an_unroll_takes_the_same_steps(mode):
+    env, twin = (make(autoreset_mode=mode) for _ in range(2))
+    rng = np.random.default_rng(1)
+    for batch in (env, twin):
+        batch.reset(seed=5)
+    actions = [draw_texts(rng) for _ in range(15)]
+    remaining = iter(actions)
+    rollout = twin.unroll(lambda _: next(remaining), 15)
+    assert_same(tuple(env.unroll(actions)), tuple(rollout))
+    assert set(rollout.infos["family"][3]) == set(GAMES)
+    assert_same(env.step(actions[0]), twin.step(actions[0]))
+
+
+def test_snapshots_of_unlike_parts(tmp_path):
+    env, rng = make(), np.random.default_rng(2)
+    env.reset(seed=4)
+    env.step(draw_texts(rng))
+    state = pickle.loads(pickle.dumps(env.get_state()))
+    assert isinstance(state, JoinedState)
+    actions = draw_texts(rng)
+    results = env.step(actions)
+    env.set_state(state)
+    assert_same(env.step(actions), results)
+    assert state.row(0)["seeds"] == 4
+    assert state.row(5)["stream"]
+    # Each part's own snapshot is one of the game alone, and a file.
+    state.parts[1].save(tmp_path / "tasks.npz")
+    tasks = roll_vec.make_vec(COUNTDOWN, 2, **GAMES["tasks"][3])
+    tasks.set_state(VectorState.load(tmp_path / "tasks.npz"))
+    assert_same(tasks.step(actions[4:6])[:3], tuple(each[4:6] for each in results[:3]))
+    rows = [1, 0, *range(2, NUM_ENVS)]
+    env.set_state(state, rows=rows, mask=np.arange(NUM_ENVS) == 0)
+    with pytest.raises(InvalidStateError, match=r"of part 0 .* environment 4, which"):
+        env.set_state(state, rows=[4, *range(1, NUM_ENVS)])
+    for bad in (state.parts[0], JoinedState(state.parts[:2])):
+        with pytest.raises((InvalidStateError, InvalidOptionError)):
+            env.set_state(bad)
+    # A part that refuses its snapshot is asked before another one has moved.
+    swapped = JoinedState((state.parts[0], *state.parts[2:0:-1], *state.parts[3:]))
+    with pytest.raises(InvalidStateError, match=r"one of roll_vec/Countdown-v0"):
+        env.set_state(swapped)
+    assert_same(env.set_state(state), env.set_state(state))
+    env.step(actions)
+
+
+# -------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_error_after_a_part_has_moved_demands_a_reset(mode, monkeypatch):
+    env = make_lakes(autoreset_mode=mode)
+    env.reset(seed=3)
+    up = [env.single_action_space.start] * 4
+    with monkeypatch.context() as patch:
+        patch.setattr(env.parts[1].batch.engine, "step", raise_no_level)
+        with pytest.raises(LevelGenerationError):
+            env.step(up)
+    mask = np.arange(4) < 2
+    calls = (
+        lambda: env.step(up),
+        lambda: env.unroll([up]),
+        lambda: env.get_state(),
+        lambda: env.reset(options={"reset_mask": mask}),
+    )
+    for call in calls:
+        with pytest.raises(ResetNeededError, match="every environment must be reset"):
+            call()
+    twin = make_lakes(autoreset_mode=mode)
+    assert_same(env.reset(seed=3), twin.reset(seed=3))
+    assert_same(env.step(up), twin.step(up))
+
+
+def test_an_error_that_is_known_before_moves_nothing():
+    env, twin = make_lakes(), make_lakes()
+    for batch in (env, twin):
+        with pytest.raises(ResetNeededError, match="before the first step"):
+            batch.step([1] * 4)
+        batch.reset(seed=3)
+    calls = [
+        lambda: env.step([1] * 3),
+        lambda: env.step([1, 1, 1, 7]),
+        lambda: env.unroll([[1] * 4, [1, 1, 1, 0.5]]),
+        lambda: env.reset(seed=-1),
+        lambda: env.reset(options={"reset_mask": np.zeros(4, bool)}),
+        lambda: env.set_state(env.get_state(), rows=[9] * 4),
+        lambda: env.set_attr("mark", 1),
+        lambda: env.get_attr("nothing"),
+        lambda: env.set_level_options(nothing=1),
+        lambda: env.solve("nothing"),
+    ]
+    for call in calls:
+        with pytest.raises((roll_vec.errors.RollVecError, AttributeError)):
+            call()
+    for _ in range(12):
+        assert_same(env.step([2] * 4), twin.step([2] * 4))
+
+
+def test_a_policy_that_raises_after_a_step_demands_a_reset():
+    env = make_lakes()
+    for number in (0, 2):
+        env.reset(seed=3)
+        batches = iter([[2] * 4] * number)
+        with pytest.raises(StopIteration):
+            env.unroll(lambda _, batches=batches: next(batches), 3)
+        if number:
+            with pytest.raises(ResetNeededError):
+                env.step([2] * 4)
+        else:
+            env.step([2] * 4)
+
+
+@pytest.mark.parametrize("name", ["step", "unroll", "reset", "get_attr"])
+def test_an_interrupt_demands_a_reset(name, monkeypatch):
+    env = make_lakes()
+    env.reset(seed=3)
+    arguments = {"step": ([2] * 4,), "unroll": ([[2] * 4],), "get_attr": ("desc",)}
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(env.parts[1].batch, name, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(env, name)(*arguments.get(name, ()))
+    with pytest.raises(ResetNeededError):
+        env.step([2] * 4)
+    env.reset()
+    # While the results are joined.
+    for call in (
+        lambda: env.step([2] * 4),
+        lambda: env.unroll([[2] * 4]),
+        lambda: env.reset(),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(vector_env, "join_infos", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        with pytest.raises(ResetNeededError):
+            env.step([2] * 4)
+        env.reset()
+    env.step([2] * 4)
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("on_error", ["truncate", "raise"])
+def test_faults_of_a_part(on_error):
+    def make_pool(count):
+        return roll_vec.PoolVectorEnv([Talker] * count, on_error=on_error)
+
+    env = JoinedVectorEnv([make_pool(1), make_pool(3)])
+    whole = make_pool(4)
+    assert_same(env.reset(seed=1), whole.reset(seed=1))
+    actions = ["a", "b", "fault:raise", "c"]
+    if on_error == "raise":
+        with pytest.raises(EnvironmentFaultError, match=r"\[2\]") as caught:
+            env.step(actions)
+        assert list(caught.value.errors) == [2]
+        with pytest.raises(ResetNeededError):
+            env.step(actions)
+        env.reset()
+        return
+    assert_same(env.step(actions), whole.step(actions))
+    assert env.fault_counts.tolist() == whole.fault_counts.tolist() == [0, 0, 1, 0]
+    assert env.faults == whole.faults
+    assert env.abandoned_threads == 0
+    # The only environment of a part fails: the others go on.
+    for _ in range(3):
+        actions = ["fault:raise", "a", "b", "c"]
+        assert_same(env.step(actions), whole.step(actions))
+
+
+@FAULTS_ON_PURPOSE
+def test_no_environment_can_be_reset(monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("no reset")
+
+    pools = [roll_vec.PoolVectorEnv([Talker] * 2) for _ in range(2)]
+    env = JoinedVectorEnv(pools)
+    env.reset(seed=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Talker, "reset", refuse)
+        with pytest.raises(EnvironmentFaultError, match="no reset") as caught:
+            env.reset()
+    assert list(caught.value.errors) == [0, 1, 2, 3]
+    env.reset()
+    env.step(["a"] * 4)
+
+
+def test_parts_that_do_not_fit():
+    def lakes(**keywords):
+        return roll_vec.make_vec(LAKES, 2, **keywords)
+
+    one = lakes()
+    human = lakes(render_mode="human")
+    bad = [
+        ([], "got .."),
+        ([one, one], "different"),
+        ([one, 3], "without wrappers, got"),
+        ([one, lakes(autoreset_mode=SAME_STEP)], "one autoreset_mode"),
+        ([one, lakes(render_mode="ansi")], "one render_mode"),
+        ([human], "not human"),
+        ([one, roll_vec.make_vec(SOKOBAN, 2)], "of one space, or of texts"),
+    ]
+    for parts, words in bad:
+        with pytest.raises(InvalidOptionError, match=f"parts: .*{words}"):
+            JoinedVectorEnv(parts)
+    env = make(dict(list(GAMES.items())[:2]))
+    env.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="choose one part by mask"):
+        env.set_level_options(num_levels=3)
+    env.set_level_options(mask=np.arange(6) < 4, num_levels=3)
+    with pytest.raises(AttributeError, match="no faults"):
+        _ = make_lakes().faults
+
+
+# ------------------------------------------------------------------- other methods
+
+
+@pytest.mark.parametrize(
+    "way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
+)
+def test_copies_and_attributes(way):
+    games = {name: GAMES[name] for name in ("rooms", "tasks")}
+    env = make(games, render_mode="ansi")
+    env.reset(seed=1)
+    twin = way(env)
+    actions = ["Up"] * 4 + ["1"] * 2
+    for batch in (env, twin):
+        batch.step(actions)
+    assert_same(env.step(actions), twin.step(actions))
+    assert env.get_attr("np_random_seed") == twin.np_random_seed
+    assert env.render() == twin.render()
+    assert env.render_envs([5, 0]) == (env.render()[5], env.render()[0])
+    assert len(env.solve()) == len(env.call("render")) == 6
+    assert env.successes.shape == (6,)
+    # Each draws from the examples of its own game.
+    texts = env.sample_actions(seed=0)
+    for text, space in zip(texts, env.action_space.spaces, strict=True):
+        assert text in space.examples
+    assert env.autoreset_mode is NEXT_STEP
+
+
+def test_a_dense_batch_of_last_observations():
+    env = make_lakes(autoreset_mode=SAME_STEP, obs_mode="grid", max_episode_steps=1)
+    env.reset(seed=0)
+    observations, _, _, truncations, infos = env.step([1] * 4)
+    assert truncations.all()
+    assert infos["final_obs"].dtype == object
+    assert env.final_obs(observations, infos).shape == observations.shape
+    assert isinstance(env.single_observation_space, Box)
+
+
+@pytest.mark.slow
+def test_public_checker():
+    def factory(num_envs, **keywords):
+        counts = [1, num_envs - 1] if num_envs > 1 else [1]
+        return JoinedVectorEnv(
+            [
+                roll_vec.make_vec("tests_vector/Guess-v0", n, **LIMIT, **keywords)
+                for n in counts
+            ]
+        )
+
+    check_vector_env(factory, steps=25)
