@@ -32,7 +32,7 @@ from roll_vec.errors import (
 )
 from roll_vec.options import changed_keywords, check_int, describe_value
 from roll_vec.storage.data_files import fingerprint
-from roll_vec.storage.npz_files import open_archive, read_array
+from roll_vec.storage.files import check_regular
 from roll_vec.storage.process_cache import ProcessCache
 
 Grids = NDArray[np.uint8]
@@ -544,13 +544,16 @@ def read_archive(
         is of another id.
     """
     try:
-        with open_archive(path) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist()]
-            if _LEVELS not in names:
-                message = f"it has no array {_LEVELS!r}, only {names}"
+        check_regular(path)
+        with (
+            path.open("rb") as file,
+            np.load(file, allow_pickle=False) as archive,
+        ):
+            if _LEVELS not in archive:
+                message = f"it has no array {_LEVELS!r}, only {archive.files}"
                 raise ValueError(message)
-            levels = read_array(archive, _LEVELS)
-            file_id = str(read_array(archive, _ID)) if _ID in names else None
+            levels = archive[_LEVELS]
+            file_id = str(archive[_ID]) if _ID in archive else None
     except Exception as error:
         # `zipfile`, `zlib` and numpy raise a dozen kinds of exceptions for damage.
         message = f"levels: {path} cannot be read: {error}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import stat
 import time
@@ -116,53 +115,13 @@ def _key(status: os.stat_result) -> Status:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def max_text_size(size: int) -> int:
-    """Return how many bytes of text a compressed file may have: 64 MiB, or more.
-
-    JSON of few words is compressed to a twentieth or less, and never to a hundredth; a
-    file of a stranger may have a thousand times its size.
-
-    Parameters
-    ----------
-    size : int
-        Of the file, in bytes.
-    """
-    return max(1 << 26, 100 * size)
-
-
-class _GzipText(gzip.GzipFile):
-    """A compressed file; more than `max_text_size` is an OSError."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "rb")
-        self._limit = max_text_size(Path(path).stat().st_size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or size < 0:
-            return b"".join(iter(lambda: self.read(1 << 20), b""))
-        return self._check(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._check(super().read1(size))
-
-    def _check(self, data: bytes) -> bytes:
-        if self.tell() > self._limit:
-            message = (
-                f"it has more than {self._limit} bytes of text, expected at most "
-                "64 MiB, or 100 times the size of the file"
-            )
-            raise OSError(message)
-        return data
-
-
 def open_text(path: str) -> TextIO:
     """Open a text file in UTF-8, plain or with the ending ``.gz``.
 
-    A byte order mark at the beginning is left out.  Reading it raises OSError if it has
-    more than `max_text_size` bytes.
+    A byte order mark at the beginning is left out.
     """
     if path.lower().endswith(".gz"):
-        return io.TextIOWrapper(_GzipText(path), "utf-8-sig")
+        return gzip.open(path, "rt", encoding="utf-8-sig")
     return Path(path).open(encoding="utf-8-sig")
 
 

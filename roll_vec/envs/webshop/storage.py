@@ -30,7 +30,6 @@ from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.data_files import DIGEST_SIZE, SHOP_START, refuse_unreadable
 from roll_vec.storage.files import find_kind, replace_file
-from roll_vec.storage.plain_data import check_elements
 
 # The records of products and goals are JSON, one a line; terms and forms are lines.
 ARRAYS = {
@@ -170,7 +169,6 @@ def open_stored(path: str) -> CatalogueData:
             start = position
             position += header["lengths"][name] * np.dtype(dtype).itemsize
             arrays[name] = body[start:position].view(dtype)
-        check_elements(arrays["asins"])
         return CatalogueData(
             Products(arrays["products"].data, arrays["product_ends"], arrays["asins"]),
             Goals(arrays["goals"].data, arrays["goal_ends"], arrays["goal_weights"]),
