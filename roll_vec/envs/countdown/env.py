@@ -351,26 +351,6 @@ class Countdown(TextLevelEnv):
             raise ResetNeededError(message)
         return self._observation
 
-    def set_level_options(self, **level_options: Any) -> None:
-        """Change the levels of the next episodes; the present one goes on.
-
-        Parameters
-        ----------
-        **level_options
-            ``num_operations``, ``num_levels``, ``start_level``; and for generated tasks
-            ``num_numbers``, ``number_range`` and ``target_range``.
-
-        Raises
-        ------
-        UnknownOptionError
-            For another name; lists those that are accepted.
-        InvalidOptionError
-            For a value that cannot be used, and for more numbers than the environment
-            was made for: they would change the observation space.
-        ClosedError
-        """
-        super().set_level_options(**level_options)
-
     def _check_options(
         self, options: CountdownOptions, changes: Mapping[str, Any]
     ) -> None:

@@ -99,14 +99,7 @@ def _read_task(entry: Any, place: str) -> tuple[list[int], int]:
     if target is None or not -_INT64 <= target < _INT64:
         place += ", target"
         raise InvalidOptionError.expected(place, "an integer", value)
-    numbers = _read_nums(nums, f"{place}, nums")
-    if entry.keys() >= _PLAIN and entry["numbers"] not in (None, nums):
-        others = _read_nums(entry["numbers"], f"{place}, numbers")
-        if others != numbers:
-            place += ", numbers"
-            accepted = f"the value of nums, {numbers}"
-            raise InvalidOptionError.expected(place, accepted, others)
-    return numbers, target
+    return _read_nums(nums, f"{place}, nums"), target
 
 
 def _find(
