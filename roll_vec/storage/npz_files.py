@@ -66,7 +66,7 @@ def write_npz(
         {"kind": kind, "version": version, "header": header, "arrays": contents}
     )
     head = np.frombuffer(text.encode(), np.uint8)
-    digest = np.frombuffer(hashlib.sha256(head).digest(), np.uint8)
+    digest = np.frombuffer(hashlib.sha256(head.data).digest(), np.uint8)
     entries: dict[str, Any] = {_HEADER: head, _DIGEST: digest, **arrays}
     # As `numpy.savez_compressed`, which compresses all entries.
     with replace_file(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -145,7 +145,7 @@ def _describe(array: NDArray[Any]) -> dict[str, Any]:
     return {
         "dtype": array.dtype.str,
         "shape": list(array.shape),
-        "sha256": hashlib.sha256(data).hexdigest(),
+        "sha256": hashlib.sha256(data.data).hexdigest(),
     }
 
 
