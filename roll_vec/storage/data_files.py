@@ -32,9 +32,6 @@ SHOP_START = b"roll_vec shop "
 """The beginning of a stored shop, whose last 32 bytes are the SHA-256 of the others."""
 DIGEST_SIZE = 32
 
-# The beginning of the file that a checkout without Git LFS has in place of a large one.
-_GIT_LFS = b"version https://git-lfs.github.com/"
-
 # By path: the file's status and its digest.
 _digests: dict[str, tuple[Status, str]] = {}
 
@@ -91,11 +88,7 @@ def fingerprint(argument: str, path: str) -> str:
         if entry is not None and entry[0] == _key(status):
             return entry[1]
         with file.open("rb") as content:
-            start = content.read(len(_GIT_LFS))
-            if start == _GIT_LFS:
-                problem = "it is a pointer of Git LFS; git lfs pull brings the file"
-                refuse_unreadable(argument, file, problem)
-            if start.startswith(SHOP_START):
+            if content.read(len(SHOP_START)) == SHOP_START:
                 content.seek(max(0, status.st_size - DIGEST_SIZE))
                 return content.read().hex()
         now = time.time_ns()

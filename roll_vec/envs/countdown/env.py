@@ -177,16 +177,13 @@ class Countdown(TextLevelEnv):
             options.notation,
             options.unary_minus,
         )
-        self._tasks = self._make_tasks(options)
+        self._tasks = Tasks(options, self._grader, self._file)
         self.nums: list[int] = []
         self.target = 0
         self.num_env_steps = 0
         self._open = False
         self._has_reset_infos = options.has_reset_infos
         self._task = self._observation = ""
-
-    def _make_tasks(self, options: CountdownOptions) -> Tasks:
-        return Tasks(options, self._grader, self._file)
 
     def reset(
         self,
@@ -328,7 +325,8 @@ class Countdown(TextLevelEnv):
         if not can_solve(self.nums):
             message = f"solve: more or larger numbers than the solver takes: {task}"
             raise SolverLimitError(message)
-        for answer in self._correct_answers(self._answer_sizes()):
+        answer = next(self._correct_answers(self._answer_sizes()), None)
+        if answer is not None:
             return [answer]
         source = "" if self._file is None else f"{self._file.path}: "
         message = (
@@ -367,7 +365,7 @@ class Countdown(TextLevelEnv):
 
     def _use_options(self, options: CountdownOptions) -> None:
         self.options = _shared_parts(options)[0]
-        self._tasks = self._make_tasks(self.options)
+        self._tasks = Tasks(self.options, self._grader, self._file)
 
     def _get_values(self) -> dict[str, Any]:
         return {

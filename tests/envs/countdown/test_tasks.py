@@ -278,15 +278,6 @@ def test_rows_of_csv(tmp_path):
             Countdown(data=path)
 
 
-def test_a_pointer_of_git_lfs_is_named(tmp_path):
-    path = tmp_path / "train.jsonl"
-    path.write_text(
-        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
-    )
-    with pytest.raises(InvalidOptionError, match="it is a pointer of Git LFS"):
-        Countdown(data=path)
-
-
 GOOD = '{"nums": [1], "target": 1}\n'
 
 
