@@ -384,6 +384,16 @@ def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
     assert data_files.fingerprint("data", str(path)) != first
 
 
+def test_the_digest_of_a_stored_shop_is_the_one_at_its_end(tmp_path, monkeypatch):
+    path = tmp_path / "shop"
+    Catalogue.load(num_products=20).save(path)
+    expected = path.read_bytes()[-32:].hex()
+    # Opening hashes the file; nothing hashes it once more.
+    monkeypatch.setattr(data_files, "hash_file", lambda path: pytest.fail(str(path)))
+    assert data_files.fingerprint("products", str(path)) == expected
+    assert len(WebShop(products=path).catalogue.products) == 20
+
+
 def test_the_paths_of_a_pool_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keywords = {"products": "none.json", "attributes": 3, "split": "all"}

@@ -1,11 +1,7 @@
-"""Methods of a user's environments: level options, solutions, and states.
-
-States keep the stream of seeds, without a word about it.
-"""
+"""Methods of a user's environments: level options and solutions."""
 
 from functools import partial
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -13,13 +9,11 @@ import roll_vec
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidOptionError,
-    InvalidStateError,
     PendingResultsError,
     ResetNeededError,
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.objects.states import check_env_state, get_env_state, set_env_state
 from roll_vec.pool.factories import build
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -28,7 +22,6 @@ from tests.pool.cases import (
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
-from tests.pool.snapshot_envs import Slippery
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -205,72 +198,3 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             for action in solution:
                 terminations = env.step([action] * 2)[2]
             assert terminations[0]
-
-
-class Checked(Slippery):
-    """Adds to the states of the class above, draws in `set_state`, and checks."""
-
-    limit = 7
-
-    def get_state(self):
-        return {**super().get_state(), "limit": self.limit}
-
-    def set_state(self, state):
-        self.check_state(state)
-        self.reset(seed=3)
-        super().set_state({"count": state["count"]})
-
-    def check_state(self, state):
-        if state["limit"] != self.limit:
-            raise InvalidStateError.of_array("limit", str(self.limit), state)
-        assert state.keys() == {"count", "limit"}
-
-
-def test_draws_and_errors_in_set_state_leave_the_stream_alone():
-    one, other = Checked(), Checked()
-    one.reset(seed=8)
-    other.reset(seed=9)
-    one.step(1)
-    state, before = get_env_state(one), get_env_state(other)
-    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
-        with pytest.raises(InvalidStateError, match="state"):
-            check_env_state(other, {**state, **change})
-    check_env_state(other, state)
-    assert get_env_state(other) == before
-    set_env_state(other, state)
-    assert get_env_state(other) == get_env_state(one) == state
-    # A state without the position leaves the stream where it is.
-    set_env_state(other, {"count": 4, "limit": 7})
-    assert other.count == 4
-
-
-def test_a_wrapper_with_states_of_its_own_keeps_the_stream_too():
-    class Saving(gymnasium.Wrapper):
-        def get_state(self):
-            return {"all": self.env.get_state()}
-
-        def set_state(self, state):
-            self.env.set_state(state["all"])
-
-    one, other = Saving(Slippery()), Saving(Slippery())
-    one.reset(seed=8)
-    other.reset(seed=9)
-    one.step(1)
-    set_env_state(other, get_env_state(one))
-    for _ in range(5):
-        assert other.step(1) == one.step(1)
-        assert other.reset() == one.reset()
-
-
-def test_a_state_that_is_no_dict():
-    class Count(Counter):
-        def get_state(self):
-            return self.count
-
-        def set_state(self, state):
-            self.count = state
-
-    env = Count()
-    env.reset(seed=1)
-    with pytest.raises(InvalidStateError, match=r"Count\.get_state: expected a dict"):
-        get_env_state(env)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.envs.webshop import Catalogue, Goal, Product, WebShop
+from roll_vec.envs.webshop import Catalogue, Goal, Product
 from roll_vec.envs.webshop.options import CatalogueOptions, WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.progress import listen
-from roll_vec.storage import data_files
 from tests.contract.cases import assert_same
 from tests.envs.webshop.shops import ITEMS, write
 
@@ -87,18 +86,6 @@ def test_a_stored_catalogue_has_equal_contents(small, tmp_path):
             assert contents(stored) == expected
             stored.save(target)
             assert target.read_bytes() == block
-
-
-def test_the_digest_of_a_stored_shop_is_not_computed_twice(
-    small, tmp_path, monkeypatch
-):
-    path = tmp_path / "shop"
-    small.save(path)
-    expected = path.read_bytes()[-32:].hex()
-    monkeypatch.setattr(data_files, "hash_file", lambda path: pytest.fail(str(path)))
-    assert data_files.fingerprint("products", str(path)) == expected
-    env = WebShop(products=path)
-    assert contents(env.catalogue) == contents(small)
 
 
 def test_batches_of_a_stored_shop_play_as_those_of_its_files(files, tmp_path):
