@@ -177,13 +177,17 @@ class Countdown(TextLevelEnv):
             options.notation,
             options.unary_minus,
         )
-        self._tasks = Tasks(options, self._grader, self._file)
+        self._tasks = self._make_tasks(options)
         self.nums: list[int] = []
         self.target = 0
         self.num_env_steps = 0
         self._open = False
         self._has_reset_infos = options.has_reset_infos
         self._task = self._observation = ""
+
+    def _make_tasks(self, options: CountdownOptions) -> Tasks:
+        """Return the tasks; ROLL's adapter has other ones."""
+        return Tasks(options, self._grader, self._file)
 
     def reset(
         self,
@@ -365,7 +369,7 @@ class Countdown(TextLevelEnv):
 
     def _use_options(self, options: CountdownOptions) -> None:
         self.options = _shared_parts(options)[0]
-        self._tasks = Tasks(self.options, self._grader, self._file)
+        self._tasks = self._make_tasks(self.options)
 
     def _get_values(self) -> dict[str, Any]:
         return {
