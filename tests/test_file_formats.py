@@ -17,6 +17,7 @@ from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.storage.plain_data import decode, encode
+from roll_vec.vector.state import STATE_VERSION
 
 # ------------------------------------------------------------------ arrays and a header
 
