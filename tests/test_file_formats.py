@@ -148,7 +148,8 @@ def test_other_files_are_refused(path):
 
 def test_a_snapshot_with_another_header_is_refused(path):
     for header in (None, [], {"id": "a"}, {"id": "a", "configuration": 1}):
-        write_npz(path, "snapshot", STATE_VERSION, header, {"has_ended": np.zeros(3, bool)})
+        arrays = {"has_ended": np.zeros(3, bool)}
+        write_npz(path, "snapshot", STATE_VERSION, header, arrays)
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):
