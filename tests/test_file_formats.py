@@ -17,7 +17,6 @@ from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.storage.plain_data import decode, encode
-from roll_vec.vector.state import STATE_VERSION
 
 # ------------------------------------------------------------------ arrays and a header
 
@@ -147,9 +146,10 @@ def test_other_files_are_refused(path):
 
 
 def test_a_snapshot_with_another_header_is_refused(path):
+    version = VectorState("a", {}, ARRAYS).version
     for header in (None, [], {"id": "a"}, {"id": "a", "configuration": 1}):
         arrays = {"has_ended": np.zeros(3, bool)}
-        write_npz(path, "snapshot", STATE_VERSION, header, arrays)
+        write_npz(path, "snapshot", version, header, arrays)
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import socket
 import stat
 import sys
@@ -33,7 +34,7 @@ from tests.envs.webshop import shops
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
 
 LAKE = "roll_vec/FrozenLake-v1"
-MAPS = "roll_vec/RandomFrozenLake-v0"
+SOKOBAN = "roll_vec/Sokoban-v0"
 
 
 def write(path):
@@ -73,7 +74,7 @@ WRITERS = {
     "run.npz": command(*ROLLOUT, "--no-image", "--out", None),
     "last.png": command(*ROLLOUT, "--out", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
-    "set.txt": command("levels", "make", MAPS, "--num-levels", "1", "--out", None),
+    "set.txt": command("levels", "make", SOKOBAN, "--num-levels", "1", "--out", None),
 }
 READERS = {
     "snapshot": roll_vec.VectorState.load,
@@ -83,7 +84,7 @@ READERS = {
     "shop.json": lambda path: Catalogue.load(products=path),
     "run.npz": command("replay", None),
     "film.npz": command("watch", None, "--out", "page.html"),
-    "set.txt": command("levels", "show", None, "--text"),
+    "set.txt": lambda path: Sokoban(levels=path),
 }
 
 
@@ -165,7 +166,7 @@ def test_readers_refuse_a_pipe(tmp_path, capsys):
             read(str(path))
         message = str(error.value) or capsys.readouterr().err
         assert f"{path}" in message
-        assert "cannot be read: it is a pipe, expected a file" in message
+        assert re.search("cannot be read: .*expected a file", message)
 
 
 def test_the_old_file_stays_after_an_error_and_keeps_its_permissions(tmp_path):
@@ -291,11 +292,6 @@ def stored_shop(folder):
     return WebShop(products="shop")
 
 
-def sokoban(folder):
-    (folder / "levels.txt").write_text("#####\n#@$.#\n#####\n", "utf-8")
-    return Sokoban(levels="levels.txt")
-
-
 # What makes an environment, the keyword of a file, its name, and a change of it that
 # keeps its size.
 CASES = [
@@ -304,7 +300,6 @@ CASES = [
     (shop, "attributes", "attributes.json", (b"wash", b"mash")),
     (shop, "title_nouns", "title_nouns.json", (b"shirt", b"skirt")),
     (stored_shop, "products", "shop", (b"}", b" ")),
-    (sokoban, "levels", "levels.txt", (b"@$.", b".$@")),
 ]
 
 

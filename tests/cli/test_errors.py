@@ -191,7 +191,7 @@ ERRORS = [
     ("webshop index items_ins.json --attributes b.json --out s", "items_ins.json and"),
     ("webshop index nowhere.json --out s", "nowhere.json cannot be read"),
     ("webshop index --num-products 0 --out s", "expected an integer from 1 up"),
-    ("webshop index --attributes a.json --out s", "a.json' needs products"),
+    ("webshop index --attributes a.json --out s", "attributes: needs products"),
     # Arguments that would be ignored.
     ("eval compare a b --out c.jsonl", "unrecognized arguments: --out c.jsonl"),
     (f"{SPLIT} --retry-faults", "--retry-faults: not allowed without --out FILE.jsonl"),

@@ -63,11 +63,8 @@ def test_reachable_integers_are_those_of_brute_force(operators):
     for nums in draws(len(operators), count, most):
         expected = oracle.all_integers(nums, operators)
         assert reachable(nums, operators) == expected
-        positive = [value for value in expected if value >= 1]
-        assert reachable(nums, operators, (1, 1 << 60)) == positive
         for low, high in ((10, 100), (0, 30), (1, 7), (-20, 20)):
             in_range = [value for value in expected if low <= value <= high]
-            assert reachable(nums, operators, (low, high)) == in_range
             assert mark(nums, operators, low, high) == (in_range, len(in_range))
 
 
@@ -91,8 +88,7 @@ def test_five_and_six_numbers(size):
     """Every integer that random expressions reach is found, with an expression."""
     rng = random.Random(size)
     nums = [rng.randint(1, 30) for _ in range(size)]
-    targets = set(reachable(nums, target_range=(1, 1000)))
-    assert targets == set(mark(nums, "+-*/", 1, 1000)[0])
+    targets = set(mark(nums, "+-*/", 1, 1000)[0])
     hits = set()
     for _ in range(4000):
         rng.shuffle(nums)
