@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from roll_vec.joined.messages import pack, unpack
+from roll_vec.joined.actors import pack, unpack
 from tests.contract.cases import assert_same
 
 
