@@ -49,22 +49,23 @@ class RemoteTraceback(Exception):
 
 
 class Reply(NamedTuple):
-    """The answer of an actor to a message."""
+    """The answer of an actor to a message.
+
+    ``error`` is the exception of the call, after which the batch may have moved, and
+    ``trace`` its traceback as text; unless ``is_restored``, they are those of the
+    construction of the batch, or of the journal.  ``base`` is the packed call of
+    `set_state` with a snapshot, if one was asked for, or ``obstacle`` the reason why
+    there is none.  ``pid`` is the process of the actor.
+    """
 
     value: Any = None
     error: Exception | None = None
-    """The exception of the call; the batch may have moved then."""
     trace: str = ""
-    """The traceback of ``error``, as text."""
     is_restored: bool = True
-    """False: ``error`` is of the construction of the batch, or of the journal."""
     base: bytes = b""
-    """The packed call of `set_state` with a snapshot, if one was asked for."""
     obstacle: str = ""
-    """The reason why there is no snapshot, if one was asked for."""
     warnings: tuple[tuple[type[Warning], str], ...] = ()
     pid: int = 0
-    """The process of the actor."""
 
 
 def pack(value: Any) -> bytes:
@@ -267,7 +268,17 @@ class ActorPart:
         Exception
             That of the call.
         """
-        while (reply := self._receive()) is None:
+        while True:
+            options = self._options
+            limit = options.shard_timeout if self.pid else options.start_timeout
+            try:
+                reply: Reply = unpack(self._actor.result(limit))
+                if reply.is_restored or self._call.name == "describe":
+                    break
+                reason = f"it was not restored: {reply.error}"
+            except ActorDiedError as error:
+                reason = str(error)
+            self._restart(reason)
             self._send()
         self._is_current, self.pid = True, reply.pid
         self._commit(reply)
@@ -277,33 +288,21 @@ class ActorPart:
             raise reply.error from RemoteTraceback(reply.trace)
         return reply.value
 
-    def _receive(self) -> Reply | None:
-        """Return the reply; None if the actor was started anew."""
-        options, is_first = self._options, self._call.name == "describe"
-        limit = options.shard_timeout if self.pid else options.start_timeout
-        try:
-            reply: Reply = unpack(self._actor.result(limit))
-            if reply.is_restored or is_first:
-                return reply
-            reason = f"it was not restored: {reply.error}"
-        except ActorDiedError as error:
-            reason = str(error)
-        self.close()
-        if is_first:
-            # More attempts would take long, and end alike.
-            text = f"num_shards: part {self._index} could not be started: {reason}"
-            raise InvalidOptionError(text)
-        self._restart(reason)
-        return None
-
     def _restart(self, reason: str) -> None:
         """Start a new actor in the place of one that has died.
 
         Raises
         ------
+        InvalidOptionError
+            If it was the first one.
         PartLostError
             If the part cannot be restored, or dies again and again.
         """
+        self.close()
+        if self._call.name == "describe":
+            # More attempts would take long, and end alike.
+            text = f"num_shards: part {self._index} could not be started: {reason}"
+            raise InvalidOptionError(text)
         self._actor, self._is_current, self.pid = self._start_actor(), False, 0
         self._deaths += 1
         self.restarts += 1

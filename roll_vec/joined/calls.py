@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from roll_vec.vector.env import RollVectorEnv
 
+# Calls that move environments.
 MOVES = frozenset(("reset", "step", "_step_some", "unroll", "set_state"))
-"""Calls that move environments."""
+# Calls whose effect a snapshot need not have.
 SETTINGS = frozenset(("set_attr", "set_level_options"))
-"""Calls whose effect a snapshot need not have."""
+# Calls that a restored part makes again; all others only read.
 JOURNALED = MOVES | SETTINGS | {"call"}
-"""Calls that a restored part makes again; all others only read."""
 
 _ATTRIBUTES = (
     *("num_envs", "single_observation_space", "single_action_space", "metadata"),

@@ -11,13 +11,11 @@ from typing import Any
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.joined.actors import ActorDiedError, Host
 
+# The environment variable of a cluster's nodes by which Ray sends replies of up to so
+# many bytes at once.  Larger ones take a detour over the object store: by default those
+# from 100 KiB on, which costs about a millisecond.  From 4 MB on it is as fast.
 INLINE_VARIABLE = "RAY_max_direct_call_object_size"
-"""The environment variable of a cluster's nodes by which Ray sends replies of up to so
-many bytes at once.  Larger ones take a detour over the object store: by default those
-from 100 KiB on, which costs about a millisecond.
-"""
 INLINE_SIZE = 1 << 20
-"""A value for it, in bytes.  From 4 MB on the object store is as fast."""
 
 
 class RayActor:
@@ -59,14 +57,14 @@ class RayActor:
             self._ray.kill(self._actor, no_restart=True)
 
 
-def connect(actor_options: Mapping[str, Any]) -> Callable[..., RayActor]:
+def connect(actor_options: Mapping[str, Any] | None) -> Callable[..., RayActor]:
     """Return the function that starts an actor with the arguments of `Host`.
 
     Ray starts on this machine, unless the program is connected already.
 
     Parameters
     ----------
-    actor_options : mapping
+    actor_options : mapping or None
         Of ``ray.remote``.
 
     Raises
@@ -80,9 +78,9 @@ def connect(actor_options: Mapping[str, Any]) -> Callable[..., RayActor]:
     ray: Any = MissingExtraError.import_module("ray", "make_shards", extra="ray")
     # A call may have run although it failed, so Ray must neither repeat it nor restart
     # the actor: the head does both, from the last snapshot.
-    options = {"scheduling_strategy": "SPREAD", **actor_options}
-    options |= {"max_restarts": 0, "max_task_retries": 0}
+    fixed = {"max_restarts": 0, "max_task_retries": 0}
     try:
+        options = {"scheduling_strategy": "SPREAD", **(actor_options or {}), **fixed}
         actor_class = ray.remote(Host).options(**options)
     except (TypeError, ValueError) as error:
         message = f"actor_options: {error}"

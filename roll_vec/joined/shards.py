@@ -36,13 +36,6 @@ _check_limit = partial(check_seconds, allows_zero=False)
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
 
-def _check_actor_options(name: str, value: Any) -> Mapping[str, Any]:
-    options = {} if value is None else value
-    if not isinstance(options, Mapping):
-        raise InvalidOptionError.expected(name, "options of ray.remote", value)
-    return options
-
-
 @dataclass(frozen=True, kw_only=True)
 class RayOptions:
     """The keywords of `make_shards` beside those of the environments.
@@ -72,7 +65,7 @@ class RayOptions:
 
     snapshot_interval: int = option(100, check_int, 1)
     max_restarts: int = option(10, check_int, 0)
-    actor_options: Mapping[str, Any] | None = option(None, _check_actor_options)
+    actor_options: Mapping[str, Any] | None = None
     shard_timeout: float | None = option(None, _check_limit)
     start_timeout: float | None = option(300.0, _check_limit)
 
@@ -136,9 +129,11 @@ def join_actors(
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
     sizes = split_sizes(num_envs, num_shards, batch.group_size)
     # Observations are joined in a new batch in any case.
-    make = BatchMaker.of(id, {**keywords, **vars(batch), "copy": False})
-    # It finds bad keywords before a process starts, and checks actions.
-    check = make(1, group_size=1).engine.check_actions if make.is_stacked else None
+    source, keywords = _find(id, {**keywords, **vars(batch), "copy": False})
+    make, check = partial(make_batch, source, keywords), None
+    if isinstance(source, RegisteredEnv) and not source.pooled:
+        # It finds bad keywords before a process starts, and checks actions.
+        check = make(1, group_size=1).engine.check_actions
     try:
         packed = pack(make)
     except Exception as error:
@@ -162,67 +157,66 @@ def join_actors(
         raise
 
 
-@dataclass(frozen=True)
-class BatchMaker:
-    """Makes batches of an id, also on another machine.
+def _find(
+    id: Any, keywords: dict[str, Any]
+) -> tuple[RegisteredEnv | EnvFn, dict[str, Any]]:
+    """Return the source of environments, and keywords that mean the same elsewhere.
+
+    The source is the entry of an id, with or without ``module:``, or a function.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is neither an id of roll_vec nor a function.
+    """
+    if callable(id):
+        return id, keywords
+    module, _, name = id.rpartition(":") if isinstance(id, str) else ("", "", "")
+    if module:
+        importlib.import_module(module)
+    if name not in ENVIRONMENTS:
+        accepted = "an id of roll_vec, or a function that makes one environment"
+        raise InvalidOptionError.expected("id", accepted, id)
+    source, files = ENVIRONMENTS[name], _STACKED_FILES
+    if source.pooled:
+        files = getattr(source.load(), "DATA_FILES", ())
+    else:
+        keywords = {"num_threads": 1, **keywords}
+    return source, resolve_paths(keywords, files)
+
+
+def make_batch(
+    source: RegisteredEnv | EnvFn,
+    keywords: Mapping[str, Any],
+    num_envs: int,
+    **changes: Any,
+) -> RollVectorEnv:
+    """Return a batch of so many environments, also on another machine.
 
     Parameters
     ----------
     source : RegisteredEnv or callable
-        An id of roll_vec, with a user's own class or its name; or a function that makes
-        one environment.
+        The entry of an id, with a user's own class or its name; or a function that
+        makes one environment.
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
+    num_envs : int
+    **changes
+        Keywords that replace those.
+
+    Raises
+    ------
+    UnknownOptionError, InvalidOptionError
+        Also if this machine does not have the data files.
     """
-
-    source: RegisteredEnv | EnvFn
-    keywords: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, id: Any, keywords: Mapping[str, Any]) -> BatchMaker:
-        """Return that of an id, with or without ``module:``, or of a function.
-
-        Raises
-        ------
-        InvalidOptionError
-            If it is neither an id of roll_vec nor a function.
-        """
-        if callable(id):
-            return cls(id, keywords)
-        module, _, name = id.rpartition(":") if isinstance(id, str) else ("", "", "")
-        if module:
-            importlib.import_module(module)
-        if name not in ENVIRONMENTS:
-            accepted = "an id of roll_vec, or a function that makes one environment"
-            raise InvalidOptionError.expected("id", accepted, id)
-        source, files = ENVIRONMENTS[name], _STACKED_FILES
-        if source.pooled:
-            files = getattr(source.load(), "DATA_FILES", ())
-        else:
-            keywords = {"num_threads": 1, **keywords}
-        return cls(source, resolve_paths(keywords, files))
-
-    @property
-    def is_stacked(self) -> bool:
-        """Whether the batch has its environments in stacked arrays."""
-        return isinstance(self.source, RegisteredEnv) and not self.source.pooled
-
-    def __call__(self, num_envs: int, **changes: Any) -> RollVectorEnv:
-        """Return a batch of so many environments, with changes of the keywords.
-
-        Raises
-        ------
-        UnknownOptionError, InvalidOptionError
-            Also if this machine does not have the data files.
-        """
-        keywords, source = {**self.keywords, **changes}, self.source
-        if not isinstance(source, RegisteredEnv):
-            return PoolVectorEnv([source] * num_envs, **keywords)
-        if source.id not in ENVIRONMENTS:
-            # The registry of the head does not travel.
-            limit = source.max_episode_steps
-            register(source.id, source.entry, limit, **source.keywords)
-        return make_vec(source.id, num_envs, **keywords)
+    keywords = {**keywords, **changes}
+    if not isinstance(source, RegisteredEnv):
+        return PoolVectorEnv([source] * num_envs, **keywords)
+    if source.id not in ENVIRONMENTS:
+        # The registry of the head does not travel.
+        limit = source.max_episode_steps
+        register(source.id, source.entry, limit, **source.keywords)
+    return make_vec(source.id, num_envs, **keywords)
 
 
 def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:

@@ -133,33 +133,23 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step every environment once; see `RollVectorEnv.step`."""
-        actions = self._check_step(actions, self._has_ended)
-        cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
-        mask = np.ones(self.num_envs, np.bool_)
-        return self._join_steps(self._ask(dict(enumerate(cuts))), mask)
+        return self._step_some(actions, np.ones(self.num_envs, np.bool_))
 
     @one_at_a_time
     def _step_some(
         self, actions: Any, mask: NDArray[np.bool_]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step some environments, in DISABLED mode; see `RollVectorEnv`."""
-        actions = self._check_step(actions, self._has_ended & mask, ~mask)
-        calls = {
-            k: Call("_step_some", (self._cut(actions, self._rows[k]), part_mask))
-            for k, part_mask in self._masks_of(mask).items()
-        }
-        return self._join_steps(self._ask(calls), mask)
-
-    def _check_step(
-        self,
-        actions: Any,
-        ended: NDArray[np.bool_],
-        skip_mask: NDArray[np.bool_] | None = None,
-    ) -> Any:
-        """Check that some environments can step; return the checked actions."""
         self._check_ready("the first step")
-        self._refuse_ended(ended)
-        return self._check_actions(actions, ended if skip_mask is None else skip_mask)
+        self._refuse_ended(self._has_ended & mask)
+        actions = self._check_actions(actions, self._has_ended | ~mask)
+        calls = {}
+        for k, part_mask in self._masks_of(mask).items():
+            cut = self._cut(actions, self._rows[k])
+            calls[k] = Call("_step_some", (cut, part_mask))
+            if part_mask.all():
+                calls[k] = Call("step", (cut,))
+        return self._join_steps(self._ask(calls), mask)
 
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
         if self.autoreset_mode is not AutoresetMode.NEXT_STEP and ended.any():
@@ -362,15 +352,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         if len(state.parts) != len(self.parts):
             accepted = f"one of {len(self.parts)} parts"
             raise InvalidStateError.expected("state", accepted, len(state.parts))
-        starts = state.starts
-        for row in rows.tolist():
-            if not starts[part] <= row < starts[part + 1]:
-                message = (
-                    f"rows: an environment of part {part} cannot become a copy of "
-                    f"environment {row}, which is of another part"
-                )
-                raise InvalidStateError(message)
-        return state.parts[part].take(rows - starts[part])
+        first, stop = state.starts[part : part + 2]
+        if np.any((rows < first) | (rows >= stop)):
+            accepted = f"{first} to {stop - 1} in the rows of part {part}"
+            raise InvalidStateError.expected("rows", accepted, rows)
+        return state.parts[part].take(rows - first)
 
 
 def _join_infos(parts: Sequence[Infos], sizes: Sequence[int]) -> Infos:

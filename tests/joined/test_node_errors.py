@@ -4,7 +4,7 @@ import shutil
 import socket
 import sys
 import threading
-from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from roll_vec.errors import InvalidOptionError
 from roll_vec.joined.actors import Host, pack, unpack
 from roll_vec.joined.ray_actors import connect
-from roll_vec.joined.shards import BatchMaker
+from roll_vec.joined.shards import _find, make_batch
 from tests.envs.webshop.shops import write
 from tests.joined.local_actors import make_env
 
@@ -38,9 +38,9 @@ def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
 
 def test_nodes_whose_batches_differ_are_refused(monkeypatch):
     def change(host):
-        make = unpack(host._make_batch)
-        keywords = {**make.keywords, "max_episode_steps": 9 + host._first_env_id}
-        host._make_batch = pack(replace(make, keywords=keywords))
+        limit = 9 + host._first_env_id
+        make = partial(unpack(host._make_batch), max_episode_steps=limit)
+        host._make_batch = pack(make)
 
     change_restore(monkeypatch, change)
     with pytest.raises(InvalidOptionError, match="batches of the nodes differ"):
@@ -54,7 +54,9 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
         (place / "rooms.txt").write_text("#####\n#@$.#\n#####\n")
     paths = ("rooms.txt", tmp_path / "folder")
     keywords = [{"levels": path, "dim_room": (3, 5)} for path in paths]
-    makers = [BatchMaker.of("roll_vec/Sokoban-v0", each) for each in keywords]
+    makers = [
+        partial(make_batch, *_find("roll_vec/Sokoban-v0", each)) for each in keywords
+    ]
     # The working directory of a worker is another one.
     (tmp_path / "worker").mkdir()
     monkeypatch.chdir(tmp_path / "worker")
