@@ -29,13 +29,11 @@ import cloudpickle  # type: ignore[import-untyped]
 from roll_vec.errors import (
     ActionStartWarning,
     InvalidOptionError,
-    InvalidStateError,
     PartLostError,
     warn_caller,
 )
 from roll_vec.joined.calls import JOURNALED, SETTINGS, Call
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.state import VectorState
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -132,15 +130,13 @@ class Host:
         assert self._batch is not None
         try:
             value = unpack(packed).run(self._batch)
-            if isinstance(value, VectorState):
-                _check_travels(value)
         except Exception as error:
             return _failure(error)
         if not wants_state:
             return Reply(value)
         try:
-            state = _check_travels(self._batch.get_state())
-            return Reply(value, base=pack(Call("set_state", (state,))))
+            base = pack(Call("set_state", (self._batch.get_state(),)))
+            return Reply(value, base=base)
         except Exception as error:
             return Reply(value, obstacle=str(error) or type(error).__name__)
 
@@ -160,17 +156,6 @@ class Host:
         if self._batch is not None:
             self._batch.close()
         self._batch = None
-
-
-def _check_travels(state: VectorState) -> VectorState:
-    """Return a snapshot, if another process can use it."""
-    if state.objects is not None:
-        message = (
-            "the environments have no get_state and cannot be pickled, so that only "
-            "their process can use a snapshot"
-        )
-        raise InvalidStateError(message)
-    return state
 
 
 def _failure(error: Exception) -> Reply:

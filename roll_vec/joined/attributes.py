@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     BatchInUseError,
-    ClosedError,
     EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
@@ -60,6 +59,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     _caller = 0
     _action_stream: Any = None
     sample_actions = BatchActionSampling.sample_actions
+    _check_open = BatchActionSampling._check_open
     np_random = BatchActionSampling.np_random
     np_random_seed = BatchActionSampling.np_random_seed
 
@@ -100,9 +100,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             name: range(rows.start, rows.stop)
             for name, rows in zip(names, self._rows, strict=False)
         }
-        self._family_of = np.array(
-            [name for name, rows in self.families.items() for _ in rows], object
-        )
+        self._family_of = np.repeat(np.array(names, object), sizes if names else [])
         for part, start in zip(self.parts, self._starts, strict=False):
             if isinstance(part, LocalPart):
                 part.batch.engine.become_part(start)
@@ -168,11 +166,6 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         translation = type(error)(texts)
         translation.__cause__ = error.__cause__
         return translation
-
-    def _check_open(self) -> None:
-        if self.closed:
-            message = f"{self!r} is closed"
-            raise ClosedError(message)
 
     def _check_ready(self, use: str) -> None:
         self._check_open()
@@ -303,11 +296,10 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         results = self._ask(
             {k: Call("solve", (objective,), {"mask": one}) for k, one in masks.items()}
         )
-        solutions = [
-            results.get(k, (None,) * one.num_envs)
-            for k, one in enumerate(self._descriptions)
-        ]
-        return tuple(chain(*solutions))
+        solutions: list[Any] = [None] * self.num_envs
+        for k, part_solutions in results.items():
+            solutions[self._rows[k]] = part_solutions
+        return tuple(solutions)
 
     @one_at_a_time
     def set_level_options(self, **level_options: Any) -> None:

@@ -98,7 +98,6 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         PartLostError
             If an actor dies that cannot be restored; as all calls.
         """
-        self._check_open()
         mask = parse_reset_mask(options, self.num_envs)
         seeds = self._expand_seeds(seed)
         resets = self._parse_mask(mask, "some of them are reset by reset_mask")

@@ -184,7 +184,9 @@ def test_snapshots_of_unlike_parts(tmp_path):
     assert_same(tasks.step(actions[4:6])[:3], tuple(each[4:6] for each in results[:3]))
     rows = [1, 0, *range(2, NUM_ENVS)]
     env.set_state(state, rows=rows, mask=np.arange(NUM_ENVS) == 0)
-    with pytest.raises(InvalidStateError, match=r"0 to 3 in the rows of part 0, got .*4"):
+    with pytest.raises(
+        InvalidStateError, match=r"0 to 3 in the rows of part 0, got .*4"
+    ):
         env.set_state(state, rows=[4, *range(1, NUM_ENVS)])
     for bad in (state.parts[0], JoinedState(state.parts[:2])):
         with pytest.raises((InvalidStateError, InvalidOptionError)):

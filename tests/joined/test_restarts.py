@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import threading
 from typing import ClassVar
 
@@ -13,11 +14,10 @@ import roll_vec
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidOptionError,
-    InvalidStateError,
     PartLostError,
     ResetNeededError,
 )
-from roll_vec.joined.actors import RemoteTraceback
+from roll_vec.joined.actors import RemoteTraceback, pack, unpack
 from tests.contract.cases import assert_same
 from tests.joined.local_actors import actors_of, kill, make_env, make_pair, restarts_of
 from tests.pool.cases import FAULTS_ON_PURPOSE
@@ -232,13 +232,33 @@ def test_a_reply_that_cannot_travel_is_an_error():
     # The actor has raised it, and lives.
     assert isinstance(caught.value.__cause__, RemoteTraceback)
     assert_same(env.reset(seed=1), results)
-    copies = make_env(Unpicklable, 2, 2)
-    copies.reset(seed=1)
-    with pytest.raises(InvalidStateError, match="only their process"):
-        copies.get_state()
     for way in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="connection to Ray"):
-            way(copies)
+            way(env)
+
+
+def test_functions_of_a_program_travel_in_snapshots():
+    sharded, local = make_pair(Unpicklable, 2, 2, shards={"snapshot_interval": 1})
+    for _ in range(3):
+        assert_same(sharded.step(IDLE[:2]), local.step(IDLE[:2]))
+        kill(sharded, 1)
+    state = sharded.get_state()
+    results = sharded.step(IDLE[:2])
+    kill(sharded, 0)
+    sharded.set_state(state)
+    assert_same(sharded.step(IDLE[:2]), results)
+    assert restarts_of(sharded) == 4
+
+
+def test_classes_of_the_main_module_travel(monkeypatch):
+    # A shard has another main module.
+    body = "class Item:\n    def __init__(self, value):\n        self.value = value\n"
+    module = sys.modules["__main__"]
+    exec(body, {"__name__": "__main__"}, names := {})
+    monkeypatch.setattr(module, "Item", names["Item"], raising=False)
+    data = pack(names["Item"](5))
+    monkeypatch.delattr(module, "Item")
+    assert unpack(data).value == 5
 
 
 @FAULTS_ON_PURPOSE
