@@ -6,7 +6,7 @@ It has the calls of all parts, and the methods that move no episode.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -59,9 +59,9 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     _caller = 0
     _action_stream: Any = None
     sample_actions = BatchActionSampling.sample_actions
-    _check_open = BatchActionSampling._check_open
-    np_random = BatchActionSampling.np_random
-    np_random_seed = BatchActionSampling.np_random_seed
+    _check_open: Any = BatchActionSampling._check_open
+    np_random: Any = BatchActionSampling.np_random
+    np_random_seed: Any = BatchActionSampling.np_random_seed
 
     def __init__(
         self,
@@ -69,7 +69,8 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     ) -> None:
         self._process_id = os.getpid()
         names = list(parts) if isinstance(parts, Mapping) else []
-        self.parts = _check_parts(parts.values() if names else parts)
+        batches = parts.values() if isinstance(parts, Mapping) else parts
+        self.parts = _check_parts(list(batches))
         self._descriptions = all_of = [part.description for part in self.parts]
         first, sizes = all_of[0], [one.num_envs for one in all_of]
         self._starts = [0, *accumulate(sizes)]
@@ -334,14 +335,13 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         return {**self.__dict__, "_caller": 0}
 
 
-def _check_parts(batches: Iterable[Any]) -> tuple[LocalPart | ActorPart, ...]:
+def _check_parts(batches: list[Any]) -> tuple[LocalPart | ActorPart, ...]:
     """Return the parts of a joined batch.
 
     Raises
     ------
     InvalidOptionError
     """
-    batches = list(batches)
     are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
     if not batches or not all(are_parts) or len(set(map(id, batches))) < len(batches):
         accepted = "different vector environments of roll_vec without wrappers"

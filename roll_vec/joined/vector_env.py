@@ -260,9 +260,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             arrays = [getattr(part, name) for part in parts]
             return np.concatenate(arrays, 1, out=out and getattr(out, name))
 
-        arrays = rewards, terminations, truncations = (
-            *map(join, ("rewards", "terminations", "truncations")),
-        )
+        rewards = join("rewards")
+        terminations, truncations = join("terminations"), join("truncations")
         batches = [part.observations for part in parts]
         self._latest = [
             map_leaves(lambda _, steps: copy(steps[-1]), space, batch)
@@ -285,7 +284,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             self._has_ended = terminations[-1] | truncations[-1]
         self._add_family(infos, np.ones(order.shape, np.bool_))
         self._needs_reset = False
-        return Rollout(observations, *arrays, infos)
+        return Rollout(observations, rewards, terminations, truncations, infos)
 
     final_obs = RollVectorEnv.final_obs
 
