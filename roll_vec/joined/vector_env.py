@@ -132,26 +132,34 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step every environment once; see `RollVectorEnv.step`."""
-        return self._step_some(actions, np.ones(self.num_envs, np.bool_))
+        actions = self._check_step(actions, self._has_ended, self._has_ended)
+        cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
+        mask = np.ones(self.num_envs, np.bool_)
+        return self._join_steps(self._ask(dict(enumerate(cuts))), mask)
 
     @one_at_a_time
     def _step_some(
         self, actions: Any, mask: NDArray[np.bool_]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step some environments, in DISABLED mode; see `RollVectorEnv`."""
-        self._check_ready("the first step")
-        self._refuse_ended(self._has_ended & mask)
-        actions = self._check_actions(actions, self._has_ended | ~mask)
-        calls = {}
-        for k, part_mask in self._masks_of(mask).items():
-            cut = self._cut(actions, self._rows[k])
-            calls[k] = Call("_step_some", (cut, part_mask))
-            if part_mask.all():
-                calls[k] = Call("step", (cut,))
+        actions = self._check_step(actions, self._has_ended & mask, ~mask)
+        calls = {
+            k: Call("_step_some", (self._cut(actions, self._rows[k]), part_mask))
+            for k, part_mask in self._masks_of(mask).items()
+        }
         return self._join_steps(self._ask(calls), mask)
 
+    def _check_step(
+        self, actions: Any, ended: NDArray[np.bool_], skip_mask: NDArray[np.bool_]
+    ) -> Any:
+        """Check that some environments can step; return their checked actions."""
+        self._check_ready("the first step")
+        self._refuse_ended(ended)
+        return self._check_actions(actions, skip_mask)
+
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
-        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and ended.any():
+        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
+        if not is_next_step and np.count_nonzero(ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
 
     def _join_steps(
