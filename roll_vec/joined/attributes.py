@@ -78,9 +78,11 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         self.num_envs = self._starts[-1]
         self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
         spaces = [one.single_observation_space for one in all_of]
-        self.single_observation_space, self.observation_space = _join(spaces, sizes)
+        self.single_observation_space, self.observation_space = _join_spaces(
+            spaces, sizes
+        )
         spaces = [one.single_action_space for one in all_of]
-        self.single_action_space, self.action_space = _join(spaces, sizes)
+        self.single_action_space, self.action_space = _join_spaces(spaces, sizes)
         self._check = self.parts[0].check or partial(
             check_action_batch,
             self.single_action_space,
@@ -358,7 +360,7 @@ def _check_parts(batches: list[Any]) -> tuple[LocalPart | ActorPart, ...]:
     return parts
 
 
-def _join(
+def _join_spaces(
     spaces: Sequence[Space[Any]], sizes: Sequence[int]
 ) -> tuple[Space[Any], Space[Any]]:
     """Return the space of one environment of any part, and that of the batch.

@@ -92,5 +92,6 @@ def connect(actor_options: Mapping[str, Any] | None) -> Callable[..., RayActor]:
         # All processes of the cluster inherit it.
         os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
         # Without "local" it would connect to a cluster of RAY_ADDRESS.
-        ray.init("local", include_dashboard=False, log_to_driver=False)
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        ray.init("local", include_dashboard=False, **quiet)
     return partial(RayActor, ray, actor_class)

@@ -129,7 +129,7 @@ def join_actors(
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
     sizes = split_sizes(num_envs, num_shards, batch.group_size)
     # Observations are joined in a new batch in any case.
-    source, keywords = _find(id, {**keywords, **vars(batch), "copy": False})
+    source, keywords = find_source(id, {**keywords, **vars(batch), "copy": False})
     make, check = partial(make_batch, source, keywords), None
     if isinstance(source, RegisteredEnv) and not source.pooled:
         # It finds bad keywords before a process starts, and checks actions.
@@ -157,7 +157,7 @@ def join_actors(
         raise
 
 
-def _find(
+def find_source(
     id: Any, keywords: dict[str, Any]
 ) -> tuple[RegisteredEnv | EnvFn, dict[str, Any]]:
     """Return the source of environments, and keywords that mean the same elsewhere.

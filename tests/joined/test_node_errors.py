@@ -12,7 +12,7 @@ import pytest
 from roll_vec.errors import InvalidOptionError
 from roll_vec.joined.actors import Host, pack, unpack
 from roll_vec.joined.ray_actors import connect
-from roll_vec.joined.shards import _find, make_batch
+from roll_vec.joined.shards import find_source, make_batch
 from tests.envs.webshop.shops import write
 from tests.joined.local_actors import make_env
 
@@ -55,7 +55,8 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
     paths = ("rooms.txt", tmp_path / "folder")
     keywords = [{"levels": path, "dim_room": (3, 5)} for path in paths]
     makers = [
-        partial(make_batch, *_find("roll_vec/Sokoban-v0", each)) for each in keywords
+        partial(make_batch, *find_source("roll_vec/Sokoban-v0", each))
+        for each in keywords
     ]
     # The working directory of a worker is another one.
     (tmp_path / "worker").mkdir()
