@@ -90,9 +90,7 @@ def ratio(workload: str, num_envs: int, num_shards: int) -> Figure:
             return 0.0
         with _running(ray), ExitStack() as stack:
             local = stack.enter_context(closing(make_local(chosen, num_envs)))
-            shards = make_shards(
-                chosen.id, num_envs, num_shards, num_cpus=0, **chosen.keywords
-            )
+            shards = make_shards(chosen.id, num_envs, num_shards, **chosen.keywords)
             actions = draw_actions(chosen, local, 16)
             works = [
                 _stepping(envs, actions)

@@ -18,33 +18,30 @@ Therefore the results of shards equal those of one undivided batch, to the bit.
 masks and snapshots of all parts before any part moves.  A call that raises after a part
 has moved demands a reset of the whole batch, and so does an interrupt.
 
-**Deaths.**  The head keeps for each actor its last snapshot and the calls since then,
-as bytes.  An actor that dies is made anew, set to the snapshot, and makes the calls
-again in their order.  So no step is lost and none is made twice.  A snapshot is asked
-for with each whole reset and every ``snapshot_interval`` steps.  Where a snapshot
-fails, the calls are dropped, and the part cannot be restored until a later one
-succeeds.  So the memory of a part is a snapshot and the actions of one interval.  A
-part that dies and cannot be restored raises a `PartLostError`; the batch needs a reset
-then.
+**Deaths.**  The head keeps a journal for each actor: its last snapshot and the calls
+since then, as bytes.  An actor that dies is made anew, and makes the calls of the
+journal again in their order, of which the first goes back to the snapshot.  So no step
+is lost and none is made twice.  A snapshot is asked for with each whole reset and every
+``snapshot_interval`` steps.  Where a snapshot fails, the journal begins anew without
+one, and the part cannot be restored until a later one succeeds.  So the memory of a
+part is a snapshot and the actions of one interval.  A part that dies and cannot be
+restored raises a `PartLostError`; the batch needs a reset then.
 
 Files, in reading order; imports go up the list::
 
-    messages.py     calls, messages and replies, and their bytes
-    host.py         an actor's side: a batch that makes the calls of messages
-    options.py      the keywords of `make_shards`
-    parts.py        a part of this process; a part in an actor, its deaths and restarts
+    calls.py        calls; a part of this process
+    actors.py       a part in an actor: its two ends, its journal and restarts
     state.py        the snapshot of a batch whose parts differ
     attributes.py   the calls of all parts, and those that move no episode
     vector_env.py   `JoinedVectorEnv`, the head: resets, steps, snapshots
-    ray_actors.py   Ray: everything that depends on it
     shards.py       `make_shards`: one batch over actors of Ray
+    ray_actors.py   Ray: everything that depends on it
 
 The tests have actors in their own process in the place of `ray_actors`, and end them at
 any message.
 """
 
-from roll_vec.joined.options import RayOptions
-from roll_vec.joined.shards import make_shards
+from roll_vec.joined.shards import RayOptions, make_shards
 from roll_vec.joined.state import JoinedState
 from roll_vec.joined.vector_env import JoinedVectorEnv
 

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,17 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     BatchInUseError,
-    ClosedError,
     EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
     InvalidSeedError,
     InvalidStateError,
+    PartLostError,
     ResetNeededError,
     UnsupportedError,
 )
-from roll_vec.joined.messages import MOVES, Call
-from roll_vec.joined.parts import ActorPart, LocalPart
+from roll_vec.joined.actors import ActorPart
+from roll_vec.joined.calls import MOVES, Call, LocalPart
 from roll_vec.options import check_choice
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.spaces import UnicodeText
@@ -60,6 +59,9 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     _caller = 0
     _action_stream: Any = None
     sample_actions = BatchActionSampling.sample_actions
+    _check_open: Any = BatchActionSampling._check_open
+    np_random: Any = BatchActionSampling.np_random
+    np_random_seed: Any = BatchActionSampling.np_random_seed
 
     def __init__(
         self,
@@ -67,56 +69,49 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     ) -> None:
         self._process_id = os.getpid()
         names = list(parts) if isinstance(parts, Mapping) else []
-        batches = list(parts.values() if isinstance(parts, Mapping) else parts)
-        self.parts = _check_parts(batches)
-        self._descriptions = [part.description for part in self.parts]
-        self._sizes = [one.num_envs for one in self._descriptions]
-        self._starts = [0, *accumulate(self._sizes)]
+        batches = parts.values() if isinstance(parts, Mapping) else parts
+        self.parts = _check_parts(list(batches))
+        self._descriptions = all_of = [part.description for part in self.parts]
+        first, sizes = all_of[0], [one.num_envs for one in all_of]
+        self._starts = [0, *accumulate(sizes)]
         self._rows = [slice(*pair) for pair in pairwise(self._starts)]
         self.num_envs = self._starts[-1]
-        self._set_attributes(self._descriptions)
-        self.families = dict(zip(names, map(_range_of, self._rows), strict=False))
-        self._family_of = np.repeat(
-            np.array(names, object), self._sizes if names else 0
+        self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
+        spaces = [one.single_observation_space for one in all_of]
+        self.single_observation_space, self.observation_space = _join_spaces(
+            spaces, sizes
         )
+        spaces = [one.single_action_space for one in all_of]
+        self.single_action_space, self.action_space = _join_spaces(spaces, sizes)
+        self._check = self.parts[0].check or partial(
+            check_action_batch,
+            self.single_action_space,
+            self.action_space,
+            accepts_noop=first.accepts_noop,
+        )
+        # Whether the parts can exchange snapshots.
+        self._are_alike = len({one.digest for one in all_of}) == 1
+        self.metadata = first.metadata
+        self.spec = first.spec if self._are_alike else None
+        self.has_success = all(one.has_success for one in all_of)
+        group_sizes = [one.group_size for one in all_of]
+        self.group_size = group_sizes[0] if len(set(group_sizes)) == 1 else 0
+        group_of, counts = np.repeat(group_sizes, sizes), np.arange(self.num_envs)
+        begins = (counts - np.repeat(self._starts[:-1], sizes)) % group_of == 0
+        self.group_ids: NDArray[np.int64] = np.cumsum(begins) - 1
+        self.families = {
+            name: range(rows.start, rows.stop)
+            for name, rows in zip(names, self._rows, strict=False)
+        }
+        self._family_of = np.repeat(np.array(names, object), sizes if names else [])
         for part, start in zip(self.parts, self._starts, strict=False):
             if isinstance(part, LocalPart):
                 part.batch.engine.become_part(start)
         self._has_ended = np.zeros(self.num_envs, np.bool_)
         # The last batch of observations of each part.
-        self._latest: list[Any] = [None] * len(batches)
+        self._latest: list[Any] = [None] * len(self.parts)
         self._is_started = self._needs_reset = False
         self.closed = False
-
-    def _set_attributes(self, parts: Sequence[Any]) -> None:
-        first, read = parts[0], attrgetter
-        self.single_observation_space, self.observation_space = _join_spaces(
-            list(map(read("single_observation_space"), parts)), self._sizes
-        )
-        self.single_action_space, self.action_space = _join_spaces(
-            list(map(read("single_action_space"), parts)), self._sizes
-        )
-        spaces, noop = (self.single_action_space, self.action_space), first.accepts_noop
-        check_pool = partial(check_action_batch, *spaces, accepts_noop=noop)
-        self._check = self.parts[0].check or check_pool
-        self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
-        modes = [one.metadata.get("render_modes", []) for one in parts]
-        self.metadata = {
-            **first.metadata,
-            "render_modes": [one for one in modes[0] if all(one in x for x in modes)],
-            "render_fps": min(one.metadata.get("render_fps", 4) for one in parts),
-        }
-        # Whether the parts can exchange snapshots.
-        self._are_alike = len(set(map(read("digest"), parts))) == 1
-        self.spec = first.spec if self._are_alike else None
-        self.has_success = all(map(read("has_success"), parts))
-        group_ids, start = [], 0
-        for one in parts:
-            group_ids.append(np.arange(one.num_envs) // one.group_size + start)
-            start = int(group_ids[-1][-1]) + 1
-        self.group_ids: NDArray[np.int64] = np.concatenate(group_ids)
-        sizes = set(map(read("group_size"), parts))
-        self.group_size = sizes.pop() if len(sizes) == 1 else 0
 
     # ------------------------------------------------------------ calls of parts
 
@@ -129,11 +124,12 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         Raises
         ------
         Exception
-            The first of the parts' exceptions.  If another part has moved, or a part
-            needs a reset, the whole batch needs one.
+            The first of the parts' exceptions.  If another part has moved, or an actor
+            is lost, the whole batch needs a reset.
         """
+        self._check_open()
         values: dict[int, Any] = {}
-        error: Exception | None = None
+        errors: list[Exception] = []
         before, moves = self._needs_reset, {one.name for one in calls.values()} <= MOVES
         self._needs_reset, has_begun = before or moves, False
         try:
@@ -141,41 +137,28 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
                 self.parts[k].begin(call)
                 has_begun = True
             for k in calls:
-                part = self.parts[k]
-                # A part of this process has not begun: it stays where it is.
-                if error is not None and not part.is_elsewhere:
-                    continue
-                try:
-                    values[k] = part.end()
-                except Exception as one:
-                    error = error or self._translate(k, one)
+                # After an error a part of this process stays where it is.
+                if not errors or isinstance(self.parts[k], ActorPart):
+                    try:
+                        values[k] = self.parts[k].end()
+                    except Exception as error:
+                        errors.append(self._translate(k, error))
         except BaseException:
             # Not where the first call cannot be pickled.
             self._needs_reset = before or has_begun
             raise
-        if error is not None:
-            has_moved = moves and (bool(values) or not isinstance(error, _REFUSALS))
-            is_broken = any(self.parts[k].needs_reset for k in calls)
-            self._needs_reset = before or has_moved or is_broken
-            raise error
+        if errors:
+            are_refusals = all(isinstance(error, _REFUSALS) for error in errors)
+            has_moved = moves and (bool(values) or not are_refusals)
+            is_lost = any(isinstance(error, PartLostError) for error in errors)
+            self._needs_reset = before or has_moved or is_lost
+            raise errors[0]
         return values
 
     def _ask_all(self, name: str, *arguments: Any, **keywords: Any) -> list[Any]:
         """Let all parts make the same call; return their results."""
         call = Call(name, arguments, keywords)
         return list(self._ask(dict.fromkeys(range(len(self.parts)), call)).values())
-
-    def _ask_masked(
-        self, name: str, mask: NDArray[np.bool_], *arguments: Any, **keywords: Any
-    ) -> dict[int, Any]:
-        """Make a call with the keyword ``mask`` in the parts of some environments."""
-        masks = {k: mask[rows] for k, rows in enumerate(self._rows) if mask[rows].any()}
-        return self._ask(
-            {
-                k: Call(name, arguments, {"mask": part_mask, **keywords})
-                for k, part_mask in masks.items()
-            }
-        )
 
     def _translate(self, part: int, error: Exception) -> Exception:
         """Return an exception with the environments' numbers in this batch."""
@@ -186,11 +169,6 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         translation = type(error)(texts)
         translation.__cause__ = error.__cause__
         return translation
-
-    def _check_open(self) -> None:
-        if self.closed:
-            message = f"{self!r} is closed"
-            raise ClosedError(message)
 
     def _check_ready(self, use: str) -> None:
         self._check_open()
@@ -220,6 +198,11 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             self._check_ready(use)
         return whole
 
+    def _masks_of(self, mask: NDArray[np.bool_]) -> dict[int, NDArray[np.bool_]]:
+        """Return the mask of each part that has environments of a mask."""
+        masks = {k: mask[rows] for k, rows in enumerate(self._rows)}
+        return {k: part_mask for k, part_mask in masks.items() if part_mask.any()}
+
     def _note_broken_call(self) -> None:
         """Demand a reset: a call of a thread that a fork does not have never ends."""
         self._needs_reset = True
@@ -229,19 +212,16 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
     @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it is a method."""
-        self._check_open()
-        return _chain(self._ask_all("call", name, *args, **kwargs))
+        return tuple(chain(*self._ask_all("call", name, *args, **kwargs)))
 
     @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `RollVectorEnv.get_attr`."""
-        self._check_open()
-        return _chain(self._ask_all("get_attr", name))
+        return tuple(chain(*self._ask_all("get_attr", name)))
 
     @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each environment; see `RollVectorEnv.set_attr`."""
-        self._check_open()
         if not isinstance(values, (list, tuple)):
             values = [values] * self.num_envs
         if len(values) != self.num_envs:
@@ -249,23 +229,9 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             raise InvalidOptionError.expected("values", accepted, len(values))
         # Stacked arrays first: they refuse it, and nothing has changed.
         order = sorted(
-            range(len(self.parts)), key=lambda k: self._descriptions[k].has_objects
+            range(len(self.parts)), key=lambda k: self._descriptions[k].can_fail
         )
         self._ask({k: Call("set_attr", (name, values[self._rows[k]])) for k in order})
-
-    @property
-    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The seed of each environment's stream; None before the first reset."""
-        return self.get_attr("np_random_seed")
-
-    @property  # type: ignore[override]
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """The generators of the environments; see `RollVectorEnv.np_random`."""
-        return self.get_attr("np_random")
-
-    @np_random.setter
-    def np_random(self, value: Any) -> None:
-        self.set_attr("np_random", value)
 
     @property
     def successes(self) -> NDArray[np.bool_]:
@@ -320,7 +286,6 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         if not pools:
             message = "environments in stacked arrays have no faults"
             raise AttributeError(message)
-        self._check_open()
         return self._ask(dict.fromkeys(pools, Call(name)))
 
     @one_at_a_time
@@ -330,30 +295,31 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         """Return a solution of each environment; see `RollVectorEnv.solve`."""
         self._check_ready("solve")
         check_choice("objective", objective, OBJECTIVES)
-        results = self._ask_masked("solve", self._parse_mask(mask), objective)
-        return _chain([results.get(k, (None,) * n) for k, n in enumerate(self._sizes)])
+        masks = self._masks_of(self._parse_mask(mask))
+        results = self._ask(
+            {k: Call("solve", (objective,), {"mask": one}) for k, one in masks.items()}
+        )
+        solutions: list[Any] = [None] * self.num_envs
+        for k, part_solutions in results.items():
+            solutions[self._rows[k]] = part_solutions
+        return tuple(solutions)
 
     @one_at_a_time
-    def set_level_options(
-        self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
-    ) -> None:
+    def set_level_options(self, **level_options: Any) -> None:
         """Change the levels from next episodes on; see `RollVectorEnv`.
 
         Raises
         ------
         UnsupportedError
-            If the environments are of parts that differ: the mask chooses one part.
+            If the parts differ: ``parts[k].batch.set_level_options`` changes one.
         """
-        self._check_open()
-        whole = self._parse_mask(mask)
-        parts = [k for k, rows in enumerate(self._rows) if whole[rows].any()]
-        if len(parts) > 1 and not self._are_alike:
+        if not self._are_alike:
             message = (
-                f"set_level_options: the environments are of the parts {parts}, whose "
-                "level options differ: choose one part by mask"
+                "set_level_options: the parts differ; change the level options of one "
+                "by parts[k].batch.set_level_options"
             )
             raise UnsupportedError(message)
-        self._ask_masked("set_level_options", whole, **level_options)
+        self._ask_all("set_level_options", **level_options)
 
     # --------------------------------------------------------------- close, copies
 
@@ -371,16 +337,16 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         return {**self.__dict__, "_caller": 0}
 
 
-def _check_parts(batches: Sequence[Any]) -> tuple[LocalPart | ActorPart, ...]:
+def _check_parts(batches: list[Any]) -> tuple[LocalPart | ActorPart, ...]:
     """Return the parts of a joined batch.
 
     Raises
     ------
     InvalidOptionError
     """
-    accepted = "different vector environments of roll_vec without wrappers"
     are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
     if not batches or not all(are_parts) or len(set(map(id, batches))) < len(batches):
+        accepted = "different vector environments of roll_vec without wrappers"
         raise InvalidOptionError.expected("parts", accepted, batches)
     parts = tuple(
         LocalPart(one) if isinstance(one, RollVectorEnv) else one for one in batches
@@ -413,7 +379,7 @@ def _join_spaces(
         raise InvalidOptionError.expected("parts", accepted, spaces, hint)
     longest = max(text.max_length for text in texts)
     make = partial(UnicodeText, longest, min_length=min(x.min_length for x in texts))
-    examples = dict.fromkeys(chain.from_iterable(text.examples for text in texts))
+    examples = dict.fromkeys(chain(*(text.examples for text in texts)))
     # A sample of the batch has for each environment a text of its own part; the bounds
     # are those of all, so that the space equals `batch_space` of the single one.
     batches: list[Any] = []
@@ -421,11 +387,3 @@ def _join_spaces(
         space = make(examples=text.examples)
         batches += batch_space(space, size)  # type: ignore[arg-type]
     return make(examples=tuple(examples)), Tuple(batches)
-
-
-def _range_of(rows: slice) -> range:
-    return range(rows.start, rows.stop)
-
-
-def _chain(parts: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    return tuple(chain.from_iterable(parts))

@@ -9,21 +9,20 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.factories import make_vec
-from roll_vec.joined.options import RayOptions
-from roll_vec.joined.parts import ActorPart
+from roll_vec.joined.actors import ActorPart, pack
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
     MAX_INT,
+    check_fields,
     check_int,
-    keywords_of,
+    check_seconds,
+    option,
     take_options,
     takes_keywords_of,
 )
-from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.storage.data_files import resolve_paths
@@ -32,7 +31,46 @@ from roll_vec.vector.env import BatchOptions, RollVectorEnv
 # Keywords of stacked environments that can be paths; pooled classes name theirs.
 _STACKED_FILES: tuple[str, ...] = ("levels",)
 
+_check_limit = partial(check_seconds, allows_zero=False)
+
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayOptions:
+    """The keywords of `make_shards` beside those of the environments.
+
+    Parameters
+    ----------
+    snapshot_interval : int
+        Steps between two snapshots of a shard, which the head keeps.  A new actor
+        repeats the steps since the last one.
+    max_restarts : int
+        Actors of a shard that may die one after the other in one call, before its
+        episodes are lost.
+    actor_options : mapping or None
+        Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
+        ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
+    shard_timeout : float or None
+        Seconds that the head waits for a reply before it restarts the shard; None: no
+        limit.
+    start_timeout : float or None
+        The same for the first call of a new shard, which Ray has to place, and which
+        makes or restores its environments.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    snapshot_interval: int = option(100, check_int, 1)
+    max_restarts: int = option(10, check_int, 0)
+    actor_options: Mapping[str, Any] | None = None
+    shard_timeout: float | None = option(None, _check_limit)
+    start_timeout: float | None = option(300.0, _check_limit)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @takes_keywords_of(RayOptions, BatchOptions, open_end=True)
@@ -48,15 +86,15 @@ def make_shards(
     Parameters
     ----------
     id : str or callable
-        An id of this package, of `roll_vec.register` or of Gymnasium; or a function
-        that makes one environment.  A class or function of the program itself travels
-        to the shards; modules must be there.
+        An id of this package or of `roll_vec.register`; or a function that makes one
+        environment.  A class or function of the program itself travels to the shards;
+        modules must be there.
     num_envs : int
     num_shards : int
         At most the number of groups.  A group is never split.
     **keywords
         Those of `RayOptions`, of `roll_vec.vector.env.BatchOptions`, and those of the
-        environments as for `roll_vec.make_vec`.
+        environments as for `roll_vec.make_vec`; ``num_threads`` is 1 by default.
 
     Raises
     ------
@@ -67,120 +105,118 @@ def make_shards(
 
     Notes
     -----
+    The connection to Ray is the program's.  Without one Ray starts on this machine, and
+    ends with the program.
+
     Environments that act on an outside world do so twice when they are restored.
     """
-    from roll_vec.joined.ray_actors import RayActors
+    from roll_vec.joined.ray_actors import connect
 
-    return join_actors(RayActors, id, num_envs, num_shards, keywords)
+    return join_actors(connect, id, num_envs, num_shards, keywords)
 
 
 def join_actors(
-    make_actors: Callable[..., Any],
+    connect: Callable[[Any], Callable[..., Any]],
     id: Any,
     num_envs: Any,
     num_shards: Any,
     keywords: Mapping[str, Any],
 ) -> JoinedVectorEnv:
-    """Make a batch over actors, as of `RayActors`; see `make_shards`."""
+    """Make a batch over actors; see `make_shards` and `ray_actors.connect`."""
     keywords = dict(keywords)
     options = take_options(RayOptions, keywords)
     batch = take_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
     sizes = split_sizes(num_envs, num_shards, batch.group_size)
     # Observations are joined in a new batch in any case.
-    make = BatchMaker.of(id, {**keywords, **vars(batch), "copy": False})
-    check = None
-    if make.is_stacked:
+    source, keywords = find_source(id, {**keywords, **vars(batch), "copy": False})
+    make, check = partial(make_batch, source, keywords), None
+    if isinstance(source, RegisteredEnv) and not source.pooled:
         # It finds bad keywords before a process starts, and checks actions.
         check = make(1, group_size=1).engine.check_actions
-        threads = max(1, int(options.num_cpus))
-        keywords = {"num_threads": threads, **make.keywords}
-        make = BatchMaker(make.source, keywords)
-    actors = make_actors(make, sizes, options)
     try:
-        parts = [ActorPart(actors, k, options, check) for k in range(len(sizes))]
+        packed = pack(make)
+    except Exception as error:
+        message = f"id: the environments cannot be sent to other processes: {error}"
+        raise InvalidOptionError(message) from error
+    start = connect(options.actor_options)
+    parts: list[ActorPart] = []
+    try:
+        for k, size in enumerate(sizes):
+            start_part = partial(start, packed, size, sum(sizes[:k]))
+            parts.append(ActorPart(k, start_part, options, check))
         for part in parts:
-            part.finish_start()
+            part.description = part.end()
         if len({part.description.digest for part in parts}) > 1:
             message = "id: the batches of the nodes differ, as with other data files"
             raise InvalidOptionError(message)
         return JoinedVectorEnv(parts)
     except BaseException:
-        actors.close()
+        for part in parts:
+            part.close()
         raise
 
 
-@dataclass(frozen=True)
-class BatchMaker:
-    """Makes batches of an id, also on another machine.
+def find_source(
+    id: Any, keywords: dict[str, Any]
+) -> tuple[RegisteredEnv | EnvFn, dict[str, Any]]:
+    """Return the source of environments, and keywords that mean the same elsewhere.
+
+    The source is the entry of an id, with or without ``module:``, or a function.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is neither an id of roll_vec nor a function.
+    """
+    if callable(id):
+        return id, keywords
+    module, _, name = id.rpartition(":") if isinstance(id, str) else ("", "", "")
+    if module:
+        importlib.import_module(module)
+    if name not in ENVIRONMENTS:
+        accepted = "an id of roll_vec, or a function that makes one environment"
+        raise InvalidOptionError.expected("id", accepted, id)
+    source, files = ENVIRONMENTS[name], _STACKED_FILES
+    if source.pooled:
+        files = getattr(source.load(), "DATA_FILES", ())
+    else:
+        keywords = {"num_threads": 1, **keywords}
+    return source, resolve_paths(keywords, files)
+
+
+def make_batch(
+    source: RegisteredEnv | EnvFn,
+    keywords: Mapping[str, Any],
+    num_envs: int,
+    **changes: Any,
+) -> RollVectorEnv:
+    """Return a batch of so many environments, also on another machine.
 
     Parameters
     ----------
-    source : RegisteredEnv, EnvSpec or callable
-        An id of roll_vec, with a user's own class or its name; any other environment
-        of Gymnasium; or a function that makes one environment.
+    source : RegisteredEnv or callable
+        The entry of an id, with a user's own class or its name; or a function that
+        makes one environment.
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
+    num_envs : int
+    **changes
+        Keywords that replace those.
+
+    Raises
+    ------
+    UnknownOptionError, InvalidOptionError
+        Also if this machine does not have the data files.
     """
-
-    source: RegisteredEnv | EnvSpec | EnvFn
-    keywords: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, id: Any, keywords: Mapping[str, Any]) -> BatchMaker:
-        """Return that of an id, with or without ``module:``, or of a function.
-
-        Raises
-        ------
-        gymnasium.error.Error
-            If the id does not exist.
-        InvalidOptionError
-            If it is neither a string nor a function.
-        """
-        if callable(id):
-            return cls(id, keywords)
-        if not isinstance(id, str):
-            accepted = "an id, or a function that makes one environment"
-            raise InvalidOptionError.expected("id", accepted, id)
-        module, _, name = id.rpartition(":")
-        if module:
-            importlib.import_module(module)
-        if name not in ENVIRONMENTS:
-            return cls(gymnasium.spec(name), keywords)
-        source, files = ENVIRONMENTS[name], _STACKED_FILES
-        if source.pooled:
-            files = getattr(source.load(), "DATA_FILES", ())
-        return cls(source, resolve_paths(keywords, files))
-
-    @property
-    def is_stacked(self) -> bool:
-        """Whether the batch has its environments in stacked arrays."""
-        return isinstance(self.source, RegisteredEnv) and not self.source.pooled
-
-    def __call__(self, num_envs: int, **changes: Any) -> RollVectorEnv:
-        """Return a batch of so many environments, with changes of the keywords.
-
-        Raises
-        ------
-        UnknownOptionError, InvalidOptionError
-            Also if this machine does not have the data files.
-        """
-        keywords = {**self.keywords, **changes}
-        env_fn = source = self.source
-        if isinstance(source, RegisteredEnv):
-            if source.id not in ENVIRONMENTS:
-                # The registry of the head does not travel.
-                limit = source.max_episode_steps
-                register(source.id, source.entry, limit, **source.keywords)
-            return make_vec(source.id, num_envs, **keywords)
-        if isinstance(source, EnvSpec):
-            of_pool = {*keywords_of(PoolOptions), *keywords_of(BatchOptions)}
-            names = keywords.keys() - of_pool
-            if keywords.get("max_episode_steps") is not None:
-                names |= {"max_episode_steps"}
-            of_env = {name: keywords.pop(name) for name in names}
-            env_fn = partial(gymnasium.make, source, **of_env)
-        return PoolVectorEnv([env_fn] * num_envs, **keywords)  # type: ignore[list-item]
+    keywords = {**keywords, **changes}
+    if not isinstance(source, RegisteredEnv):
+        return PoolVectorEnv([source] * num_envs, **keywords)
+    if source.id not in ENVIRONMENTS:
+        # The registry of the head does not travel.
+        limit = source.max_episode_steps
+        register(source.id, source.entry, limit, **source.keywords)
+    return make_vec(source.id, num_envs, **keywords)
 
 
 def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
@@ -197,8 +233,7 @@ def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
         raise InvalidOptionError.expected("group_size", divisor, group_size)
     count = check_int("num_shards", num_shards, 1)
     if count > num_groups:
-        what = "environments" if group_size == 1 else f"groups of {group_size}"
-        accepted = f"at most {num_groups}, the number of {what}"
+        accepted = f"at most {num_groups}, the number of groups"
         raise InvalidOptionError.expected("num_shards", accepted, count)
     fewest, more = divmod(num_groups, count)
     return [group_size * (fewest + (k < more)) for k in range(count)]

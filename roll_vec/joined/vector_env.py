@@ -17,12 +17,13 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.joined.attributes import JoinedParts
-from roll_vec.joined.messages import Call
+from roll_vec.joined.calls import Call
 from roll_vec.joined.state import JoinedState
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.autoreset import describe_ended, final_obs, parse_reset_mask
+from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
 from roll_vec.vector.batch import one_at_a_time
+from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos, finish_infos, join_infos
 from roll_vec.vector.known_infos import faults_of
 from roll_vec.vector.rollout import Rollout, check_out
@@ -97,18 +98,16 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         PartLostError
             If an actor dies that cannot be restored; as all calls.
         """
-        self._check_open()
         mask = parse_reset_mask(options, self.num_envs)
         seeds = self._expand_seeds(seed)
         resets = self._parse_mask(mask, "some of them are reset by reset_mask")
         calls = {}
-        for k, rows in enumerate(self._rows):
-            part_options = None if options is None else dict(options)
-            if part_options is not None and mask is not None:
-                part_options["reset_mask"] = mask[rows]
-            keywords = {"seed": seeds and seeds[rows], "options": part_options}
-            if resets[rows].any():
-                calls[k] = Call("reset", (), keywords)
+        for k, part_mask in self._masks_of(resets).items():
+            part_options = options
+            if options is not None and mask is not None:
+                part_options = {**options, "reset_mask": part_mask}
+            keywords = {"seed": seeds[self._rows[k]], "options": part_options}
+            calls[k] = Call("reset", (), keywords)
         results = self._ask(calls)
         parts: list[Infos] = [{} for _ in self.parts]
         for k, (observations, infos) in results.items():
@@ -118,13 +117,11 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         faults = faults_of(infos)
         if len(faults) == self.num_envs:
             raise EnvironmentFaultError(faults)
-        observations = self._join_observations(self._latest)
+        observations = self._join_observations()
         self._is_started, self._needs_reset = True, False
         return observations, infos
 
-    def _expand_seeds(self, seed: Any) -> list[int | None] | None:
-        if seed is None:
-            return None
+    def _expand_seeds(self, seed: Any) -> list[int | None]:
         if not isinstance(seed, (int, np.integer)):
             return expand_seeds(seed, self.num_envs)
         by_group = expand_seeds(seed, int(self.group_ids[-1]) + 1)
@@ -135,33 +132,34 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step every environment once; see `RollVectorEnv.step`."""
-        self._check_ready("the first step")
-        ended = self._has_ended
-        if self.autoreset_mode is not AutoresetMode.NEXT_STEP:
-            self._refuse_ended(ended)
-        actions = self._check_actions(actions, ended)
+        actions = self._check_step(actions, self._has_ended, self._has_ended)
         cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
-        return self._join_steps(
-            self._ask(dict(enumerate(cuts))), np.ones(self.num_envs, np.bool_)
-        )
+        mask = np.ones(self.num_envs, np.bool_)
+        return self._join_steps(self._ask(dict(enumerate(cuts))), mask)
 
     @one_at_a_time
     def _step_some(
         self, actions: Any, mask: NDArray[np.bool_]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step some environments, in DISABLED mode; see `RollVectorEnv`."""
-        self._check_ready("the first step")
-        self._refuse_ended(self._has_ended & mask)
-        actions = self._check_actions(actions, ~mask)
+        actions = self._check_step(actions, self._has_ended & mask, ~mask)
         calls = {
-            k: Call("_step_some", (self._cut(actions, rows), mask[rows]))
-            for k, rows in enumerate(self._rows)
-            if mask[rows].any()
+            k: Call("_step_some", (self._cut(actions, self._rows[k]), part_mask))
+            for k, part_mask in self._masks_of(mask).items()
         }
         return self._join_steps(self._ask(calls), mask)
 
+    def _check_step(
+        self, actions: Any, ended: NDArray[np.bool_], skip_mask: NDArray[np.bool_]
+    ) -> Any:
+        """Check that some environments can step; return their checked actions."""
+        self._check_ready("the first step")
+        self._refuse_ended(ended)
+        return self._check_actions(actions, skip_mask)
+
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
-        if np.count_nonzero(ended):
+        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
+        if not is_next_step and np.count_nonzero(ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
 
     def _join_steps(
@@ -176,7 +174,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         terminations, truncations = ends
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._has_ended = terminations | truncations | (self._has_ended & ~mask)
-        observations = self._join_observations(self._latest)
+        observations = self._join_observations()
         joined = self._join_infos(infos, mask)
         self._needs_reset = False
         return observations, rewards, terminations, truncations, joined
@@ -193,8 +191,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         space = self.single_action_space
         return map_leaves(lambda _, batch: batch[rows], space, actions)
 
-    def _join_observations(self, batches: Sequence[Any]) -> Any:
-        return join_batches(self.single_observation_space, batches)
+    def _join_observations(self) -> Any:
+        return join_batches(self.single_observation_space, self._latest)
 
     def _join_infos(self, parts: Sequence[Infos], mask: NDArray[np.bool_]) -> Infos:
         """Return the infos of all parts as one layout.
@@ -209,9 +207,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         # They stay objects: of all other values all together decide on the dtype.
         names = "final_obs", "_final_obs"
         finals = [{key: one.pop(key) for key in names if key in one} for one in parts]
-        n, sizes = self.num_envs, self._sizes
-        infos = finish_infos(join_infos(list(zip(parts, sizes, strict=True))), n)
-        infos |= finish_infos(join_infos(list(zip(finals, sizes, strict=True))), n)
+        sizes = [one.num_envs for one in self._descriptions]
+        infos = _join_infos(parts, sizes) | _join_infos(finals, sizes)
         self._add_family(infos, mask)
         return infos
 
@@ -245,18 +242,17 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         if callable(actions):
             return self._follow(actions, count, out)
         has_ended, mode = self._has_ended, self.autoreset_mode
-        if mode is not AutoresetMode.NEXT_STEP:
-            self._refuse_ended(has_ended)
+        self._refuse_ended(has_ended)
         batches = check_plan(actions, self._check_actions, has_ended, mode)
         cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
-        results = self._ask(dict(enumerate(Call("unroll", (cut,)) for cut in cuts)))
+        results = self._ask({k: Call("unroll", (cut,)) for k, cut in enumerate(cuts)})
         return self._join_rollouts(list(results.values()), out)
 
     def _follow(self, policy: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps of a policy one by one."""
         is_same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
         space, before = self.single_observation_space, self._latest
-        arguments = self.step, self._join_observations(before), policy, num_steps, out
+        arguments = self.step, self._join_observations(), policy, num_steps, out
         try:
             return run_steps(space, self.num_envs, is_same_step, *arguments)
         except BaseException:
@@ -267,15 +263,13 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
     def _join_rollouts(self, parts: list[Rollout], out: Rollout | None) -> Rollout:
         """Return the rollouts of all parts as one."""
         space = self.single_observation_space
-        names = "rewards", "terminations", "truncations"
-        rewards, terminations, truncations = (
-            np.concatenate(
-                [getattr(part, name) for part in parts],
-                1,
-                out=out and getattr(out, name),
-            )
-            for name in names
-        )
+
+        def join(name: str) -> Any:
+            arrays = [getattr(part, name) for part in parts]
+            return np.concatenate(arrays, 1, out=out and getattr(out, name))
+
+        rewards = join("rewards")
+        terminations, truncations = join("terminations"), join("truncations")
         batches = [part.observations for part in parts]
         self._latest = [
             map_leaves(lambda _, steps: copy(steps[-1]), space, batch)
@@ -286,10 +280,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         ends = [part.infos.pop("_final_obs", None) for part in parts]
         # As the infos of one step of T * n environments, those of a part together.
         sizes = [part.rewards.size for part in parts]
-        flat = [_reshape(part.infos, 2, (-1,)) for part in parts]
-        joined = finish_infos(
-            join_infos(list(zip(flat, sizes, strict=True))), sum(sizes)
-        )
+        joined = _join_infos([_reshape(part.infos, 2, (-1,)) for part in parts], sizes)
         blocks = np.split(np.arange(rewards.size), np.cumsum(sizes)[:-1])
         order = np.hstack([block.reshape(len(rewards), -1) for block in blocks])
         infos = _reshape(joined, 1, order.shape, order.reshape(-1))
@@ -303,9 +294,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         self._needs_reset = False
         return Rollout(observations, rewards, terminations, truncations, infos)
 
-    def final_obs(self, observations: Any, infos: Infos) -> Any:
-        """Return the batch of true next observations; see `roll_vec.final_obs`."""
-        return final_obs(observations, infos)
+    final_obs = RollVectorEnv.final_obs
 
     # ------------------------------------------------------------------ snapshots
 
@@ -347,17 +336,15 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         sets = self._parse_mask(mask, "set_state leaves any out by mask")
         indices = check_state_rows(state, rows, self.num_envs)
         states = [self._rows_of(state, k, indices) for k in range(len(self.parts))]
-        masks = [sets[rows_of_part] for rows_of_part in self._rows]
-        parts = [k for k, part_mask in enumerate(masks) if part_mask.any()]
-        self._ask({k: Call("_check_state", (states[k],)) for k in parts})
+        masks = self._masks_of(sets)
+        self._ask({k: Call("_check_state", (states[k],)) for k in masks})
         results = self._ask(
-            {k: Call("set_state", (states[k],), {"mask": masks[k]}) for k in parts}
+            {k: Call("set_state", (states[k],), {"mask": masks[k]}) for k in masks}
         )
         has_ended = np.concatenate([one.arrays["has_ended"] for one in states])
         self._has_ended = np.where(sets, has_ended, self._has_ended)
-        for k, batch in results.items():
-            self._latest[k] = batch
-        observations = self._join_observations(self._latest)
+        self._latest = [results.get(k, last) for k, last in enumerate(self._latest)]
+        observations = self._join_observations()
         self._is_started, self._needs_reset = True, False
         return observations
 
@@ -371,15 +358,16 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         if len(state.parts) != len(self.parts):
             accepted = f"one of {len(self.parts)} parts"
             raise InvalidStateError.expected("state", accepted, len(state.parts))
-        starts = state.starts
-        for row in rows.tolist():
-            if not starts[part] <= row < starts[part + 1]:
-                message = (
-                    f"rows: an environment of part {part} cannot become a copy of "
-                    f"environment {row}, which is of another part"
-                )
-                raise InvalidStateError(message)
-        return state.parts[part].take(rows - starts[part])
+        first, stop = state.starts[part : part + 2]
+        if np.any((rows < first) | (rows >= stop)):
+            accepted = f"{first} to {stop - 1} in the rows of part {part}"
+            raise InvalidStateError.expected("rows", accepted, rows)
+        return state.parts[part].take(rows - first)
+
+
+def _join_infos(parts: Sequence[Infos], sizes: Sequence[int]) -> Infos:
+    """Return the infos of parts of so many environments as one layout."""
+    return finish_infos(join_infos(list(zip(parts, sizes, strict=True))), sum(sizes))
 
 
 def _reshape(

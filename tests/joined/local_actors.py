@@ -3,14 +3,13 @@
 from collections import Counter
 
 import roll_vec
-from roll_vec.joined.host import Host
-from roll_vec.joined.messages import ActorDiedError, pack, unpack
+from roll_vec.joined.actors import ActorDiedError, Host, unpack
 from roll_vec.joined.shards import join_actors
 from tests.contract.cases import assert_same
 
 
 class LocalActors:
-    """Actors that answer in the calling thread.
+    """Starts actors that answer in the calling thread, in the place of `connect`.
 
     `deaths` has, by part and number of a message, the time when the actor dies:
     ``"early"``, before it executes the message, or ``"late"``, when the reply is lost;
@@ -18,62 +17,61 @@ class LocalActors:
     all lives of a part.
     """
 
-    def __init__(self, make_batch, sizes, options, deaths=()):
-        self.make_batch, self.sizes, self.deaths = pack(make_batch), sizes, dict(deaths)
-        self.counts, self.starts = Counter(), Counter()
-        # The part of each message, the name of the call, and what is restored.
+    def __init__(self, deaths=()):
+        self.deaths = dict(deaths)
+        self.counts, self.parts, self.actors = Counter(), {}, {}
+        # The part of each message, and the name of the call.
         self.messages = []
-        self.hosts, self.replies = {}, {}
-        self.is_closed = False
-        # Called before each reply is taken.
+        # Called before each reply is read.
         self.before_result = None
 
-    def start(self, part):
-        self.starts[part] += 1
-        first = sum(self.sizes[:part])
-        self.hosts[part] = Host(unpack(self.make_batch), self.sizes[part], first)
+    def __call__(self, actor_options):
+        return self.start
 
-    def submit(self, part, message):
-        ticket, parsed = len(self.messages), unpack(message)
-        self.messages.append((part, unpack(parsed.call).name, parsed.restore))
-        when = self.deaths.get((part, self.counts[part]))
-        self.counts[part] += 1
-        self.replies[ticket] = ActorDiedError("killed by the test")
-        if self.hosts.get(part) is None or when == "early":
-            self.kill(part)
-            return ticket
-        reply = self.hosts[part].answer(message)
-        if when in ("late", "slow"):
-            self.kill(part)
-        if when != "late":
-            self.replies[ticket] = None if when == "slow" else reply
-        return ticket
+    def start(self, make_batch, num_envs, first_env_id):
+        part = self.parts.setdefault(first_env_id, len(self.parts))
+        host = Host(make_batch, num_envs, first_env_id)
+        self.actors[part] = LocalActor(self, part, host)
+        return self.actors[part]
 
-    def result(self, ticket, timeout):
-        if self.before_result is not None:
-            self.before_result()
-        reply = self.replies[ticket]
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
 
-    def kill(self, part):
-        self.hosts[part] = None
+class LocalActor:
+    def __init__(self, actors, part, host):
+        self.actors, self.part, self.host = actors, part, host
 
-    def close(self):
-        for host in self.hosts.values():
-            if host is not None:
-                host.close()
-        self.is_closed = True
+    def submit(self, message):
+        actors, part = self.actors, self.part
+        actors.messages.append((part, unpack(unpack(message)[1]).name))
+        when = actors.deaths.get((part, actors.counts[part]))
+        actors.counts[part] += 1
+        self.reply, self.reason = None, "killed by the test"
+        if when == "early":
+            self.kill()
+        if self.host is None:
+            return
+        reply = self.host.answer(message)
+        if when:
+            self.kill()
+            self.reason = f"{self.reason}, {when}"
+        else:
+            self.reply = reply
+
+    def result(self, timeout):
+        if self.actors.before_result is not None:
+            self.actors.before_result()
+        if self.reply is None:
+            raise ActorDiedError(self.reason)
+        return self.reply
+
+    def kill(self):
+        if self.host is not None:
+            self.host.close()
+        self.host = None
 
 
 def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
     """Return a joined batch over actors of this process."""
-
-    def make_actors(*arguments):
-        return LocalActors(*arguments, deaths)
-
-    return join_actors(make_actors, id, num_envs, num_shards, keywords)
+    return join_actors(LocalActors(deaths), id, num_envs, num_shards, keywords)
 
 
 def make_local(id, num_envs, **keywords):
@@ -96,7 +94,12 @@ def make_pair(id, num_envs, num_shards, *, seed=0, deaths=(), shards=None, **key
 
 
 def actors_of(env):
-    return env.parts[0]._actors
+    return env.parts[0]._actor.actors
+
+
+def kill(env, part):
+    """Let the actor of a part die."""
+    actors_of(env).actors[part].kill()
 
 
 def restarts_of(env):

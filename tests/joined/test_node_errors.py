@@ -4,40 +4,45 @@ import shutil
 import socket
 import sys
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.joined.options import RayOptions
-from roll_vec.joined.ray_actors import RayActors, RaySession
-from roll_vec.joined.shards import BatchMaker
+from roll_vec.joined.actors import Host, pack, unpack
+from roll_vec.joined.ray_actors import connect
+from roll_vec.joined.shards import find_source, make_batch
 from tests.envs.webshop.shops import write
-from tests.joined.local_actors import LocalActors, make_env
+from tests.joined.local_actors import make_env
+
+
+def change_restore(monkeypatch, change):
+    """Let a function change a host before it makes its batch."""
+    restore = Host._restore
+
+    def changed(host, journal):
+        change(host)
+        restore(host, journal)
+
+    monkeypatch.setattr(Host, "_restore", changed)
 
 
 def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
-    start = LocalActors.start
-
-    def start_elsewhere(actors, part):
-        (tmp_path / "attributes.json").unlink(missing_ok=True)
-        start(actors, part)
-
-    monkeypatch.setattr(LocalActors, "start", start_elsewhere)
+    keywords = write(tmp_path)
+    change_restore(monkeypatch, lambda _: (tmp_path / "attributes.json").unlink())
     with pytest.raises(InvalidOptionError, match=r"attributes\.json") as error:
-        make_env("roll_vec/WebShop-v0", 4, 2, **write(tmp_path))
+        make_env("roll_vec/WebShop-v0", 4, 2, **keywords)
     assert f"on the node {socket.gethostname()}" in str(error.value.__cause__)
 
 
 def test_nodes_whose_batches_differ_are_refused(monkeypatch):
-    start = LocalActors.start
+    def change(host):
+        limit = 9 + host._first_env_id
+        make = partial(unpack(host._make_batch), max_episode_steps=limit)
+        host._make_batch = pack(make)
 
-    def start_elsewhere(actors, part):
-        start(actors, part)
-        make = actors.hosts[part]._make_batch
-        actors.hosts[part]._make_batch = lambda n: make(n, max_episode_steps=9 + part)
-
-    monkeypatch.setattr(LocalActors, "start", start_elsewhere)
+    change_restore(monkeypatch, change)
     with pytest.raises(InvalidOptionError, match="batches of the nodes differ"):
         make_env("roll_vec/Countdown-v0", 4, 2)
 
@@ -49,7 +54,10 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
         (place / "rooms.txt").write_text("#####\n#@$.#\n#####\n")
     paths = ("rooms.txt", tmp_path / "folder")
     keywords = [{"levels": path, "dim_room": (3, 5)} for path in paths]
-    makers = [BatchMaker.of("roll_vec/Sokoban-v0", each) for each in keywords]
+    makers = [
+        partial(make_batch, *find_source("roll_vec/Sokoban-v0", each))
+        for each in keywords
+    ]
     # The working directory of a worker is another one.
     (tmp_path / "worker").mkdir()
     monkeypatch.chdir(tmp_path / "worker")
@@ -64,63 +72,31 @@ def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch)
 
 def test_environments_that_cannot_travel_start_nothing():
     lock = threading.Lock()
-    make = BatchMaker.of(lambda: lock, {})
     with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(make, [1], RayOptions())
+        make_env(lambda: lock, 2, 2)
 
 
-class RayWithoutShards:
-    """The part of Ray that `RayActors` calls before it starts an actor."""
+def test_options_of_ray_are_checked_before_it_starts(monkeypatch):
+    calls = []
 
-    def __init__(self, is_initialized):
-        self.initialized, self.actor_options = is_initialized, {}
-
-    def is_initialized(self):
-        return self.initialized
-
-    def init(self, **options):
-        self.initialized = True
-
-    def shutdown(self):
-        self.initialized = False
-
-    def remote(self, actor_class):
-        return SimpleNamespace(options=self._take_options)
-
-    def _take_options(self, **options):
+    def options(**options):
         if "memry" in options:
             message = "Invalid option keyword memry for actors."
             raise ValueError(message)
-        self.actor_options = options
+        calls.append(options)
 
-    def wait(self, *arguments, **keywords):
-        return [], []
-
-
-@pytest.mark.parametrize("is_initialized", [False, True])
-def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
-    is_initialized, monkeypatch
-):
-    ray = RayWithoutShards(is_initialized)
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    first, second = (RayActors(None, [2, 2], RayOptions(num_cpus=3)) for _ in range(2))
-    assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
-    assert ray.actor_options["max_restarts"] == 0
-    with pytest.raises(
-        InvalidOptionError, match="connected to Ray already, got 'auto'"
-    ):
-        RaySession("auto")
-    first.close()
-    assert ray.initialized
-    second.close()
-    assert ray.initialized == is_initialized
-
-
-def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
-    monkeypatch,
-):
-    ray = RayWithoutShards(is_initialized=False)
+    ray = SimpleNamespace(
+        remote=lambda _: SimpleNamespace(options=options),
+        is_initialized=lambda: "init" in calls,
+        init=lambda *_, **__: calls.append("init"),
+    )
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
-        RayActors(None, [2, 2], RayOptions(actor_options={"memry": 3}))
-    assert not ray.initialized
+        connect({"memry": 3})
+    assert not calls
+    for _ in range(2):
+        connect({"num_cpus": 3, "max_restarts": 5})
+    assert calls[1] == "init"
+    assert calls.count("init") == 1
+    assert calls[0]["num_cpus"] == 3
+    assert calls[0]["max_restarts"] == 0

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import threading
 from typing import ClassVar
 
@@ -13,13 +14,12 @@ import roll_vec
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidOptionError,
-    InvalidStateError,
     PartLostError,
     ResetNeededError,
 )
-from roll_vec.joined.parts import RemoteTraceback
+from roll_vec.joined.actors import RemoteTraceback, pack, unpack
 from tests.contract.cases import assert_same
-from tests.joined.local_actors import actors_of, make_env, make_pair, restarts_of
+from tests.joined.local_actors import actors_of, kill, make_env, make_pair, restarts_of
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.pool.snapshot_envs import Unpicklable
 
@@ -113,7 +113,7 @@ def test_calls_and_attributes_are_made_again_at_their_time(id):
         # Snapshots since then have no attributes.
         for _ in range(5):
             assert_same(sharded.step(IDLE), local.step(IDLE))
-        actors_of(sharded).kill(1)
+        kill(sharded, 1)
         assert_same(sharded.step(IDLE), local.step(IDLE))
 
 
@@ -139,7 +139,7 @@ def test_the_calls_since_a_snapshot_are_few(monkeypatch):
         monkeypatch.setattr(Fading, "is_broken", 10 <= number < 40)
         assert_same(sharded.step(IDLE), local.step(IDLE))
         sharded.get_attr("gain")
-        assert len(part._calls) <= 3
+        assert len(part._journal) <= 4
         if number % 10 == 5:
             assert bool(part._obstacle) == (10 <= number < 40)
     for env in (sharded, local):
@@ -150,7 +150,7 @@ def test_the_calls_since_a_snapshot_are_few(monkeypatch):
     monkeypatch.setattr(Fading, "is_broken", False)
     assert_same(sharded.reset(seed=1), local.reset(seed=1))
     assert not part._obstacle
-    actors_of(sharded).kill(1)
+    kill(sharded, 1)
     assert_same(sharded.step(IDLE), local.step(IDLE))
     assert restarts_of(sharded) == 1
 
@@ -160,7 +160,7 @@ def test_a_part_without_snapshots_is_lost(name):
     env = make_env(Stateless, 4, 2)
     env.reset(seed=0)
     before = env.step(IDLE)
-    actors_of(env).kill(1)
+    kill(env, 1)
     arguments = {"step": (IDLE,), "get_attr": ("gain",)}[name]
     words = r"part 1 has died.*killed by the test; it cannot be restored: .*Stateless"
     with pytest.raises(PartLostError, match=words) as caught:
@@ -190,7 +190,7 @@ def test_a_part_that_dies_again_and_again_is_lost():
 
 
 def test_processes_that_never_start():
-    for when, words in (("late", "killed by the test"), ("slow", "its time limit")):
+    for when, words in (("late", "killed by the test"), ("slow", "slow")):
         with pytest.raises(InvalidOptionError, match=f"part 1 could not be .*{words}"):
             make_env(SOKOBAN, 4, 2, deaths={(1, 0): when}, **ROOMS)
     with pytest.raises(InvalidOptionError, match="dim_room"):
@@ -220,7 +220,7 @@ def test_an_error_of_one_shard_demands_a_reset_and_is_restored():
     with pytest.raises(ResetNeededError):
         sharded.step(IDLE)
     assert_same(sharded.reset(seed=2), local.reset(seed=2))
-    actors_of(sharded).kill(1)
+    kill(sharded, 1)
     assert_same(sharded.step(IDLE), local.step(IDLE))
 
 
@@ -232,13 +232,33 @@ def test_a_reply_that_cannot_travel_is_an_error():
     # The actor has raised it, and lives.
     assert isinstance(caught.value.__cause__, RemoteTraceback)
     assert_same(env.reset(seed=1), results)
-    copies = make_env(Unpicklable, 2, 2)
-    copies.reset(seed=1)
-    with pytest.raises(InvalidStateError, match="only their process"):
-        copies.get_state()
     for way in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="connection to Ray"):
-            way(copies)
+            way(env)
+
+
+def test_functions_of_a_program_travel_in_snapshots():
+    sharded, local = make_pair(Unpicklable, 2, 2, shards={"snapshot_interval": 1})
+    for _ in range(3):
+        assert_same(sharded.step(IDLE[:2]), local.step(IDLE[:2]))
+        kill(sharded, 1)
+    state = sharded.get_state()
+    results = sharded.step(IDLE[:2])
+    kill(sharded, 0)
+    sharded.set_state(state)
+    assert_same(sharded.step(IDLE[:2]), results)
+    assert restarts_of(sharded) == 4
+
+
+def test_classes_of_the_main_module_travel(monkeypatch):
+    # A shard has another main module.
+    body = "class Item:\n    def __init__(self, value):\n        self.value = value\n"
+    module = sys.modules["__main__"]
+    exec(body, {"__name__": "__main__"}, names := {})
+    monkeypatch.setattr(module, "Item", names["Item"], raising=False)
+    data = pack(names["Item"](5))
+    monkeypatch.delattr(module, "Item")
+    assert unpack(data).value == 5
 
 
 @FAULTS_ON_PURPOSE

@@ -335,9 +335,9 @@ BUGS = [
     ),
     Bug(
         "a restored shard forgets the calls since its snapshot",
-        "roll_vec.joined.host",
-        "Host._restore",
-        change("restore.calls", "()"),
+        "roll_vec.joined.actors",
+        "ActorPart._commit",
+        drop("self._journal.append((subject, self._packed))"),
         "tests/joined/test_restarts.py",
     ),
     Bug(

@@ -96,8 +96,14 @@ def test_a_class_of_the_program_and_large_infos(cluster):
 
 
 def test_a_cluster_that_is_too_small(cluster):
-    with pytest.raises(InvalidOptionError, match="part 1 could not be started"):
-        make_shards("roll_vec/Sokoban-v0", 4, 2, num_cpus=3, start_timeout=9.0)
+    with pytest.raises(InvalidOptionError, match=r"part . could not be .*time limit"):
+        make_shards(
+            "roll_vec/Sokoban-v0",
+            4,
+            2,
+            actor_options={"num_cpus": 3},
+            start_timeout=9.0,
+        )
 
 
 def test_an_actor_option_that_ray_does_not_know(cluster):

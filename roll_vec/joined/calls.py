@@ -1,0 +1,89 @@
+"""Calls of parts, and the part of this process."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from roll_vec.vector.env import RollVectorEnv
+
+# Calls that move environments.
+MOVES = frozenset(("reset", "step", "_step_some", "unroll", "set_state"))
+# Calls whose effect a snapshot need not have.
+SETTINGS = frozenset(("set_attr", "set_level_options"))
+# Calls that a restored part makes again; all others only read.
+JOURNALED = MOVES | SETTINGS | {"call"}
+
+_ATTRIBUTES = (
+    *("num_envs", "single_observation_space", "single_action_space", "metadata"),
+    *("render_mode", "spec", "autoreset_mode", "group_size"),
+)
+
+
+class Call(NamedTuple):
+    """A call of a method of a part's batch, or of `describe`."""
+
+    name: str
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}  # noqa: RUF012
+
+    def run(self, batch: RollVectorEnv) -> Any:
+        """Make the call; an attribute that is no method is the value itself."""
+        if self.name == "describe":
+            return describe(batch)
+        value = getattr(batch, self.name)
+        if callable(value):
+            value = value(*self.arguments, **self.keywords)
+        # A check has no result: the engine's form of a snapshot stays where it is.
+        return None if self.name == "_check_state" else value
+
+
+def describe(batch: RollVectorEnv) -> SimpleNamespace:
+    """Return the attributes of a batch that the head needs, and some of its engine.
+
+    ``digest``: batches with one digest can exchange snapshots.  ``can_fail``: whether
+    the batch is a pool, which counts faults.  ``accepts_noop``: see
+    `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether the game
+    defines success.
+    """
+    engine = batch.engine
+    return SimpleNamespace(
+        **{name: getattr(batch, name) for name in _ATTRIBUTES},
+        digest=batch._configuration()[1],
+        can_fail=engine.can_fail,
+        accepts_noop=getattr(engine, "accepts_noop", False),
+        has_success=getattr(getattr(engine, "options", None), "has_success", True),
+    )
+
+
+class LocalPart:
+    """A batch of this process.
+
+    Parameters
+    ----------
+    batch : RollVectorEnv
+        It belongs to the joined batch from now on.
+
+    Attributes
+    ----------
+    description : types.SimpleNamespace
+        Of `describe`.
+    check : callable
+        Checks actions for a batch of any size; see `Engine.check_actions`.
+    """
+
+    def __init__(self, batch: RollVectorEnv) -> None:
+        self.batch, self.check = batch, batch.engine.check_actions
+        self.description = describe(batch)
+
+    def begin(self, call: Call) -> None:
+        """Begin a call: it is made when it ends."""
+        self._call = call
+
+    def end(self) -> Any:
+        """Return the result of the call, or raise its exception."""
+        return self._call.run(self.batch)
+
+    def close(self) -> None:
+        """Close the batch."""
+        self.batch.close()
