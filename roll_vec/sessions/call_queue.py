@@ -1,13 +1,13 @@
-"""The calls of sessions that wait, and who makes them: a caller, or a thread.
+"""The queue of the calls of sessions; a caller makes them, or a thread.
 
-Without workers, the first caller that finds nobody at work leads: it makes its own call
-and all that wait, as a batch.  At its end the caller that waits longest leads the next
+Without workers, the first caller that finds nobody at work leads: it makes its call and
+all that wait, as a batch.  At its end the caller that waits longest leads the next
 one, with all calls that have come meanwhile.  A caller leads one batch at most, so
-nobody works for others for long; a call waits for the batch that runs and for its own.
+nobody works for others for long; a call waits for the batch that runs and for the next.
 
 Steps in workers take long, and a batch of them would end with its slowest.  There a
-thread starts the calls that come and takes the results that arrive; it lives as long as
-there are any.
+thread starts the calls that come and receives the results that arrive; it lives as long
+as there are any.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 
 from roll_vec.errors import ClosedError
-from roll_vec.sessions.calls import Call, copy_error, finish_calls
+from roll_vec.sessions.calls import Call, copy_error, wake
 from roll_vec.sessions.env_rows import EnvRows
 
 
@@ -45,8 +45,8 @@ class CallQueue:
 
     # ------------------------------------------------------------- callers
 
-    def run_thread_call(self, call: Call) -> None:
-        """Let a call wait, and return when it is done.
+    def run(self, call: Call) -> None:
+        """Let the call of a thread wait, and return when it is done.
 
         Raises
         ------
@@ -64,27 +64,23 @@ class CallQueue:
             self._withdraw(call)
             raise
 
-    async def run_task_call(self, call: Call) -> None:
-        """Let a call of a coroutine wait, and return when it is done.
-
-        Raises
-        ------
-        ClosedError
-        asyncio.CancelledError
-            The call is withdrawn then.
-        """
-        if self._submit(call):
-            # Not at once: coroutines that are ready by now join the batch.
-            asyncio.get_running_loop().call_soon(self._lead, call)
+    async def run_async(self, call: Call) -> None:
+        """Let the call of a coroutine wait, and return when it is done; see `run`."""
+        must_lead = self._submit(call)
         try:
-            await call.future
+            if must_lead:
+                # Coroutines that are ready by now join the batch.
+                await asyncio.sleep(0)
+            else:
+                await call.future
+            if not call.is_done:
+                self._lead(call)
         except BaseException:
             self._withdraw(call)
             raise
 
     def _submit(self, call: Call) -> bool:
         """Let a call wait; return whether its caller leads."""
-        call.lead = self._lead
         with self._mutex:
             if self.is_closed:
                 raise closed_error()
@@ -103,7 +99,7 @@ class CallQueue:
         return False
 
     def _withdraw(self, call: Call) -> None:
-        """Take back a call whose caller has stopped to wait for it."""
+        """Remove a call whose caller does not wait any longer, unless it has begun."""
         with self._mutex:
             if call not in self._waiting:
                 # It was made, or it is in the batch that runs.
@@ -135,7 +131,7 @@ class CallQueue:
                 self._is_idle.set()
                 self._leader = self._waiting[0] if self._waiting else None
                 leader = self._leader
-            if leader is None or leader.wake():
+            if leader is None or wake([leader]):
                 return
             # Its event loop is closed: nobody waits for it.
             with self._mutex:
@@ -143,7 +139,7 @@ class CallQueue:
                     self._waiting.remove(leader)
 
     def _work(self) -> None:
-        """Start calls in workers and take results, until there are none."""
+        """Start calls in workers and receive results, until there are none."""
         while True:
             with self._mutex:
                 if self.is_closed or not (self._waiting or self._rows.active):
@@ -151,7 +147,7 @@ class CallQueue:
                     return
             self._make_calls()
 
-    def _take_calls(self) -> None:
+    def _select_calls(self) -> None:
         """Let the calls that can start be the next batch."""
         calls: list[Call] = []
         others: list[Call] = []
@@ -169,13 +165,16 @@ class CallQueue:
             self._batch, self._waiting = calls, others
 
     def _make_calls(self, leader: Call | None = None) -> None:
-        """Start calls, take results, and wake the callers of those that are done."""
+        """Start calls, receive results, and wake the callers of those that are done.
+
+        The caller that leads is awake.
+        """
         ended_calls: list[Call] = []
         try:
-            self._take_calls()
+            self._select_calls()
             self._rows.start(self._batch)
             # Errors, pictures and states do not wait for the steps of others.
-            finish_calls([call for call in self._batch if call.is_done], leader)
+            wake(call for call in self._batch if call.is_done and call is not leader)
             while self._rows.active:
                 ended_calls += self._rows.collect()
                 if leader is None:
@@ -194,7 +193,7 @@ class CallQueue:
             if is_interrupt:
                 raise
         finally:
-            finish_calls(ended_calls, leader)
+            wake(call for call in ended_calls if call is not leader)
 
     def close(self) -> None:
         """Wake all callers with a ClosedError, also of steps in workers.
@@ -209,12 +208,12 @@ class CallQueue:
             # A caller that was about to lead asks for its result after this lock.
             for call in calls:
                 call.fail(closed_error())
-        finish_calls(calls)
+        wake(calls)
         self._rows.wake()
         self._is_idle.wait()
         active = self._rows.active
         _fail_rest(active, closed_error())
-        finish_calls(active)
+        wake(active)
 
 
 def closed_error() -> ClosedError:

@@ -135,16 +135,22 @@ def check_reset_needed(session):
         session.step(1)
 
 
-def cancel_step(session, action, when):
-    """Cancel a coroutine's step when a condition is true: the session needs a reset."""
+def cancel_step(session, action, when, leader=None):
+    """Cancel a coroutine's step when a condition is true: the session needs a reset.
+
+    Another session, if there is one, makes its step before and leads the batch.
+    """
 
     async def cancel():
+        others = [leader] if leader else []
+        leading = [asyncio.ensure_future(one.step_async(1)) for one in others]
         task = asyncio.ensure_future(session.step_async(action))
         while not when():
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        await asyncio.gather(*leading)
 
     asyncio.run(cancel())
     check_reset_needed(session)
@@ -526,8 +532,10 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
 
 @in_batches
 def test_a_result_that_nobody_took_asks_for_a_reset(gates):
-    [session], env = open_started(gates[0], 1), gates[1][0]
-    cancel_step(session, 3, lambda: env.num_steps)
+    [leader, session], env = open_started(gates[0], 2), gates[1][1]
+    cancel_step(session, 3, lambda: env.num_steps, leader)
+    # A leader that is cancelled after its step has its result.
+    assert leader.step(1)[4]["number"] == 2
 
 
 @by_workers
