@@ -13,7 +13,7 @@ Each file needs only the files below it; read from top to bottom::
                     PoolSteps: steps of some, begun now and received later
     exchange        `send` and `recv`
     engine_state    the state of all environments as arrays, and back
-    pool_envs       all environments: tasks submitted to workers, outcomes taken
+    pool_envs       all environments: tasks submitted to workers, outcomes saved
     workers         the interface of workers, and the calling thread as one
     threads         ╮ the other kinds of workers, both on `worker_queue`;
     processes       ╯ the last with `worker_process`

@@ -77,7 +77,7 @@ class ProcessQueue(WorkerQueue):
     ----------
     process : Process or None
     is_ready : bool
-        Whether the process has its constructors, and takes tasks.
+        Whether the process has its constructors, and accepts tasks.
     task_pipe, result_pipe : Connection
     pickled_tasks : deque of bytes
         The tasks that are still to be sent.
@@ -113,7 +113,7 @@ class ProcessQueue(WorkerQueue):
         exit_code: int | None = process.exitcode
         # In this order: after Ctrl-C `kill` may be called again.
         self.process = None
-        # One whose exit code Ctrl-C has lost is taken for alive.
+        # One whose exit code Ctrl-C has lost counts as alive.
         with suppress(ValueError):
             process.close()
         self.task_pipe.close()
@@ -287,7 +287,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             self._wake_pipe[1].send_bytes(b"")
 
     def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
-        """Take the results that have arrived from a worker; replace it if it died."""
+        """Receive results that have arrived from a worker; replace it if it died."""
         outcomes: list[Outcome] = []
         try:
             while queue.tasks and queue.result_pipe.poll(0):
@@ -298,7 +298,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         return outcomes
 
     def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
-        """Take one message."""
+        """Read one message."""
         if message == READY:
             queue.is_ready, queue.start_time = True, time.monotonic()
             return []
