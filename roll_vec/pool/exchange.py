@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,8 +71,13 @@ class Exchange:
         self._ready.clear()
         self._steps.clear()
 
-    def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
-        """Return the environments that actions may be sent to.
+    def send(self, env_ids: Any, actions: Any) -> None:
+        """Begin steps, or the next episodes of those that have ended.
+
+        Parameters
+        ----------
+        env_ids : sequence of m int
+        actions : batch of m
 
         Raises
         ------
@@ -81,38 +85,26 @@ class Exchange:
             If they are not different environments.
         PendingResultsError
             If one of them is between `send` and `recv`.
+        InvalidActionError, ResetNeededError
+            Nothing has moved then.
         """
         num_envs = self._autoreset.engine.num_envs
-        checked = check_indices("env_ids", env_ids, num_envs)
-        if len(np.unique(checked)) != len(checked):
+        checked_ids = check_indices("env_ids", env_ids, num_envs)
+        if len(np.unique(checked_ids)) != len(checked_ids):
             raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        busy_ids = [env_id for env_id in checked.tolist() if env_id in self.busy]
+        ids = checked_ids.tolist()
+        busy_ids = [env_id for env_id in ids if env_id in self.busy]
         if busy_ids:
             message = (
                 f"environments {list_env_ids(busy_ids)} have results that "
                 "were not received"
             )
             raise PendingResultsError(message, "send")
-        return checked
-
-    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
-        """Begin steps, or the next episodes of those that have ended.
-
-        Parameters
-        ----------
-        env_ids : (m,) int64
-        actions : batch of m
-
-        Raises
-        ------
-        InvalidActionError, ResetNeededError
-            Nothing has moved then.
-        """
-        needs_reset = self._autoreset.has_ended[env_ids]
+        needs_reset = self._autoreset.has_ended[checked_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
-            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
+            raise ResetNeededError(describe_ended(checked_ids[needs_reset]))
         checked = self._autoreset.engine.check_some(actions, needs_reset)
-        ids, is_reset = env_ids.tolist(), needs_reset.tolist()
+        is_reset = needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
         self._autoreset.unfinished_call = "send"
         self.busy.update(zip(ids, is_reset, strict=True))
@@ -123,30 +115,34 @@ class Exchange:
         )
         self._autoreset.unfinished_call = ""
 
-    def check_counts(self, min_envs: Any, timeout: Any) -> tuple[int, float | None]:
-        """Return the number of environments to wait for, and the seconds.
+    def recv(self, min_envs: Any, timeout: Any) -> StepBatch:
+        """Wait for results, and return the batch of all environments that are ready.
+
+        Parameters
+        ----------
+        min_envs, timeout
+            See `PoolVectorEnv.recv`.
 
         Raises
         ------
-        InvalidOptionError
+        InvalidOptionError, EnvironmentFaultError
         """
-        count = total = len(self.busy)
-        if min_envs is not None:
-            try:
-                if isinstance(min_envs, bool):
-                    raise TypeError
-                count = operator.index(min_envs)
-            except TypeError:
-                raise InvalidOptionError.expected(
-                    "min_envs", "None or an integer", min_envs
-                ) from None
-        if not 1 <= count <= total:
+        total = len(self.busy)
+        count = total if min_envs is None else min_envs
+        is_integer = isinstance(count, (int, np.integer)) and type(count) is not bool
+        if not (is_integer and 1 <= count <= total):
             accepted = (
-                f"at least 1 and at most the {total} environments whose results are "
-                "outstanding"
+                f"None, or an integer from 1 to {total}, the number of environments "
+                "whose results are outstanding"
             )
             raise InvalidOptionError.expected("min_envs", accepted, min_envs)
-        return count, check_seconds("timeout", timeout)
+        seconds = check_seconds("timeout", timeout)
+        self._autoreset.unfinished_call = "recv"
+        self.wait(int(count), seconds)
+        batch = self.receive()
+        self._autoreset.engine.warn()
+        self._autoreset.unfinished_call = ""
+        return batch
 
     def wait(self, count: int, timeout: float | None) -> None:
         """Wait until so many environments are ready, or for so many seconds.

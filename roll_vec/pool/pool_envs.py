@@ -450,15 +450,14 @@ class PoolEnvs:
         env_ids = range(len(self.records))
         count = len(env_ids)
         self.run("check_level_options", [level_options] * count, env_ids)
-        needed_reset, self.faults.needs_full_reset = self.faults.needs_full_reset, True
         try:
             self.set([(LEVEL_OPTIONS, level_options)] * count, env_ids)
         except BaseException:
-            # Nobody knows which have changed.  All get new objects.
-            for env_id in env_ids:
-                self.records[env_id].needs_replacement = True
+            # It is unknown which have changed.  All get new objects.
+            self.faults.needs_full_reset = True
+            for record in self.records:
+                record.needs_replacement = True
             raise
-        self.faults.needs_full_reset = needed_reset
 
     # ---------------------------------------------------- the objects
 

@@ -140,8 +140,7 @@ context
         ClosedError
         """
         self._check_started("the first action")
-        checked_ids = self._exchange.check_env_ids(env_ids)
-        self._exchange.send(checked_ids, actions)
+        self._exchange.send(env_ids, actions)
 
     @one_at_a_time
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
@@ -174,13 +173,7 @@ context
         """
         self._check_open()
         self._check_ready()
-        counts = self._exchange.check_counts(min_envs, timeout)
-        self._autoreset.unfinished_call = "recv"
-        self._exchange.wait(*counts)
-        batch = self._exchange.receive()
-        self.engine.warn()
-        self._autoreset.unfinished_call = ""
-        return batch
+        return self._exchange.recv(min_envs, timeout)
 
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""

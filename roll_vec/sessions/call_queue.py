@@ -52,7 +52,7 @@ class CallQueue:
         ------
         ClosedError
         KeyboardInterrupt
-            The call is withdrawn then; see `Call.is_withdrawn`.
+            The call is withdrawn then, or `Call.is_lost`.
         """
         must_lead = self._submit(call)
         try:
@@ -101,11 +101,11 @@ class CallQueue:
     def _withdraw(self, call: Call) -> None:
         """Remove a call whose caller does not wait any longer, unless it has begun."""
         with self._mutex:
-            if call not in self._waiting:
-                # It was made, or it is in the batch that runs.
+            # Otherwise it was made, or it is in the batch that runs.
+            call.is_lost = call not in self._waiting
+            if call.is_lost:
                 return
             self._waiting.remove(call)
-            call.is_withdrawn = True
             is_leader = self._leader is call
         if is_leader:
             self._hand_over()

@@ -98,8 +98,8 @@ class Call(Waiter):
     is_done : bool
         Whether there is a result or an error.
     has_result : bool
-    is_withdrawn : bool
-        Whether the caller withdrew it before it began.
+    is_lost : bool
+        Whether the caller stopped to wait after it had begun: its result is unknown.
     epoch : int
         How often all environments had to be reset before this call.
     """
@@ -117,7 +117,7 @@ class Call(Waiter):
         self.row, self.operation, self.argument = row, operation, argument
         self._result: Any = None
         self._error: BaseException | None = None
-        self.is_done = self.is_withdrawn = False
+        self.is_done = self.is_lost = False
 
     @property
     def is_alone(self) -> bool:

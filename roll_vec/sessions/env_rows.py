@@ -68,9 +68,8 @@ class EnvRows:
         resets = {
             call.row: call.argument for call in calls if call.operation == "reset"
         }
-        self._active |= {
-            call.row: call for call in calls if call.row in {*actions, *resets}
-        }
+        begun = {*actions, *resets}
+        self._active |= {call.row: call for call in calls if call.row in begun}
         self._steps.begin(actions, resets)
 
     def _check(self, calls: Sequence[Call]) -> dict[int, Any]:

@@ -392,20 +392,16 @@ class Session:
         call = self._begin(operation, argument)
         try:
             self._sessions._calls.run(call)
-        except BaseException:
-            self._end(call, is_lost=True)
-            raise
-        self._end(call)
+        finally:
+            self._end(call)
         return call.get()
 
     async def _run_async(self, operation: Operation, argument: Any) -> Any:
         call = self._begin(operation, argument, asyncio.get_running_loop())
         try:
             await self._sessions._calls.run_async(call)
-        except BaseException:
-            self._end(call, is_lost=True)
-            raise
-        self._end(call)
+        finally:
+            self._end(call)
         return call.get()
 
     def _begin(
@@ -421,28 +417,21 @@ class Session:
         call.epoch = self._sessions._epoch
         return call
 
-    def _end(self, call: Call, is_lost: bool = False) -> None:
-        """Note the outcome of a call, and let the next one come.
-
-        Parameters
-        ----------
-        call : Call
-        is_lost : bool
-            Whether the caller has gone, by an interrupt or a cancellation.  Unless the
-            call had not begun, nobody knows the result.
-        """
-        if is_lost:
-            if not call.is_withdrawn:
+    def _end(self, call: Call) -> None:
+        """Note the outcome of a call, and let the next one come."""
+        if call.is_lost:
+            self._epoch = None
+        elif call.has_result:
+            has_ended = False
+            if call.operation == "step":
+                _, _, terminated, truncated, _ = call.get()
+                has_ended = terminated or truncated
+            elif call.operation == "set_state":
+                has_ended = bool(call.argument.arrays["has_ended"][0])
+            if call.operation in ("reset", "set_state"):
+                self._has_started, self._epoch = True, call.epoch
+            if has_ended:
                 self._epoch = None
-        elif call.operation == "reset" and call.has_result:
-            self._has_started, self._epoch = True, call.epoch
-        elif call.operation == "step" and call.has_result:
-            _, _, terminated, truncated, _ = call.get()
-            if terminated or truncated:
-                self._epoch = None
-        elif call.operation == "set_state" and call.has_result:
-            has_ended = call.argument.arrays["has_ended"][0]
-            self._has_started, self._epoch = True, None if has_ended else call.epoch
         self._in_call.release()
         if self._is_closed:
             self._free()
