@@ -19,9 +19,9 @@ Each file needs only the files below it; read from top to bottom::
     processes       ╯ the last with `worker_process`
     faults          counts, warning, error; the picture of a fault's path
     env_record      EnvRecord: what the pool knows of an environment; its episodes
-    env_runner      runs tasks on environment objects, wherever the objects are
+    env_runner      runs tasks on environment objects, wherever the objects are, and
+                    describes them
     snapshots       the state of one environment object: plain data, a pickle, a copy
-    env_descriptions   by which pools know whether they can exchange states
     observations    the latest observations, and their batch
     actions, options, spaces   checks
     tasks           Task, Fault, Outcomes, ResetRequest: the messages

@@ -45,7 +45,8 @@ def pool_spaces(
     observation_spaces = [one.observation_space for one in descriptions]
     single = observation_spaces[0]
     if isinstance(observation_mode, tuple) and len(observation_mode) == 2:
-        for space in observation_mode:
+        spaces: tuple[Any, ...] = observation_mode
+        for space in spaces:
             if not isinstance(space, Space):
                 message = (
                     "observation_mode: expected the space of the batch and a single "
