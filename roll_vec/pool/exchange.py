@@ -89,22 +89,21 @@ class Exchange:
             Nothing has moved then.
         """
         num_envs = self._autoreset.engine.num_envs
-        checked_ids = check_indices("env_ids", env_ids, num_envs)
-        if len(np.unique(checked_ids)) != len(checked_ids):
+        env_ids = check_indices("env_ids", env_ids, num_envs)
+        if len(np.unique(env_ids)) != len(env_ids):
             raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        ids = checked_ids.tolist()
-        busy_ids = [env_id for env_id in ids if env_id in self.busy]
+        busy_ids = [env_id for env_id in env_ids.tolist() if env_id in self.busy]
         if busy_ids:
             message = (
                 f"environments {list_env_ids(busy_ids)} have results that "
                 "were not received"
             )
             raise PendingResultsError(message, "send")
-        needs_reset = self._autoreset.has_ended[checked_ids]
+        needs_reset = self._autoreset.has_ended[env_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
-            raise ResetNeededError(describe_ended(checked_ids[needs_reset]))
+            raise ResetNeededError(describe_ended(env_ids[needs_reset]))
         checked = self._autoreset.engine.check_some(actions, needs_reset)
-        is_reset = needs_reset.tolist()
+        ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
         self._autoreset.unfinished_call = "send"
         self.busy.update(zip(ids, is_reset, strict=True))
@@ -115,8 +114,8 @@ class Exchange:
         )
         self._autoreset.unfinished_call = ""
 
-    def recv(self, min_envs: Any, timeout: Any) -> StepBatch:
-        """Wait for results, and return the batch of all environments that are ready.
+    def wait(self, min_envs: Any, timeout: Any) -> None:
+        """Wait until so many environments are ready, or for so many seconds.
 
         Parameters
         ----------
@@ -138,20 +137,7 @@ class Exchange:
             raise InvalidOptionError.expected("min_envs", accepted, min_envs)
         seconds = check_seconds("timeout", timeout)
         self._autoreset.unfinished_call = "recv"
-        self.wait(int(count), seconds)
-        batch = self.receive()
-        self._autoreset.engine.warn()
-        self._autoreset.unfinished_call = ""
-        return batch
-
-    def wait(self, count: int, timeout: float | None) -> None:
-        """Wait until so many environments are ready, or for so many seconds.
-
-        Raises
-        ------
-        EnvironmentFaultError
-        """
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
             left = None if end is None else max(end - time.monotonic(), 0.0)
             self._note(self._steps.poll(left, count - len(self._ready)))

@@ -447,11 +447,9 @@ class PoolEnvs:
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        env_ids = range(len(self.records))
-        count = len(env_ids)
-        self.run("check_level_options", [level_options] * count, env_ids)
+        self.run("check_level_options", [level_options] * len(self))
         try:
-            self.set([(LEVEL_OPTIONS, level_options)] * count, env_ids)
+            self.set([(LEVEL_OPTIONS, level_options)] * len(self), range(len(self)))
         except BaseException:
             # It is unknown which have changed.  All get new objects.
             self.faults.needs_full_reset = True

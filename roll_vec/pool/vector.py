@@ -173,7 +173,11 @@ context
         """
         self._check_open()
         self._check_ready()
-        return self._exchange.recv(min_envs, timeout)
+        self._exchange.wait(min_envs, timeout)
+        batch = self._exchange.receive()
+        self.engine.warn()
+        self._autoreset.unfinished_call = ""
+        return batch
 
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""
