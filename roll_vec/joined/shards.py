@@ -18,10 +18,10 @@ from roll_vec.joined.parts import ActorPart
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
     MAX_INT,
+    accepts_keywords_of,
     check_int,
     keywords_of,
-    take_options,
-    takes_keywords_of,
+    pop_options,
 )
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
@@ -35,7 +35,7 @@ _STACKED_FILES: tuple[str, ...] = ("levels",)
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
 
-@takes_keywords_of(RayOptions, BatchOptions, open_end=True)
+@accepts_keywords_of(RayOptions, BatchOptions, open_end=True)
 def make_shards(
     id: str | EnvFn, num_envs: int, num_shards: int, **keywords: Any
 ) -> JoinedVectorEnv:
@@ -83,8 +83,8 @@ def join_actors(
 ) -> JoinedVectorEnv:
     """Make a batch over actors, as of `RayActors`; see `make_shards`."""
     keywords = dict(keywords)
-    options = take_options(RayOptions, keywords)
-    batch = take_options(BatchOptions, keywords)
+    options = pop_options(RayOptions, keywords)
+    batch = pop_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
     sizes = split_sizes(num_envs, num_shards, batch.group_size)
     # Observations are joined in a new batch in any case.
