@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 
 from roll_vec.errors import ClosedError
 from roll_vec.sessions.calls import Call, copy_error, wake
@@ -27,12 +26,11 @@ class CallQueue:
     Parameters
     ----------
     rows : EnvRows
-    demand_reset : callable
-        Called if a batch fails as a whole: all environments must be reset.
+        If a batch fails as a whole, all of them must be reset.
     """
 
-    def __init__(self, rows: EnvRows, demand_reset: Callable[[], None]) -> None:
-        self._rows, self._demand_reset = rows, demand_reset
+    def __init__(self, rows: EnvRows) -> None:
+        self._rows = rows
         # Held for a few instructions only, never while a batch runs.
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
@@ -189,7 +187,7 @@ class CallQueue:
                 _fail_rest(ended_calls, RuntimeError(message))
             else:
                 _fail_rest(ended_calls, error)
-            self._demand_reset()
+            self._rows.demand_reset()
             if is_interrupt:
                 raise
         finally:

@@ -79,10 +79,8 @@ class Sessions:
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
-        self._calls = CallQueue(self._rows, self._demand_reset)
+        self._calls = CallQueue(self._rows)
         self._free_rows = FreeRows(self.num_envs)
-        # Raised when all environments must be reset, see `Session._check_reset`.
-        self._epoch = 0
         self._process = os.getpid()
 
     def open(self, timeout: float | None = None) -> Session:
@@ -164,11 +162,6 @@ class Sessions:
             )
             raise UnsupportedError(message)
 
-    def _demand_reset(self) -> None:
-        """Note that all environments must be reset, after an interrupt or an error."""
-        self._epoch += 1
-        self._rows.demand_reset()
-
 
 class Session:
     """One caller's environment; `Sessions.open` makes it.
@@ -184,7 +177,7 @@ class Session:
         self._rows_to_free = [row]
         self._in_call = threading.Lock()
         self._is_closed = self._has_started = False
-        # The epoch of the last reset; None if the next call must be a reset.
+        # `EnvRows.epoch` of the last reset; None if the next call must be a reset.
         self._epoch: int | None = None
 
     @property
@@ -357,7 +350,7 @@ class Session:
             raise ResetNeededError(message)
 
     def _check_epoch(self) -> None:
-        if self._epoch != self._sessions._epoch:
+        if self._epoch != self._sessions._rows.epoch:
             message = "the episode has ended: reset the session"
             raise ResetNeededError(message)
 
@@ -414,7 +407,7 @@ class Session:
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
         call = Call(self._row, operation, argument, loop)
-        call.epoch = self._sessions._epoch
+        call.epoch = self._sessions._rows.epoch
         return call
 
     def _end(self, call: Call) -> None:
