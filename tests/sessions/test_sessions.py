@@ -29,6 +29,7 @@ from roll_vec.errors import (
 )
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import Call
+from roll_vec.sessions.free_rows import FreeRows
 from tests.contract.cases import assert_same
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
 
@@ -641,6 +642,21 @@ def test_callers_that_wait_are_served_in_their_order():
             future.result(SECONDS)
         assert order == [*range(6)]
         sessions.open(timeout=0).close()
+
+
+def test_a_row_that_comes_when_its_caller_has_gone_is_free_again():
+    class LateRows(list):
+        def append(self, row):
+            waiting.__exit__(None, None, None)
+            super().append(row)
+
+    rows = FreeRows(0)
+    waiting = rows.wait()
+    waiter = waiting.__enter__()
+    waiter.rows = LateRows()
+    rows.put(3)
+    assert len(rows) == 1
+    assert not waiter.rows
 
 
 def test_close_wakes_all_that_wait(gates):
