@@ -1,6 +1,6 @@
 """Compiled kernels on disk, outside the package.
 
-This takes the place of numba's own cache, which
+It replaces numba's cache, which
 
 - writes beside the sources, where its files outlive ``pip uninstall`` and hide a
   later editable install;
@@ -22,7 +22,7 @@ above can rename it after the check, and gains nothing.
 Processes that start together compile a kernel once: each locks one byte of the file
 ``lock`` while it compiles, and the others wait and load.  A process that ends loses its
 locks, and a forked child has none of them.  Threads of a process are kept apart by
-numba's own lock.  It is taken after the byte, never before: so a fork, which takes it
+numba's lock.  It is acquired after the byte, never before: so a fork, which acquires it
 too, waits for no other process, nor does another thread.
 """
 
@@ -96,7 +96,7 @@ class CacheFolder:
     Parameters
     ----------
     source_folder : Path
-        The folder of the kernel files, which may stand in folders of its own.
+        The folder of the kernel files, which may stand in subfolders.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class CacheFolder:
             warnings.warn(
                 f"roll_vec: {failure} ({type(error).__name__}: {error}), so kernels "
                 "are compiled again; if every process says so, set NUMBA_CACHE_DIR to "
-                "a writable folder of your own",
+                "a writable folder of yours",
                 RuntimeWarning,
                 stacklevel=3,
             )

@@ -22,8 +22,8 @@ IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore
 event.register("numba:compile", CompileNotice(FOLDER))
 
 if hasattr(os, "register_at_fork"):
-    # A thread that draws levels ahead may compile or load a kernel.  A fork waits for
-    # it: a child would find numba's lock taken for ever.
+    # Another thread may compile or load a kernel.  A fork waits for it: in a child
+    # numba's lock would be held for ever.
     os.register_at_fork(
         before=global_compiler_lock.acquire,
         after_in_parent=global_compiler_lock.release,
@@ -54,7 +54,7 @@ class _Callee(CPUDispatcher):
     def get_call_template(self, args, kws):
         """Return the signature for a call with arguments of these types.
 
-        An int of the source has a type of its own, for which numba would compile the
+        An int of the source has a separate type, for which numba would compile the
         kernel once more: ``mt_randbelow`` four times.  A kernel that Python has
         called is not compiled again.
         """

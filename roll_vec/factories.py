@@ -21,12 +21,12 @@ from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
+    accepts_keywords_of,
     check_int,
     check_render_mode,
     check_unknown,
     parse_options,
-    take_options,
-    takes_keywords_of,
+    pop_options,
 )
 from roll_vec.pool.factories import (
     build,
@@ -165,7 +165,7 @@ def _parse_limit(limit: Any, registered: int | None) -> int | None:
     return int(limit)
 
 
-@takes_keywords_of(BatchOptions, open_end=True)
+@accepts_keywords_of(BatchOptions, open_end=True)
 def make_vector(
     id: str,
     /,
@@ -208,7 +208,7 @@ def make_vector(
     check_unknown(keywords, names)
     # Check everything before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
-    batch = take_options(BatchOptions, keywords)
+    batch = pop_options(BatchOptions, keywords)
     limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
     from roll_vec.arrays.engine import ArrayEngine
 
@@ -226,7 +226,7 @@ def make_vector(
     return RollVectorEnv(engine, **vars(batch))
 
 
-@takes_keywords_of(BatchOptions, PoolOptions, open_end=True)
+@accepts_keywords_of(BatchOptions, PoolOptions, open_end=True)
 def make_pool_vector(
     id: str,
     /,

@@ -1,6 +1,6 @@
 """Options: build them from keywords, and check their values.
 
-`parse_options` and `take_options` build options.  `check_int` and its like return the
+`parse_options` and `pop_options` build options.  `check_int` and its like return the
 checked value or raise `InvalidOptionError`, which names the option.
 """
 
@@ -163,7 +163,7 @@ def parse_options(options_class: type[Options], keywords: Mapping[str, Any]) -> 
     return options_class(**keywords)
 
 
-def take_options(
+def pop_options(
     options_class: type[Options], keywords: dict[str, Any], **more: Any
 ) -> Options:
     """Return the options that some of the keywords name, and remove these keywords.
@@ -273,7 +273,7 @@ def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
     return "" if match is None else f"; did you mean {match}?"
 
 
-def takes_keywords_of(
+def accepts_keywords_of(
     *options_classes: type[Any], open_end: bool = False
 ) -> Callable[[Function], Function]:
     """Put the keywords of options classes into the signature of a function.

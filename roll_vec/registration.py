@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -56,7 +57,7 @@ class RegisteredEnv:
     def load(self, suffix: str = "") -> Any:
         """Return the class ``<name><suffix>``; without a suffix, the environment's.
 
-        An `ArrayEnv` is its own class of options.
+        The options of an `ArrayEnv` are the class itself.
         """
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
@@ -88,60 +89,63 @@ class RegisteredEnv:
         return defaults | dict(self.keywords)
 
 
-def _of_rules(
+def _built_in(
     name: str,
     entry: str,
     max_episode_steps: int | None,
     summary: str = "",
     reward_threshold: float | None = None,
+    *,
+    rules: bool = False,
+    pooled: bool = False,
     **keywords: Any,
 ) -> RegisteredEnv:
-    """Return the entry of an `ArrayEnv`, ``module:class`` of ``roll_vec.envs``.
+    """Return the entry of an id of this package.
 
-    Without a summary it is a game of Gymnasium.
+    Parameters
+    ----------
+    name : str
+        The id after ``roll_vec/``.
+    entry : str
+        ``module:class`` in ``roll_vec.envs``.
+    summary : str
+        Empty: it is a game of Gymnasium.
+    max_episode_steps, reward_threshold, rules, pooled, **keywords
+        See `RegisteredEnv`.
     """
     return RegisteredEnv(
         f"roll_vec/{name}",
         f"roll_vec.envs.{entry}",
         max_episode_steps,
         keywords,
-        rules=True,
+        pooled=pooled,
+        rules=rules,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         reward_threshold=reward_threshold,
     )
 
 
-_LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
+_of_rules = partial(_built_in, rules=True)
+_LAKE = "frozen_lake:FrozenLake"
 
 ENVIRONMENTS = {
     registered.id: registered
     for registered in (
-        RegisteredEnv(
-            "roll_vec/Sokoban-v0",
-            "roll_vec.envs.sokoban:Sokoban",
+        _built_in(
+            "Sokoban-v0",
+            "sokoban:Sokoban",
             100,
-            summary="ROLL's SokobanEnv: a generated room each episode",
+            "ROLL's SokobanEnv: a generated room each episode",
         ),
-        RegisteredEnv(
-            "roll_vec/FrozenLake-v1",
-            _LAKE,
+        _built_in("FrozenLake-v1", _LAKE, 100, reward_threshold=0.7),
+        _built_in(
+            "FrozenLake8x8-v1", _LAKE, 200, reward_threshold=0.85, map_name="8x8"
+        ),
+        _built_in(
+            "RandomFrozenLake-v0",
+            "frozen_lake:RandomFrozenLake",
             100,
-            summary="Gymnasium's FrozenLake-v1, equal step for step",
-            reward_threshold=0.7,
-        ),
-        RegisteredEnv(
-            "roll_vec/FrozenLake8x8-v1",
-            _LAKE,
-            200,
-            {"map_name": "8x8"},
-            summary="Gymnasium's FrozenLake8x8-v1, equal step for step",
-            reward_threshold=0.85,
-        ),
-        RegisteredEnv(
-            "roll_vec/RandomFrozenLake-v0",
-            "roll_vec.envs.frozen_lake:RandomFrozenLake",
-            100,
-            summary="ROLL's FrozenLake: a new map and start each episode",
+            "ROLL's FrozenLake: a new map and start each episode",
         ),
         _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
         _of_rules("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
@@ -180,19 +184,19 @@ ENVIRONMENTS = {
             64,
             "GEM's Minesweeper, equal for the same seed",
         ),
-        RegisteredEnv(
-            "roll_vec/Countdown-v0",
-            "roll_vec.envs.countdown:Countdown",
+        _built_in(
+            "Countdown-v0",
+            "countdown:Countdown",
             None,
+            "combine numbers into a target, by an expression in text",
             pooled=True,
-            summary="combine numbers into a target, by an expression in text",
         ),
-        RegisteredEnv(
-            "roll_vec/WebShop-v0",
-            "roll_vec.envs.webshop:WebShop",
+        _built_in(
+            "WebShop-v0",
+            "webshop:WebShop",
             50,
+            "search, browse and buy in WebShop's simulated shop",
             pooled=True,
-            summary="search, browse and buy in WebShop's simulated shop",
         ),
     )
 }

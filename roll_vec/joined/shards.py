@@ -16,12 +16,12 @@ from roll_vec.joined.actors import ActorPart, pack
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
     MAX_INT,
+    accepts_keywords_of,
     check_fields,
     check_int,
     check_seconds,
     option,
-    take_options,
-    takes_keywords_of,
+    pop_options,
 )
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
@@ -73,7 +73,7 @@ class RayOptions:
         check_fields(self)
 
 
-@takes_keywords_of(RayOptions, BatchOptions, open_end=True)
+@accepts_keywords_of(RayOptions, BatchOptions, open_end=True)
 def make_shards(
     id: str | EnvFn, num_envs: int, num_shards: int, **keywords: Any
 ) -> JoinedVectorEnv:
@@ -124,8 +124,8 @@ def join_actors(
 ) -> JoinedVectorEnv:
     """Make a batch over actors; see `make_shards` and `ray_actors.connect`."""
     keywords = dict(keywords)
-    options = take_options(RayOptions, keywords)
-    batch = take_options(BatchOptions, keywords)
+    options = pop_options(RayOptions, keywords)
+    batch = pop_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
     sizes = split_sizes(num_envs, num_shards, batch.group_size)
     # Observations are joined in a new batch in any case.

@@ -7,6 +7,9 @@ runs tasks, and returns an exception of an environment as a `Fault` of that task
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
+import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,11 +17,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from roll_vec.errors import InvalidStateError
+from roll_vec.base_envs import SeededEnv
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import check_env_state, set_env_state
-from roll_vec.pool.env_descriptions import describe_env
+from roll_vec.options import describe_value
+from roll_vec.pool.factories import parameters_of
 from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
@@ -32,11 +37,15 @@ from roll_vec.pool.tasks import (
     exception_fault,
 )
 from roll_vec.seeding import episode_seed
+from roll_vec.storage.data_files import check_path, fingerprint
 from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
 _WITHOUT_OBJECT = ("build", "reset", "set_state", "step")
+
+# Keywords that change nothing but pictures.
+_WITHOUT_EFFECT = ("render_mode",)
 
 
 def to_float(reward: Any) -> float:
@@ -340,3 +349,61 @@ class EnvRunner:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
+
+
+def describe_env(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:
+    """Return class, wrappers and keywords of an environment, as `json` writes them.
+
+    Pools whose environments have equal descriptions can exchange snapshots.
+
+    Returns
+    -------
+    dict
+        ``class``, and ``wrappers`` from the outermost: ``module:name`` of each.
+        ``keywords``: those of its spec, with the constructor's defaults; for a data
+        file its SHA-256.  An environment without a spec has none: its
+        function must build equal environments.
+    """
+    wrappers: list[str] = []
+    layer: Any = env
+    while isinstance(layer, gymnasium.Wrapper):
+        wrappers.append(_name_of(type(layer)))
+        layer = layer.env
+    keywords: dict[str, Any] | None = None
+    spec = layer.spec
+    if spec is not None:
+        cls: Any = type(layer)
+        keywords = {**_defaults_of(cls), **spec.kwargs}
+        keywords = {
+            name: _describe_keyword(layer, name, value)
+            for name, value in sorted(keywords.items())
+            if name not in _WITHOUT_EFFECT
+        }
+    return {"class": _name_of(type(layer)), "wrappers": wrappers, "keywords": keywords}
+
+
+def _name_of(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+@functools.lru_cache(maxsize=256)
+def _defaults_of(cls: type[Any]) -> dict[str, Any]:
+    """Return the default values of all keywords; not to be changed."""
+    parameters = parameters_of(cls)
+    names = [
+        name
+        for name in parameters
+        if parameters[name].default is not inspect.Parameter.empty
+    ]
+    return {name: parameters[name].default for name in names}
+
+
+def _describe_keyword(env: gymnasium.Env[Any, Any], name: str, value: Any) -> Any:
+    files = env.DATA_FILES if isinstance(env, SeededEnv) else ()
+    if name in files and isinstance(value, (str, os.PathLike)):
+        try:
+            path = str(check_path(name, value))
+            return {"sha256": fingerprint(name, path)}
+        except InvalidOptionError:
+            return None  # the environment writes it itself
+    return describe_value(value)

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,8 +71,13 @@ class Exchange:
         self._ready.clear()
         self._steps.clear()
 
-    def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
-        """Return the environments that actions may be sent to.
+    def send(self, env_ids: Any, actions: Any) -> None:
+        """Begin steps, or the next episodes of those that have ended.
+
+        Parameters
+        ----------
+        env_ids : sequence of m int
+        actions : batch of m
 
         Raises
         ------
@@ -81,33 +85,20 @@ class Exchange:
             If they are not different environments.
         PendingResultsError
             If one of them is between `send` and `recv`.
+        InvalidActionError, ResetNeededError
+            Nothing has moved then.
         """
         num_envs = self._autoreset.engine.num_envs
-        checked = check_indices("env_ids", env_ids, num_envs)
-        if len(np.unique(checked)) != len(checked):
+        env_ids = check_indices("env_ids", env_ids, num_envs)
+        if len(np.unique(env_ids)) != len(env_ids):
             raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        busy_ids = [env_id for env_id in checked.tolist() if env_id in self.busy]
+        busy_ids = [env_id for env_id in env_ids.tolist() if env_id in self.busy]
         if busy_ids:
             message = (
                 f"environments {list_env_ids(busy_ids)} have results that "
                 "were not received"
             )
             raise PendingResultsError(message, "send")
-        return checked
-
-    def send(self, env_ids: NDArray[np.int64], actions: Any) -> None:
-        """Begin steps, or the next episodes of those that have ended.
-
-        Parameters
-        ----------
-        env_ids : (m,) int64
-        actions : batch of m
-
-        Raises
-        ------
-        InvalidActionError, ResetNeededError
-            Nothing has moved then.
-        """
         needs_reset = self._autoreset.has_ended[env_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
             raise ResetNeededError(describe_ended(env_ids[needs_reset]))
@@ -123,39 +114,30 @@ class Exchange:
         )
         self._autoreset.unfinished_call = ""
 
-    def check_counts(self, min_envs: Any, timeout: Any) -> tuple[int, float | None]:
-        """Return the number of environments to wait for, and the seconds.
-
-        Raises
-        ------
-        InvalidOptionError
-        """
-        count = total = len(self.busy)
-        if min_envs is not None:
-            try:
-                if isinstance(min_envs, bool):
-                    raise TypeError
-                count = operator.index(min_envs)
-            except TypeError:
-                raise InvalidOptionError.expected(
-                    "min_envs", "None or an integer", min_envs
-                ) from None
-        if not 1 <= count <= total:
-            accepted = (
-                f"at least 1 and at most the {total} environments whose results are "
-                "outstanding"
-            )
-            raise InvalidOptionError.expected("min_envs", accepted, min_envs)
-        return count, check_seconds("timeout", timeout)
-
-    def wait(self, count: int, timeout: float | None) -> None:
+    def wait(self, min_envs: Any, timeout: Any) -> None:
         """Wait until so many environments are ready, or for so many seconds.
 
+        Parameters
+        ----------
+        min_envs, timeout
+            See `PoolVectorEnv.recv`.
+
         Raises
         ------
-        EnvironmentFaultError
+        InvalidOptionError, EnvironmentFaultError
         """
-        end = None if timeout is None else time.monotonic() + timeout
+        total = len(self.busy)
+        count = total if min_envs is None else min_envs
+        is_integer = isinstance(count, (int, np.integer)) and type(count) is not bool
+        if not (is_integer and 1 <= count <= total):
+            accepted = (
+                f"None, or an integer from 1 to {total}, the number of environments "
+                "whose results are outstanding"
+            )
+            raise InvalidOptionError.expected("min_envs", accepted, min_envs)
+        seconds = check_seconds("timeout", timeout)
+        self._autoreset.unfinished_call = "recv"
+        end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
             left = None if end is None else max(end - time.monotonic(), 0.0)
             self._note(self._steps.poll(left, count - len(self._ready)))

@@ -17,7 +17,7 @@ from roll_vec.text.wrapper import TextWrapper
 
 
 def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return the keywords of `TextWrapper` that environments of a class take."""
+    """Return the keywords of `TextWrapper` that environments of a class accept."""
     parameters = {}
     if issubclass(cls, (BaseLanguageBasedEnv, BaseDiscreteActionEnv)):
         parameters = dict(keywords_of(TextOptions))
@@ -29,12 +29,12 @@ def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
         parameters["action_mode"] = inspect.Parameter(
             "action_mode", inspect.Parameter.KEYWORD_ONLY, default=ACTION_MODES[0]
         )
-    own = keywords_of(cls)
-    return {name: one for name, one in parameters.items() if name not in own}
+    of_class = keywords_of(cls)
+    return {name: one for name, one in parameters.items() if name not in of_class}
 
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return all keywords of environments of a class: its own, and those of text."""
+    """Return all keywords of environments of a class, with those of text."""
     variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     parameters = keywords_of(cls).items()
     named = {name: one for name, one in parameters if one.kind not in variadic}
@@ -46,7 +46,7 @@ def check_keywords(
     keywords: Mapping[str, Any],
     others: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the keywords that `build` takes.
+    """Return the keywords that `build` accepts.
 
     Parameters
     ----------

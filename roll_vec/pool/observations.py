@@ -77,7 +77,7 @@ class Observations:
         self.copied_ids: set[int] = set()
 
     def set_latest(self, env_id: int, observation: Any) -> None:
-        """Take the observation of one environment, without a copy."""
+        """Set the observation of one environment, without a copy."""
         self.latest[env_id] = observation
         self.is_stale = True
         self.copied_ids.discard(env_id)
@@ -170,8 +170,8 @@ class Observations:
     def _part(self, env_id: int) -> Any:
         """Return the observation of one environment in the batch; arrays are views."""
 
-        def take(_: Any, part: Any) -> Any:
+        def select(_: Any, part: Any) -> Any:
             # Gymnasium's empty batch of a custom space is None.
             return None if part is None else part[env_id]
 
-        return map_leaves(take, self.space, self._batch)
+        return map_leaves(select, self.space, self._batch)

@@ -45,7 +45,7 @@ else:
 
 
 class _EnvFnsWrapper(_Wrapper):
-    """The constructors of the environments: cloudpickle takes lambdas too."""
+    """The constructors of the environments: cloudpickle accepts lambdas too."""
 
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
         """Return itself: a copy of a pool shares the constructors."""
@@ -74,7 +74,7 @@ class PoolEnvs:
     records : list of EnvRecord
         What the pool knows of each environment.
     results : list of StepValues
-        Of the last step of each environment; `NO_STEP` if a reset took its place.
+        Of the last step of each environment; `NO_STEP` if a reset ran in its place.
     observations : Observations
         Set by the owner once the environments are built.
     num_active : int
@@ -221,7 +221,7 @@ class PoolEnvs:
 
     def _wait(self, *, checks_steps: bool = True) -> None:
         while self.num_active:
-            self._take_ready(None, None, checks_steps=checks_steps)
+            self._receive(None, None, checks_steps=checks_steps)
 
     def wait_for_some(self, timeout: float | None, count: int = 1) -> list[int]:
         """Wait for the first step or reset that ends.
@@ -245,7 +245,7 @@ class PoolEnvs:
         """
         env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
-            env_ids = self._take_ready(timeout, count)
+            env_ids = self._receive(timeout, count)
         self._raise_faults()
         return env_ids
 
@@ -264,10 +264,10 @@ class PoolEnvs:
 
     # ------------------------------------------------------------ outcomes
 
-    def _take_ready(
+    def _receive(
         self, timeout: float | None, count: int | None, *, checks_steps: bool = True
     ) -> list[int]:
-        """Take outcomes; return the environments whose step or reset has ended.
+        """Receive outcomes; return the environments whose step or reset has ended.
 
         Parameters
         ----------
@@ -292,16 +292,16 @@ class PoolEnvs:
                 for env_id, fault in faults.items():
                     self._fail_step(env_id, fault)
                 if faults:
-                    self._take_steps(*each.without(faults))
+                    self._save_steps(*each.without(faults))
                 else:
-                    self._take_steps(each.env_ids, each.values)
+                    self._save_steps(each.env_ids, each.values)
                 ended_ids += each.env_ids
             else:
-                ended_ids += self._take_resets(each.env_ids, each.values, faults)
+                ended_ids += self._save_resets(each.env_ids, each.values, faults)
         self.observations.is_stale = True
         return ended_ids
 
-    def _take_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
+    def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
         latest, results = self.observations.latest, self.results
         for env_id, value in zip(env_ids, values, strict=True):
             latest[env_id] = value[0]
@@ -316,10 +316,10 @@ class PoolEnvs:
                     *others, _, info = results[env_id]
                     results[env_id] = *others, True, info
 
-    def _take_resets(
+    def _save_resets(
         self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
     ) -> list[int]:
-        """Take outcomes of resets; return the environments that have begun, or never.
+        """Save outcomes of resets; return the environments that have begun, or never.
 
         The others are reset again.
         """
@@ -354,7 +354,7 @@ class PoolEnvs:
         return {env_ids[k]: fault for k, fault in misfits.items()}
 
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
-        """Take the fault of a reset; return False if it is to be tried again."""
+        """Note the fault of a reset; return False if it is to be tried again."""
         record, faults = self.records[env_id], self.faults
         faults.count(env_id, fault)
         record.needs_replacement, record.elapsed_steps = True, 0
@@ -368,7 +368,7 @@ class PoolEnvs:
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:
-        """Take the fault of a step: the episode is truncated."""
+        """Note the fault of a step: the episode is truncated."""
         self.faults.count(env_id, fault)
         record = self.records[env_id]
         # The step may have been counted before the fault was found.
@@ -447,18 +447,15 @@ class PoolEnvs:
         UnsupportedError
             If an environment has no method `set_level_options`.
         """
-        env_ids = range(len(self.records))
-        count = len(env_ids)
-        self.run("check_level_options", [level_options] * count, env_ids)
-        needed_reset, self.faults.needs_full_reset = self.faults.needs_full_reset, True
+        self.run("check_level_options", [level_options] * len(self))
         try:
-            self.set([(LEVEL_OPTIONS, level_options)] * count, env_ids)
+            self.set([(LEVEL_OPTIONS, level_options)] * len(self), range(len(self)))
         except BaseException:
-            # Nobody knows which have changed.  All get new objects.
-            for env_id in env_ids:
-                self.records[env_id].needs_replacement = True
+            # It is unknown which have changed.  All get new objects.
+            self.faults.needs_full_reset = True
+            for record in self.records:
+                record.needs_replacement = True
             raise
-        self.faults.needs_full_reset = needed_reset
 
     # ---------------------------------------------------- the objects
 

@@ -47,25 +47,6 @@ START_SECONDS = 10.0
 ALIVE_CHECK_INTERVAL = 1.0
 
 
-class _EnvFnsOfWorker:
-    """Returns the constructors of a worker's environments, by environment.
-
-    A process that is spawned imports what they need when it calls this, not before its
-    main function begins: that may hang, and the process shall end with its parent.
-    """
-
-    def __init__(self, env_fns: EnvFnsById) -> None:
-        self._env_fns = env_fns
-
-    def __call__(self) -> EnvFnsById:
-        return self._env_fns
-
-    def __reduce__(self) -> Any:
-        env_fns = self._env_fns
-        wrapper: Any = CloudpickleWrapper(lambda: env_fns)
-        return partial, (_unpickle_and_call, pickle.dumps(wrapper))
-
-
 def _unpickle_and_call(pickled: bytes) -> Any:
     return pickle.loads(pickled)()
 
@@ -77,7 +58,7 @@ class ProcessQueue(WorkerQueue):
     ----------
     process : Process or None
     is_ready : bool
-        Whether the process has its constructors, and takes tasks.
+        Whether the process has its constructors, and accepts tasks.
     task_pipe, result_pipe : Connection
     pickled_tasks : deque of bytes
         The tasks that are still to be sent.
@@ -113,7 +94,7 @@ class ProcessQueue(WorkerQueue):
         exit_code: int | None = process.exitcode
         # In this order: after Ctrl-C `kill` may be called again.
         self.process = None
-        # One whose exit code Ctrl-C has lost is taken for alive.
+        # One whose exit code Ctrl-C has lost counts as alive.
         with suppress(ValueError):
             process.close()
         self.task_pipe.close()
@@ -193,11 +174,21 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         task_reader, queue.task_pipe = self._context.Pipe(duplex=False)
         queue.result_pipe, result_writer = self._context.Pipe(duplex=False)
         inherited_pipes: list[Connection] = []
+        of_worker = {env_id: self._env_fns[env_id] for env_id in queue.env_ids}
+
+        def env_fns() -> EnvFnsById:
+            return of_worker
+
         if self._context.get_start_method() == "fork":
             others = [other for other in self._queues if other.process is not None]
             for other in [*others, queue]:
                 inherited_pipes += [other.task_pipe, other.result_pipe]
-        env_fns = _EnvFnsOfWorker({i: self._env_fns[i] for i in queue.env_ids})
+        else:
+            # A process that is spawned imports what they need when it calls this, not
+            # before its main function begins: an import may hang, and the process
+            # shall end with its parent.
+            wrapper: Any = CloudpickleWrapper(env_fns)
+            env_fns = partial(_unpickle_and_call, pickle.dumps(wrapper))
         process = self._context.Process(
             target=run_worker,
             args=(task_reader, result_writer, env_fns, inherited_pipes),
@@ -287,7 +278,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             self._wake_pipe[1].send_bytes(b"")
 
     def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
-        """Take the results that have arrived from a worker; replace it if it died."""
+        """Receive results that have arrived from a worker; replace it if it died."""
         outcomes: list[Outcome] = []
         try:
             while queue.tasks and queue.result_pipe.poll(0):
@@ -298,7 +289,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         return outcomes
 
     def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
-        """Take one message."""
+        """Read one message."""
         if message == READY:
             queue.is_ready, queue.start_time = True, time.monotonic()
             return []

@@ -42,8 +42,8 @@ def pool_spaces(
     SpaceMismatchError
         If spaces of the environments differ where they must not.
     """
-    num_envs, first = len(descriptions), descriptions[0]
-    single: Space[Any] = first.observation_space
+    observation_spaces = [one.observation_space for one in descriptions]
+    single = observation_spaces[0]
     if isinstance(observation_mode, tuple) and len(observation_mode) == 2:
         spaces: tuple[Any, ...] = observation_mode
         for space in spaces:
@@ -55,11 +55,9 @@ def pool_spaces(
                 raise TypeError(message)
         batched, single = observation_mode
     elif observation_mode == "same":
-        batched = batch_space(single, num_envs)
+        batched = batch_space(single, len(descriptions))
     elif observation_mode == "different":
-        batched = batch_differing_spaces(
-            [one.observation_space for one in descriptions]
-        )
+        batched = batch_differing_spaces(observation_spaces)
     else:
         # Gymnasium's message, for programs that look for it.
         message = (
@@ -67,23 +65,23 @@ def pool_spaces(
             f"single and batch observation space, actual got {observation_mode}"
         )
         raise InvalidOptionError(message)
-    actions = first.action_space
+    is_same = observation_mode == "same"
+    actions = descriptions[0].action_space
     for env_id, one in enumerate(descriptions):
-        own = one.observation_space
+        space = one.observation_space
         # Identity first: many environments share a space, and comparing bounds is slow.
-        if observation_mode != "same":
-            if not is_space_dtype_shape_equiv(own, single):
-                message = (
-                    "the observation spaces do not share a shape and a dtype: "
-                    f"environment {env_id} has {own}, expected the like of {single}"
-                )
-                raise SpaceMismatchError(message)
-        elif own is not single and own != single:
+        if is_same and space is not single and space != single:
             message = (
                 "observation_mode='same', but the sub-environments observation spaces "
-                f"are not equivalent. Environment {env_id} has {own}, the first "
+                f"are not equivalent. Environment {env_id} has {space}, the first "
                 f"{single}. If this is intentional, use "
                 "`observation_mode='different'` instead."
+            )
+            raise SpaceMismatchError(message)
+        if not (is_same or is_space_dtype_shape_equiv(space, single)):
+            message = (
+                "the observation spaces do not share a shape and a dtype: "
+                f"environment {env_id} has {space}, expected the like of {single}"
             )
             raise SpaceMismatchError(message)
         if one.action_space is not actions and one.action_space != actions:
@@ -92,4 +90,4 @@ def pool_spaces(
                 f"{one.action_space}, the first {actions}"
             )
             raise SpaceMismatchError(message)
-    return single, batched, actions, batch_space(actions, num_envs)
+    return single, batched, actions, batch_space(actions, len(descriptions))

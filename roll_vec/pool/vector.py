@@ -10,7 +10,7 @@ import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import PendingResultsError
-from roll_vec.options import check_unknown, take_options, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, check_unknown, pop_options
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.exchange import Exchange, StepBatch
 from roll_vec.pool.options import PoolOptions
@@ -83,7 +83,7 @@ context
 
     engine: PoolEngine
 
-    @takes_keywords_of(PoolOptions, BatchOptions)
+    @accepts_keywords_of(PoolOptions, BatchOptions)
     def __init__(
         self,
         env_fns: Iterable[Callable[[], gymnasium.Env[Any, Any]]],
@@ -93,7 +93,7 @@ context
         **keywords: Any,
     ) -> None:
         check_unknown(keywords, inspect.signature(PoolVectorEnv).parameters)
-        batch = take_options(
+        batch = pop_options(
             BatchOptions, keywords, copy=copy, autoreset_mode=autoreset_mode
         )
         engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
@@ -140,8 +140,7 @@ context
         ClosedError
         """
         self._check_started("the first action")
-        checked_ids = self._exchange.check_env_ids(env_ids)
-        self._exchange.send(checked_ids, actions)
+        self._exchange.send(env_ids, actions)
 
     @one_at_a_time
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
@@ -174,9 +173,7 @@ context
         """
         self._check_open()
         self._check_ready()
-        counts = self._exchange.check_counts(min_envs, timeout)
-        self._autoreset.unfinished_call = "recv"
-        self._exchange.wait(*counts)
+        self._exchange.wait(min_envs, timeout)
         batch = self._exchange.receive()
         self.engine.warn()
         self._autoreset.unfinished_call = ""

@@ -114,7 +114,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
     def submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
     ) -> None:
-        """Take tasks; see `Workers.submit`."""
+        """Accept tasks; see `Workers.submit`."""
         if os.getpid() != self._process_id:
             message = (
                 "a pool with workers cannot be used in a fork of the process that "

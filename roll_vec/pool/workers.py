@@ -26,7 +26,7 @@ class Workers:
     def submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
     ) -> None:
-        """Take tasks; they may start at once or when `flush` or `collect` is called.
+        """Accept tasks; they may start at once or when `flush` or `collect` is called.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class SerialWorkers(Workers):
     def submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
     ) -> None:
-        """Take tasks; `collect` runs them."""
+        """Accept tasks; `collect` runs them."""
         if env_ids:
             self._tasks.append((operation, env_ids, arguments))
 

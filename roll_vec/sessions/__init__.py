@@ -1,7 +1,7 @@
 """Sessions: independent callers, each with an environment of one batch.
 
-A server or a trainer often has many callers that each play an episode of their own, at
-their own pace.  Here they share one vector environment::
+A server or a trainer often has many callers, each with its episode and its pace.  Here
+they share one vector environment::
 
     sessions = Sessions(roll_vec.make_vec(id, 512, autoreset_mode="Disabled"))
     session = sessions.open()                 # one caller, one environment
@@ -25,10 +25,10 @@ so that a slow environment holds up nobody else.
 The files, in reading order:
 
 - ``sessions.py``: `Sessions` and `Session`, the public classes
-- ``calls.py``: one call of a session, and how its caller waits
-- ``call_queue.py``: who makes which calls, and when
+- ``calls.py``: a caller that waits, and one call of a session
+- ``call_queue.py``: the calls that wait, and the batches that are made of them
 - ``env_rows.py``: makes the calls on the engine of a batch
-- ``free_rows.py``: the environments that nobody has, and who waits for one
+- ``free_rows.py``: the environments that no session has, and the callers that wait
 """
 
 from __future__ import annotations

@@ -1,23 +1,22 @@
-"""The calls of sessions that wait, and who makes them: a caller, or a thread.
+"""The queue of the calls of sessions; a caller makes them, or a thread.
 
-Without workers, the first caller that finds nobody at work leads: it makes its own call
-and all that wait, as a batch.  At its end the caller that waits longest leads the next
+Without workers, the first caller that finds nobody at work leads: it makes its call and
+all that wait, as a batch.  At its end the caller that waits longest leads the next
 one, with all calls that have come meanwhile.  A caller leads one batch at most, so
-nobody works for others for long; a call waits for the batch that runs and for its own.
+nobody works for others for long; a call waits for the batch that runs and for the next.
 
 Steps in workers take long, and a batch of them would end with its slowest.  There a
-thread starts the calls that come and takes the results that arrive; it lives as long as
-there are any.
+thread starts the calls that come and receives the results that arrive; it lives as long
+as there are any.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 
 from roll_vec.errors import ClosedError
-from roll_vec.sessions.calls import Call, copy_error, finish_calls
+from roll_vec.sessions.calls import Call, copy_error, wake
 from roll_vec.sessions.env_rows import EnvRows
 
 
@@ -27,12 +26,11 @@ class CallQueue:
     Parameters
     ----------
     rows : EnvRows
-    demand_reset : callable
-        Called if a batch fails as a whole: all environments must be reset.
+        If a batch fails as a whole, all of them must be reset.
     """
 
-    def __init__(self, rows: EnvRows, demand_reset: Callable[[], None]) -> None:
-        self._rows, self._demand_reset = rows, demand_reset
+    def __init__(self, rows: EnvRows) -> None:
+        self._rows = rows
         # Held for a few instructions only, never while a batch runs.
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
@@ -45,14 +43,14 @@ class CallQueue:
 
     # ------------------------------------------------------------- callers
 
-    def run_thread_call(self, call: Call) -> None:
-        """Let a call wait, and return when it is done.
+    def run(self, call: Call) -> None:
+        """Let the call of a thread wait, and return when it is done.
 
         Raises
         ------
         ClosedError
         KeyboardInterrupt
-            The call is withdrawn then; see `Call.is_withdrawn`.
+            The call is withdrawn then, or `Call.is_lost`.
         """
         must_lead = self._submit(call)
         try:
@@ -64,27 +62,23 @@ class CallQueue:
             self._withdraw(call)
             raise
 
-    async def run_task_call(self, call: Call) -> None:
-        """Let a call of a coroutine wait, and return when it is done.
-
-        Raises
-        ------
-        ClosedError
-        asyncio.CancelledError
-            The call is withdrawn then.
-        """
-        if self._submit(call):
-            # Not at once: coroutines that are ready by now join the batch.
-            asyncio.get_running_loop().call_soon(self._lead, call)
+    async def run_async(self, call: Call) -> None:
+        """Let the call of a coroutine wait, and return when it is done; see `run`."""
+        must_lead = self._submit(call)
         try:
-            await call.future
+            if must_lead:
+                # Coroutines that are ready by now join the batch.
+                await asyncio.sleep(0)
+            else:
+                await call.future
+            if not call.is_done:
+                self._lead(call)
         except BaseException:
             self._withdraw(call)
             raise
 
     def _submit(self, call: Call) -> bool:
         """Let a call wait; return whether its caller leads."""
-        call.lead = self._lead
         with self._mutex:
             if self.is_closed:
                 raise closed_error()
@@ -103,13 +97,13 @@ class CallQueue:
         return False
 
     def _withdraw(self, call: Call) -> None:
-        """Take back a call whose caller has stopped to wait for it."""
+        """Remove a call whose caller does not wait any longer, unless it has begun."""
         with self._mutex:
-            if call not in self._waiting:
-                # It was made, or it is in the batch that runs.
+            # Otherwise it was made, or it is in the batch that runs.
+            call.is_lost = call not in self._waiting
+            if call.is_lost:
                 return
             self._waiting.remove(call)
-            call.is_withdrawn = True
             is_leader = self._leader is call
         if is_leader:
             self._hand_over()
@@ -135,7 +129,7 @@ class CallQueue:
                 self._is_idle.set()
                 self._leader = self._waiting[0] if self._waiting else None
                 leader = self._leader
-            if leader is None or leader.wake():
+            if leader is None or wake([leader]):
                 return
             # Its event loop is closed: nobody waits for it.
             with self._mutex:
@@ -143,7 +137,7 @@ class CallQueue:
                     self._waiting.remove(leader)
 
     def _work(self) -> None:
-        """Start calls in workers and take results, until there are none."""
+        """Start calls in workers and receive results, until there are none."""
         while True:
             with self._mutex:
                 if self.is_closed or not (self._waiting or self._rows.active):
@@ -151,7 +145,7 @@ class CallQueue:
                     return
             self._make_calls()
 
-    def _take_calls(self) -> None:
+    def _select_calls(self) -> None:
         """Let the calls that can start be the next batch."""
         calls: list[Call] = []
         others: list[Call] = []
@@ -169,13 +163,16 @@ class CallQueue:
             self._batch, self._waiting = calls, others
 
     def _make_calls(self, leader: Call | None = None) -> None:
-        """Start calls, take results, and wake the callers of those that are done."""
+        """Start calls, receive results, and wake the callers of those that are done.
+
+        The caller that leads is awake.
+        """
         ended_calls: list[Call] = []
         try:
-            self._take_calls()
+            self._select_calls()
             self._rows.start(self._batch)
             # Errors, pictures and states do not wait for the steps of others.
-            finish_calls([call for call in self._batch if call.is_done], leader)
+            wake(call for call in self._batch if call.is_done and call is not leader)
             while self._rows.active:
                 ended_calls += self._rows.collect()
                 if leader is None:
@@ -190,11 +187,11 @@ class CallQueue:
                 _fail_rest(ended_calls, RuntimeError(message))
             else:
                 _fail_rest(ended_calls, error)
-            self._demand_reset()
+            self._rows.demand_reset()
             if is_interrupt:
                 raise
         finally:
-            finish_calls(ended_calls, leader)
+            wake(call for call in ended_calls if call is not leader)
 
     def close(self) -> None:
         """Wake all callers with a ClosedError, also of steps in workers.
@@ -209,12 +206,12 @@ class CallQueue:
             # A caller that was about to lead asks for its result after this lock.
             for call in calls:
                 call.fail(closed_error())
-        finish_calls(calls)
+        wake(calls)
         self._rows.wake()
         self._is_idle.wait()
         active = self._rows.active
         _fail_rest(active, closed_error())
-        finish_calls(active)
+        wake(active)
 
 
 def closed_error() -> ClosedError:

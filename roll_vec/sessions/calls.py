@@ -1,18 +1,86 @@
-"""One call of a session: its arguments, its result, and its caller, who waits."""
+"""The callers of sessions, who wait, and the calls that they wait for."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 Operation: TypeAlias = Literal["reset", "step", "render", "get_state", "set_state"]
 
 
-class Call:
+class Waiter:
+    """A caller that waits: a thread, or a coroutine.
+
+    Parameters
+    ----------
+    loop : event loop or None
+        That of the coroutine; None: it is a thread.
+
+    Attributes
+    ----------
+    future : asyncio.Future
+        A coroutine waits for it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self.loop = loop
+        if loop is None:
+            # A bare lock: an Event takes five times as long.
+            self._lock = threading.Lock()
+            self._lock.acquire()
+        else:
+            self.future: asyncio.Future[None] = loop.create_future()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Let a thread wait for `wake`, for so many seconds at most."""
+        if timeout is None:
+            self._lock.acquire()
+        else:
+            self._lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX))
+
+    def release(self) -> None:
+        """Let the caller go on; for a coroutine its event loop calls this."""
+        if self.loop is None:
+            # Already released: `close` wakes callers that were chosen to lead.
+            with suppress(RuntimeError):
+                self._lock.release()
+        elif not self.future.done():
+            self.future.set_result(None)
+
+
+def wake(waiters: Iterable[Waiter]) -> bool:
+    """Wake threads and coroutines, each event loop once.
+
+    Returns
+    -------
+    bool
+        False if an event loop is closed: nobody waits there.
+    """
+    by_loop: dict[asyncio.AbstractEventLoop, list[Waiter]] = {}
+    for waiter in waiters:
+        if waiter.loop is None:
+            waiter.release()
+        else:
+            by_loop.setdefault(waiter.loop, []).append(waiter)
+    are_open = True
+    for loop, of_loop in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_release_all, of_loop)
+        except RuntimeError:
+            are_open = False
+    return are_open
+
+
+def _release_all(waiters: list[Waiter]) -> None:
+    for waiter in waiters:
+        waiter.release()
+
+
+class Call(Waiter):
     """A reset, a step, or something else that one session has asked for.
 
     Parameters
@@ -23,22 +91,19 @@ class Call:
     argument
         The action of a step; the seed and the options of a reset; a state.
     loop : event loop or None
-        That of the caller, a coroutine; None: it is a thread, which waits.
+        See `Waiter`.
 
     Attributes
     ----------
     is_done : bool
         Whether there is a result or an error.
     has_result : bool
-    is_withdrawn : bool
-        Whether it was taken back before it began.
+    is_lost : bool
+        Whether the caller stopped to wait after it had begun: its result is unknown.
     epoch : int
         How often all environments had to be reset before this call.
-    lead : callable
-        Runs the next batch; gets this call.
     """
 
-    lead: Callable[[Call], None]
     epoch = 0
 
     def __init__(
@@ -48,17 +113,11 @@ class Call:
         argument: Any = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
+        super().__init__(loop)
         self.row, self.operation, self.argument = row, operation, argument
-        self.loop = loop
         self._result: Any = None
         self._error: BaseException | None = None
-        self.is_done = self.is_withdrawn = False
-        if loop is None:
-            # A bare lock: an Event takes five times as long.
-            self._lock = threading.Lock()
-            self._lock.acquire()
-        else:
-            self.future: asyncio.Future[None] = loop.create_future()
+        self.is_done = self.is_lost = False
 
     @property
     def is_alone(self) -> bool:
@@ -83,64 +142,9 @@ class Call:
             raise self._error
         return self._result
 
-    def wait(self) -> None:
-        """Let a thread wait for `wake`."""
-        self._lock.acquire()
-
-    def wake(self) -> bool:
-        """Wake the caller, who leads the next batch unless the call is done.
-
-        Returns
-        -------
-        bool
-            False if nobody can be woken.
-        """
-        if self.loop is not None:
-            if self.is_done:
-                return call_in_loop(self.loop, _resolve, [self])
-            return call_in_loop(self.loop, self.lead, self)
-        # Already released: `close` wakes callers that were chosen to lead.
-        with suppress(RuntimeError):
-            self._lock.release()
-        return True
-
-
-def finish_calls(calls: Iterable[Call], leader: Call | None = None) -> None:
-    """Wake the callers of calls that are done; each event loop once.
-
-    A thread that leads is awake.
-    """
-    by_loop: dict[asyncio.AbstractEventLoop, list[Call]] = {}
-    for call in calls:
-        if call.loop is not None:
-            by_loop.setdefault(call.loop, []).append(call)
-        elif call is not leader:
-            call.wake()
-    for loop, of_loop in by_loop.items():
-        # A loop that is closed has nobody who waits.
-        call_in_loop(loop, _resolve, of_loop)
-
-
-def call_in_loop(
-    loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argument: Any
-) -> bool:
-    """Let an event loop call a function soon; return False if it is closed."""
-    try:
-        loop.call_soon_threadsafe(function, argument)
-    except RuntimeError:
-        return False
-    return True
-
-
-def _resolve(calls: list[Call]) -> None:
-    """Let coroutines go on; called in their event loop."""
-    for call in calls:
-        if not call.future.done():
-            call.future.set_result(None)
-
 
 def copy_error(error: BaseException) -> BaseException:
-    """Return an error for one of several callers, with a traceback of its own."""
+    """Return an error for one of several callers, with its separate traceback."""
     try:
         return copy.copy(error)
     except Exception:

@@ -30,12 +30,15 @@ class EnvRows:
     ----------
     has_workers : bool
         Whether environments step while nobody waits.
+    epoch : int
+        How often all environments had to be reset, after an interrupt or an error.
     """
 
     def __init__(self, envs: RollVectorEnv) -> None:
         self._envs, self._engine = envs, envs.engine
         self._steps = envs.engine.make_steps()
         self._active: dict[int, Call] = {}
+        self.epoch = 0
         # Also the last environment that fails does so in its own session alone.
         self._engine.become_part(0)
         self._steps.allow_wake()
@@ -68,9 +71,8 @@ class EnvRows:
         resets = {
             call.row: call.argument for call in calls if call.operation == "reset"
         }
-        self._active |= {
-            call.row: call for call in calls if call.row in {*actions, *resets}
-        }
+        begun = {*actions, *resets}
+        self._active |= {call.row: call for call in calls if call.row in begun}
         self._steps.begin(actions, resets)
 
     def _check(self, calls: Sequence[Call]) -> dict[int, Any]:
@@ -142,6 +144,7 @@ class EnvRows:
 
     def demand_reset(self) -> None:
         """Drop all that was started: every environment is reset next."""
+        self.epoch += 1
         self._active.clear()
         self._steps.clear()
         self._envs._drop_pending()

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
-from typing import TypeAlias
 
-Place: TypeAlias = "SimpleQueue[int | None]"
-"""Gets the row of one caller that waits; None: the sessions are closed."""
+from roll_vec.sessions.calls import Waiter, wake
+
+
+class RowWaiter(Waiter):
+    """A caller that waits for a row.
+
+    Attributes
+    ----------
+    rows : list of int or None
+        The row, when there is one; None: the sessions are closed.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        super().__init__(loop)
+        self.rows: list[int | None] = []
+        self.has_gone = False
 
 
 class FreeRows:
     """The rows that nobody has; a row that becomes free is that of the first who waits.
+
+    There is no lock: a garbage collector may free a row beneath any method.  Each row
+    is in one deque or list at a time, whose methods are atomic.
 
     Parameters
     ----------
@@ -22,47 +37,56 @@ class FreeRows:
     """
 
     def __init__(self, num_rows: int) -> None:
-        self._rows: SimpleQueue[int | None] = SimpleQueue()
-        self._waiting: deque[Place] = deque()
-        # Nobody waits for it, see `_serve`.
-        self._serving = threading.Lock()
-        for row in range(num_rows):
-            self._rows.put(row)
+        self._rows: deque[int | None] = deque(range(num_rows))
+        self._waiting: deque[RowWaiter] = deque()
 
     def __len__(self) -> int:
-        return self._rows.qsize()
+        return len(self._rows)
 
     def put(self, row: int | None) -> None:
-        """Free a row, at any time: a garbage collector may do it."""
-        self._rows.put(row)
+        """Free a row, at any time."""
+        self._rows.append(row)
         self._serve()
 
     @contextmanager
-    def wait(self) -> Iterator[Place]:
-        """Wait behind all others that wait; yield the place where the row comes.
+    def wait(
+        self, loop: asyncio.AbstractEventLoop | None = None
+    ) -> Iterator[RowWaiter]:
+        """Wait behind all others that wait; a row in ``rows`` at the end is free again.
 
-        A row that the caller has not taken at the end is free again.
+        Parameters
+        ----------
+        loop : event loop or None
+            See `Waiter`.
         """
-        place: Place = SimpleQueue()
+        waiter = RowWaiter(loop)
         try:
-            self._waiting.append(place)
+            self._waiting.append(waiter)
             self._serve()
-            yield place
+            yield waiter
         finally:
-            with self._serving, suppress(ValueError):
-                self._waiting.remove(place)
-            with suppress(Empty):
-                self._rows.put(place.get_nowait())
-            self._serve()
+            waiter.has_gone = True
+            with suppress(ValueError):
+                self._waiting.remove(waiter)
+            self._free_row_of(waiter)
+
+    def _free_row_of(self, waiter: RowWaiter) -> None:
+        with suppress(IndexError):
+            self.put(waiter.rows.pop())
 
     def _serve(self) -> None:
         """Hand rows to those who wait."""
-        # Another thread, or this one beneath a garbage collector, may hold the lock.
-        # It looks again after it has freed it, so that nothing is missed.
-        while self._waiting and len(self) and self._serving.acquire(blocking=False):
+        while self._rows and self._waiting:
             try:
-                if self._waiting and len(self):
-                    self._waiting[0].put(self._rows.get_nowait())
-                    self._waiting.popleft()
-            finally:
-                self._serving.release()
+                row = self._rows.popleft()
+            except IndexError:
+                continue  # another thread has it
+            try:
+                waiter = self._waiting.popleft()
+            except IndexError:
+                self._rows.appendleft(row)
+                continue
+            waiter.rows.append(row)
+            is_awake = wake([waiter])
+            if waiter.has_gone or not is_awake:
+                self._free_row_of(waiter)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import operator
 import os
-import queue
 import threading
 from typing import Any, TypeAlias
 
@@ -26,16 +25,12 @@ from roll_vec.seeding import check_seed
 from roll_vec.sessions.call_queue import CallQueue, closed_error
 from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
-from roll_vec.sessions.free_rows import FreeRows
+from roll_vec.sessions.free_rows import FreeRows, RowWaiter
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.state import VectorState
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
-
-
-# How often a coroutine looks for a free environment, while there is none.
-_SECONDS_BETWEEN_LOOKS = 0.01
 
 
 class Sessions:
@@ -45,7 +40,7 @@ class Sessions:
     ----------
     envs : RollVectorEnv
         With ``autoreset_mode="Disabled"`` and without wrappers; a pool with
-        ``on_error="truncate"``.  Of a `JoinedVectorEnv` take a part.  It belongs to the
+        ``on_error="truncate"``.  Of a `JoinedVectorEnv` use a part.  It belongs to the
         sessions from now on: nobody else may use it, and `close` closes it.  The
         keyword ``group_size``, and those of infos, have no effect.
 
@@ -84,14 +79,12 @@ class Sessions:
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
-        self._calls = CallQueue(self._rows, self._demand_reset)
+        self._calls = CallQueue(self._rows)
         self._free_rows = FreeRows(self.num_envs)
-        # Raised when all environments must be reset, see `Session._check_reset`.
-        self._epoch = 0
         self._process = os.getpid()
 
     def open(self, timeout: float | None = None) -> Session:
-        """Return a session with an environment of its own.
+        """Return a session with an environment that no other session has.
 
         Callers that wait get theirs in the order in which they came, coroutines among
         them.
@@ -99,7 +92,7 @@ class Sessions:
         Parameters
         ----------
         timeout : float or None
-            Seconds to wait for one if all are taken; None: no limit.
+            Seconds to wait if none is free; None: no limit.
 
         Raises
         ------
@@ -109,38 +102,31 @@ class Sessions:
         """
         self._check_process()
         seconds = check_seconds("timeout", timeout)
-        with self._free_rows.wait() as place:
-            try:
-                return self._make_session(place.get(seconds != 0, seconds))
-            except queue.Empty:
-                raise self._full_error() from None
+        with self._free_rows.wait() as waiter:
+            waiter.wait(seconds)
+            return self._make_session(waiter)
 
     async def open_async(self, timeout: float | None = None) -> Session:
         """Return a session, from a coroutine; see `open`."""
         self._check_process()
-        loop = asyncio.get_running_loop()
         seconds = check_seconds("timeout", timeout)
-        end = None if seconds is None else loop.time() + seconds
-        with self._free_rows.wait() as place:
-            # A session that is garbage collected cannot wake an event loop.
-            while place.empty():
-                if end is not None and loop.time() >= end:
-                    raise self._full_error()
-                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
-            return self._make_session(place.get())
+        with self._free_rows.wait(asyncio.get_running_loop()) as waiter:
+            if not waiter.rows:
+                await asyncio.wait([waiter.future], timeout=seconds)
+            return self._make_session(waiter)
 
-    def _make_session(self, row: int | None) -> Session:
-        if self._calls.is_closed or row is None:
-            # For the next one that waits.
-            self._free_rows.put(None)
+    def _make_session(self, waiter: RowWaiter) -> Session:
+        if self._calls.is_closed:
             raise closed_error()
+        if not waiter.rows:
+            message = (
+                f"all {self.num_envs} environments belong to other sessions: close "
+                "one, or make the vector environment with more num_envs"
+            )
+            raise SessionsFullError(message)
+        row = waiter.rows.pop()
+        assert row is not None
         return Session(self, row)
-
-    def _full_error(self) -> SessionsFullError:
-        return SessionsFullError(
-            f"all {self.num_envs} environments belong to other sessions: close one, or "
-            "make the vector environment with more num_envs"
-        )
 
     def close(self) -> None:
         """Close all sessions and the vector environment.
@@ -151,6 +137,7 @@ class Sessions:
             return
         self._check_process()
         self._calls.close()
+        # Each that waits passes it on to the next.
         self._free_rows.put(None)
         self.envs.close()
 
@@ -175,11 +162,6 @@ class Sessions:
             )
             raise UnsupportedError(message)
 
-    def _demand_reset(self) -> None:
-        """Note that all environments must be reset, after an interrupt or an error."""
-        self._epoch += 1
-        self._rows.demand_reset()
-
 
 class Session:
     """One caller's environment; `Sessions.open` makes it.
@@ -192,10 +174,10 @@ class Session:
         self._sessions = sessions
         self._row = row
         # Emptied by whoever frees the row: a call that ends, `close` or `__del__`.
-        self._owned_rows = [row]
+        self._rows_to_free = [row]
         self._in_call = threading.Lock()
         self._is_closed = self._has_started = False
-        # The epoch of the last reset; None if the next call must be a reset.
+        # `EnvRows.epoch` of the last reset; None if the next call must be a reset.
         self._epoch: int | None = None
 
     @property
@@ -368,7 +350,7 @@ class Session:
             raise ResetNeededError(message)
 
     def _check_epoch(self) -> None:
-        if self._epoch != self._sessions._epoch:
+        if self._epoch != self._sessions._rows.epoch:
             message = "the episode has ended: reset the session"
             raise ResetNeededError(message)
 
@@ -402,21 +384,17 @@ class Session:
     def _run(self, operation: Operation, argument: Any) -> Any:
         call = self._begin(operation, argument)
         try:
-            self._sessions._calls.run_thread_call(call)
-        except BaseException:
-            self._end(call, is_lost=True)
-            raise
-        self._end(call)
+            self._sessions._calls.run(call)
+        finally:
+            self._end(call)
         return call.get()
 
     async def _run_async(self, operation: Operation, argument: Any) -> Any:
         call = self._begin(operation, argument, asyncio.get_running_loop())
         try:
-            await self._sessions._calls.run_task_call(call)
-        except BaseException:
-            self._end(call, is_lost=True)
-            raise
-        self._end(call)
+            await self._sessions._calls.run_async(call)
+        finally:
+            self._end(call)
         return call.get()
 
     def _begin(
@@ -429,38 +407,31 @@ class Session:
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
         call = Call(self._row, operation, argument, loop)
-        call.epoch = self._sessions._epoch
+        call.epoch = self._sessions._rows.epoch
         return call
 
-    def _end(self, call: Call, is_lost: bool = False) -> None:
-        """Note the outcome of a call, and let the next one come.
-
-        Parameters
-        ----------
-        call : Call
-        is_lost : bool
-            Whether the caller has gone, by an interrupt or a cancellation.  Unless the
-            call had not begun, nobody knows the result.
-        """
-        if is_lost:
-            if not call.is_withdrawn:
+    def _end(self, call: Call) -> None:
+        """Note the outcome of a call, and let the next one come."""
+        if call.is_lost:
+            self._epoch = None
+        elif call.has_result:
+            has_ended = False
+            if call.operation == "step":
+                _, _, terminated, truncated, _ = call.get()
+                has_ended = terminated or truncated
+            elif call.operation == "set_state":
+                has_ended = bool(call.argument.arrays["has_ended"][0])
+            if call.operation in ("reset", "set_state"):
+                self._has_started, self._epoch = True, call.epoch
+            if has_ended:
                 self._epoch = None
-        elif call.operation == "reset" and call.has_result:
-            self._has_started, self._epoch = True, call.epoch
-        elif call.operation == "step" and call.has_result:
-            _, _, terminated, truncated, _ = call.get()
-            if terminated or truncated:
-                self._epoch = None
-        elif call.operation == "set_state" and call.has_result:
-            has_ended = call.argument.arrays["has_ended"][0]
-            self._has_started, self._epoch = True, None if has_ended else call.epoch
         self._in_call.release()
         if self._is_closed:
             self._free()
 
     def _free(self) -> None:
         try:
-            row = self._owned_rows.pop()
+            row = self._rows_to_free.pop()
         except (AttributeError, IndexError):
             return
         self._sessions._free_rows.put(row)

@@ -17,7 +17,7 @@ environment says so; ``format_penalty`` is then added once.  The infos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,31 +61,9 @@ def step_text(
     """
     actions, content, think, is_valid = parser.parse(check_text(text))
     result = step(actions[0] if actions else parser.no_action)
-    if len(actions) > 1:
-        result = _step_later(actions[1:], result, step, multiplied_infos)
-    observation, reward, terminated, truncated, info = result
-    if not is_valid:
-        info["action_is_valid"] = False
-    if not info["action_is_valid"]:
-        reward = float(reward) + parser.options.format_penalty
-    info["action_content"] = content
-    info["think_content"] = think
-    return observation, reward, terminated, truncated, info
-
-
-def _step_later(
-    actions: Sequence[int],
-    result: EnvStep,
-    step: Callable[[Any], EnvStep],
-    multiplied_infos: tuple[str, ...],
-) -> EnvStep:
-    """Play the actions after the first until the episode ends.
-
-    ``result`` is the first action's.
-    """
     observation, reward, terminated, truncated, info = result
     is_effective = info.get("action_is_effective")
-    for action in actions:
+    for action in actions[1:]:
         if terminated or truncated:
             break
         total, earlier = reward, info
@@ -97,6 +75,12 @@ def _step_later(
         for key in multiplied_infos:
             if key in info:
                 info[key] *= earlier[key]
+    if not is_valid:
+        info["action_is_valid"] = False
+    if not info["action_is_valid"]:
+        reward = float(reward) + parser.options.format_penalty
+    info["action_content"] = content
+    info["think_content"] = think
     return observation, reward, terminated, truncated, info
 
 

@@ -22,12 +22,12 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.options import (
+    accepts_keywords_of,
     check_bool,
     check_fields,
     check_int,
     option,
     parse_options,
-    takes_keywords_of,
 )
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.autoreset import (
@@ -107,7 +107,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     # The thread that is in a call, see `one_at_a_time`.
     _caller = 0
 
-    @takes_keywords_of(BatchOptions)
+    @accepts_keywords_of(BatchOptions)
     def __init__(self, engine: Engine, **keywords: Any) -> None:
         options = parse_options(BatchOptions, keywords)
         self._process_id = os.getpid()

@@ -259,7 +259,7 @@ def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(multiprocessing.process.BaseProcess, "close", interrupt)
-        patch.setattr(env._exchange, "wait", run_out_of_memory)
+        patch.setattr(env._exchange._steps, "poll", run_out_of_memory)
         with pytest.raises(MemoryError):
             env.recv(1)
         with pytest.raises(KeyboardInterrupt):

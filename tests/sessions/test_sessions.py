@@ -29,6 +29,7 @@ from roll_vec.errors import (
 )
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import Call
+from roll_vec.sessions.free_rows import FreeRows
 from tests.contract.cases import assert_same
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
 
@@ -135,16 +136,22 @@ def check_reset_needed(session):
         session.step(1)
 
 
-def cancel_step(session, action, when):
-    """Cancel a coroutine's step when a condition is true: the session needs a reset."""
+def cancel_step(session, action, when, leader=None):
+    """Cancel a coroutine's step when a condition is true: the session needs a reset.
+
+    Another session, if there is one, makes its step before and leads the batch.
+    """
 
     async def cancel():
+        others = [leader] if leader else []
+        leading = [asyncio.ensure_future(one.step_async(1)) for one in others]
         task = asyncio.ensure_future(session.step_async(action))
         while not when():
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        await asyncio.gather(*leading)
 
     asyncio.run(cancel())
     check_reset_needed(session)
@@ -526,8 +533,10 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
 
 @in_batches
 def test_a_result_that_nobody_took_asks_for_a_reset(gates):
-    [session], env = open_started(gates[0], 1), gates[1][0]
-    cancel_step(session, 3, lambda: env.num_steps)
+    [leader, session], env = open_started(gates[0], 2), gates[1][1]
+    cancel_step(session, 3, lambda: env.num_steps, leader)
+    # A leader that is cancelled after its step has its result.
+    assert leader.step(1)[4]["number"] == 2
 
 
 @by_workers
@@ -556,7 +565,7 @@ def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
         follower = asyncio.ensure_future(session.step_async(2))
         await asyncio.sleep(0)
         calls._withdraw(leader)
-        assert leader.is_withdrawn
+        assert not leader.is_lost
         return await asyncio.wait_for(follower, 5)
 
     assert asyncio.run(cancel_leader())[0] == 2
@@ -633,6 +642,21 @@ def test_callers_that_wait_are_served_in_their_order():
             future.result(SECONDS)
         assert order == [*range(6)]
         sessions.open(timeout=0).close()
+
+
+def test_a_row_that_comes_when_its_caller_has_gone_is_free_again():
+    class LateRows(list):
+        def append(self, row):
+            waiting.__exit__(None, None, None)
+            super().append(row)
+
+    rows = FreeRows(0)
+    waiting = rows.wait()
+    waiter = waiting.__enter__()
+    waiter.rows = LateRows()
+    rows.put(3)
+    assert len(rows) == 1
+    assert not waiter.rows
 
 
 def test_close_wakes_all_that_wait(gates):

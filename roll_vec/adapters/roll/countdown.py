@@ -25,9 +25,9 @@ from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.envs.countdown.texts import write_instructions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
+    accepts_keywords_of,
     check_choice,
     check_int,
-    takes_keywords_of,
 )
 
 # ROLL chooses tasks by the sums of so many numbers.
@@ -113,7 +113,7 @@ class CountdownEnv(GuideEnv, Countdown):
     InvalidOptionError, UnknownOptionError
     """
 
-    @takes_keywords_of(CountdownEnvConfig)
+    @accepts_keywords_of(CountdownEnvConfig)
     def __init__(
         self,
         config: CountdownEnvConfig | Mapping[str, Any] | None = None,
@@ -173,7 +173,7 @@ class GemCountdownEnv(GemEnv):
     ID = "roll_vec/Countdown-v0"
     OPTIONS = CountdownOptions
 
-    @takes_keywords_of(AnswerOptions, open_end=True)
+    @accepts_keywords_of(AnswerOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
         if not self.env_instruction:

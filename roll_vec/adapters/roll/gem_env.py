@@ -22,7 +22,7 @@ from roll_vec.options import (
     check_unknown,
     keywords_of,
     parse_options,
-    take_options,
+    pop_options,
 )
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
@@ -86,7 +86,7 @@ class GemEnv(ABC):
         accepted = keywords_of(self.OPTIONS).keys() - self.LEFT_OUT
         check_unknown(keywords, accepted | keywords_of(self.OWN).keys())
         ours = plain_value(keywords)
-        self.options: Any = take_options(self.OWN, ours)
+        self.options: Any = pop_options(self.OWN, ours)
         if self.options.evaluation_split is not None:
             ours = self._play_split(self.options.evaluation_split, ours)
         ours = self._batch_keywords(ours)

@@ -27,7 +27,7 @@ from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int, keywords_of, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, check_choice, check_int, keywords_of
 from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.seeding import check_seed
 from roll_vec.text.options import TextOptions
@@ -145,7 +145,7 @@ class SokobanEnv(GuideGridEnv, Sokoban):
     InvalidOptionError, UnknownOptionError
     """
 
-    @takes_keywords_of(SokobanEnvConfig)
+    @accepts_keywords_of(SokobanEnvConfig)
     def __init__(
         self,
         config: SokobanEnvConfig | Mapping[str, Any] | None = None,
@@ -197,7 +197,7 @@ class FrozenLakeEnv(GuideGridEnv, RandomFrozenLake):
     InvalidOptionError, UnknownOptionError
     """
 
-    @takes_keywords_of(FrozenLakeEnvConfig)
+    @accepts_keywords_of(FrozenLakeEnvConfig)
     def __init__(
         self,
         config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
@@ -418,7 +418,7 @@ class GemSokobanEnv(GemGridEnv):
         "The answer must be one of action in a turn, format is <answer>Right</answer>."
     )
 
-    @takes_keywords_of(GemSokobanOptions, open_end=True)
+    @accepts_keywords_of(GemSokobanOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
 
@@ -484,7 +484,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         "The answer must be one of action in a turn, format is <answer>Right</answer>"
     )
 
-    @takes_keywords_of(GemFrozenLakeOptions, open_end=True)
+    @accepts_keywords_of(GemFrozenLakeOptions, open_end=True)
     def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
         self._map_seed = None if map_seed is None else check_seed(map_seed)
         self._success = False

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from roll_vec.adapters.roll.grids import GemSokobanEnv, GemSokobanOptions
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.rules import BOX, BOX_ON_TARGET
-from roll_vec.options import check_choice, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, check_choice
 from roll_vec.text.validation import check_text
 
 Step = tuple[list[dict[str, Any]], float, bool, bool, dict[str, Any]]
@@ -168,7 +168,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     env_reset_failed = False
     failure_mode = ""
 
-    @takes_keywords_of(NativeOptions, open_end=True)
+    @accepts_keywords_of(NativeOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords)
         template, suffix = self.options.system_template, self.options.observation_suffix
@@ -374,7 +374,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
     TOOLS = (_TOOL,)
     SYSTEM_END = _USE_THE_TOOL
 
-    @takes_keywords_of(ToolCallOptions, open_end=True)
+    @accepts_keywords_of(ToolCallOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.observation_suffix = ""

@@ -19,7 +19,7 @@ from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.envs.webshop.state import list_actions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_int, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, check_int
 
 # The names of WebShop's files of products and of their attributes begin so.
 _PRODUCTS, _ATTRIBUTES = "items_shuffle", "items_ins_v2"
@@ -136,7 +136,7 @@ class WebShopEnv(GuideEnv, WebShop):
     InvalidOptionError, UnknownOptionError
     """
 
-    @takes_keywords_of(WebShopEnvConfig)
+    @accepts_keywords_of(WebShopEnvConfig)
     def __init__(
         self,
         config: WebShopEnvConfig | Mapping[str, Any] | None = None,
@@ -247,7 +247,7 @@ class GemWebShopEnv(GemEnv):
     LEFT_OUT = frozenset({"observation_format"})
     INSTRUCTION = _INSTRUCTION
 
-    @takes_keywords_of(GemWebShopOptions, open_end=True)
+    @accepts_keywords_of(GemWebShopOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
 

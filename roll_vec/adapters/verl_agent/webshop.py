@@ -14,7 +14,7 @@ from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.goals import SPLITS
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import take_options
+from roll_vec.options import pop_options
 
 
 def catalogue_keywords(env_kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class WebShopEnvs(VerlAgentEnvs):
 
     def __init__(self, id: str, groups: Groups, keywords: dict[str, Any]) -> None:
         super().__init__(id, groups, keywords)
-        options = take_options(WebShopOptions, dict(keywords))
+        options = pop_options(WebShopOptions, dict(keywords))
         goals = load_catalogue(options).goals.select(
             options.filter_goals, options.limit_goals
         )

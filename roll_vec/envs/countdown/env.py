@@ -30,12 +30,12 @@ from roll_vec.errors import (
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.kernels.countdown.expressions import CORRECT, EMPTY
 from roll_vec.options import (
+    accepts_keywords_of,
     check_bool,
     check_int,
     check_reset_keys,
     check_str,
     parse_options,
-    takes_keywords_of,
 )
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
@@ -156,7 +156,7 @@ class Countdown(TextLevelEnv):
         "hint": (check_str,),
     }
 
-    @takes_keywords_of(CountdownOptions)
+    @accepts_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
         shared = _shared_parts(parse_options(CountdownOptions, keywords))
         options, self._outcomes, self._instructions = shared

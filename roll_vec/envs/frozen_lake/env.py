@@ -11,7 +11,7 @@ from roll_vec.arrays.single_env import LevelEnv, SingleEnv, read_only
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.solver import LakeSolution
 from roll_vec.kernels.frozen_lake import rules
-from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, parse_options
 
 
 class LakeEnv(SingleEnv):
@@ -121,7 +121,7 @@ class FrozenLake(LakeEnv):
     - Not there: ``lastaction``, and attributes of pictures such as ``window``.
     """
 
-    @takes_keywords_of(FrozenLakeOptions)
+    @accepts_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
         super().__init__(options)
@@ -183,7 +183,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
     - The instruction has other words.
     """
 
-    @takes_keywords_of(RandomFrozenLakeOptions)
+    @accepts_keywords_of(RandomFrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
         super().__init__(options)

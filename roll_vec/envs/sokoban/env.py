@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.single_env import LevelEnv, read_only
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.kernels.sokoban import rules
-from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, parse_options
 
 
 class Sokoban(LevelEnv):
@@ -84,7 +84,7 @@ class Sokoban(LevelEnv):
       ``roll_vec.seeding.retry_seed(seed, t)``.
     """
 
-    @takes_keywords_of(SokobanOptions)
+    @accepts_keywords_of(SokobanOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
         super().__init__(options)

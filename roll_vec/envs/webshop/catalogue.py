@@ -29,7 +29,7 @@ from roll_vec.envs.webshop.storage import (
 )
 from roll_vec.envs.webshop.title_nouns import Nouns, nouns_by_rule, read_nouns
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.options import accepts_keywords_of, parse_options
 from roll_vec.progress import report
 from roll_vec.storage.data_files import refuse_change
 from roll_vec.storage.process_cache import ProcessCache
@@ -77,7 +77,7 @@ class Catalogue:
         )
 
     @classmethod
-    @takes_keywords_of(CatalogueOptions)
+    @accepts_keywords_of(CatalogueOptions)
     def load(cls, **keywords: Any) -> Catalogue:
         """Return the catalogue for some keywords, the same one for equal keywords.
 

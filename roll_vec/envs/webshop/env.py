@@ -36,11 +36,11 @@ from roll_vec.envs.webshop.state import (
 )
 from roll_vec.errors import ResetNeededError
 from roll_vec.options import (
+    accepts_keywords_of,
     check_int,
     check_optional_text,
     check_reset_keys,
     parse_options,
-    takes_keywords_of,
 )
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
@@ -135,7 +135,7 @@ class WebShop(TextLevelEnv):
         "level": (check_int, 0, (1 << 32) - 1),
     }
 
-    @takes_keywords_of(WebShopOptions)
+    @accepts_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(_share_options(parse_options(WebShopOptions, keywords)))
         self.render_mode = self.options.render_mode
