@@ -12,10 +12,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 
-from roll_vec.errors import ActionStartWarning, InvalidStateError
+from roll_vec.errors import ActionStartWarning
 from roll_vec.joined.messages import Message, Reply, Restore, pack, unpack
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.state import VectorState
 
 
 class Host:
@@ -66,14 +65,12 @@ class Host:
         assert batch is not None
         try:
             value = unpack(message.call).run(batch)
-            if isinstance(value, VectorState):
-                _check_travels(value)
         except Exception as error:
             return _failure(error)._replace(needs_reset=batch._needs_full_reset())
         if not message.wants_state:
             return Reply(value)
         try:
-            return Reply(value, state=_check_travels(batch.get_state()))
+            return Reply(value, state=batch.get_state())
         except Exception as error:
             return Reply(value, state_error=str(error) or type(error).__name__)
 
@@ -96,17 +93,6 @@ class Host:
         if self._batch is not None:
             self._batch.close()
         self._batch = None
-
-
-def _check_travels(state: VectorState) -> VectorState:
-    """Return a snapshot, if another process can use it."""
-    if state.objects is not None:
-        message = (
-            "the environments have no get_state and cannot be pickled, so that only "
-            "their process can use a snapshot"
-        )
-        raise InvalidStateError(message)
-    return state
 
 
 def _failure(error: Exception) -> Reply:

@@ -197,7 +197,7 @@ class Walk:
 
     def go_to(self, which, node, is_new):
         (state, _, seen), env = self.nodes[node], self.envs[which]
-        if self.rng.random() < 0.2 and state.objects is None:
+        if self.rng.random() < 0.2:
             state.save(self.path)
             # Exact are those of plain data alone.
             pickled = not self.kind.is_exact

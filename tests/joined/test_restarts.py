@@ -13,9 +13,9 @@ import roll_vec
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidOptionError,
-    InvalidStateError,
     PartLostError,
     ResetNeededError,
+    UnsupportedError,
 )
 from roll_vec.joined.parts import RemoteTraceback
 from tests.contract.cases import assert_same
@@ -234,7 +234,7 @@ def test_a_reply_that_cannot_travel_is_an_error():
     assert_same(env.reset(seed=1), results)
     copies = make_env(Unpicklable, 2, 2)
     copies.reset(seed=1)
-    with pytest.raises(InvalidStateError, match="only their process"):
+    with pytest.raises(UnsupportedError, match="cannot be pickled"):
         copies.get_state()
     for way in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="connection to Ray"):
