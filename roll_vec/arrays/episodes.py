@@ -359,10 +359,13 @@ class EpisodeEngine(Engine):
             arrays["level_numbers"] = self.level_numbers
         return arrays | self.named_variables()
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self, env_ids: Ids | None = None) -> dict[str, NDArray[Any]]:
         """Return copies of the arrays of the state; see `Engine.get_state`."""
+        arrays = self._state_arrays()
+        if env_ids is not None:
+            return {name: array[env_ids] for name, array in arrays.items()}
         # In the order of the memory: some are transposed views.
-        return {name: each.copy("K") for name, each in self._state_arrays().items()}
+        return {name: array.copy("K") for name, array in arrays.items()}
 
     def check_state(self, arrays: StateArrays, max_steps: int | None = None) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`.

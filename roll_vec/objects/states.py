@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
-import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from roll_vec.base_envs import SeededEnv
@@ -33,10 +32,115 @@ Env: TypeAlias = Any
 
 def supports_state(env: Env) -> bool:
     """Return whether an environment and its wrappers can get and set a state."""
-    while _attributes_of(env) is not None:
-        env = env.env
+    _, env = _split_layers(env)
     cls: Any = type(env)
     return _has_methods(cls)
+
+
+def get_env_state(env: Env) -> Any:
+    """Return the state of an environment and its wrappers.
+
+    The generator ``np_random`` of an environment that is no `SeededEnv` is part of it,
+    whatever its `get_state` returns.
+
+    Raises
+    ------
+    UnsupportedError
+        If a layer has no state that can be got.
+    """
+    wrappers, env = _split_layers(env)
+    _check_methods(env)
+    state = env.get_state()
+    if _has_generator_beside(env):
+        generator = env._np_random
+        state = {
+            "state": state,
+            "np_random": None if generator is None else generator.bit_generator.state,
+            "np_random_seed": env._np_random_seed,
+        }
+    for layer, names in reversed(wrappers):
+        if names:
+            state = {**{name: getattr(layer, name) for name in names}, "env": state}
+    return state
+
+
+def check_env_state(env: Env, state: Any) -> None:
+    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
+
+    The environment's own part is checked by its method `check_state`, if it has one.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; and the exceptions of `check_state`.
+    UnsupportedError
+    """
+    env, state, _ = _split_state(env, state)
+    check_state = getattr(env, "check_state", None)
+    if callable(check_state):
+        check_state(state)
+
+
+def set_env_state(env: Env, state: Any) -> None:
+    """Go to a state of `get_env_state`, of this environment or of one like it.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; nothing has changed then.
+    UnsupportedError
+    """
+    env, state, attributes = _split_state(env, state)
+    env.set_state(state)
+    for layer, values in attributes:
+        for name, value in values.items():
+            setattr(layer, name, value)
+
+
+def _split_layers(env: Env) -> tuple[list[tuple[Env, tuple[str, ...]]], Env]:
+    """Return the wrappers that are known, with names of attributes, and the rest."""
+    wrappers = []
+    while (names := _attributes_of(env)) is not None:
+        wrappers.append((env, names))
+        env = env.env
+    return wrappers, env
+
+
+def _split_state(env: Env, state: Any) -> tuple[Env, Any, list[tuple[Env, Any]]]:
+    """Return the layer with methods, its own state, and attributes of all layers."""
+    wrappers, env = _split_layers(env)
+    _check_methods(env)
+    attributes: list[tuple[Env, dict[str, Any]]] = []
+    for layer, names in wrappers:
+        if names:
+            _check_keys(layer, state, {*names, "env"})
+            attributes.append((layer, {name: state[name] for name in names}))
+            state = state["env"]
+        elif isinstance(layer, PassiveEnvChecker):
+            # It compares the first results with those before them: it has not got these
+            # any longer, and would raise.
+            attributes.append(
+                (layer, {"checked_step": True, "checked_data_reuse": True})
+            )
+    if _has_generator_beside(env):
+        _check_keys(env, state, {"state", "np_random", "np_random_seed"})
+        words = state["np_random"]
+        generator = None if words is None else make_generator(words)
+        values = {"_np_random": generator, "_np_random_seed": state["np_random_seed"]}
+        attributes.append((env, values))
+        state = state["state"]
+    return env, state, attributes
+
+
+def _has_generator_beside(env: Env) -> bool:
+    """Return whether the state of `get_state` lacks the generator ``np_random``."""
+    return not isinstance(env, (SeededEnv, gymnasium.Wrapper))
+
+
+def _check_keys(env: Env, state: Any, names: set[str]) -> None:
+    if not isinstance(state, Mapping) or state.keys() != names:
+        accepted = f"a state of {type(env).__name__} with {sorted(names)}"
+        raise InvalidStateError.expected("state", accepted, state)
 
 
 def _attributes_of(env: Env) -> tuple[str, ...] | None:
@@ -64,110 +168,6 @@ def _has_methods(cls: type[Any]) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def get_env_state(env: Env) -> Any:
-    """Return the state of an environment and its wrappers.
-
-    The generator ``np_random`` of an environment that is no `SeededEnv` is part of it,
-    whatever its `get_state` returns.
-
-    Raises
-    ------
-    UnsupportedError
-        If a layer has no state that can be got.
-    """
-    names = _attributes_of(env)
-    if names is None:
-        return _get_innermost_state(env)
-    state = get_env_state(env.env)
-    if not names:
-        return state
-    return {**{name: getattr(env, name) for name in names}, "env": state}
-
-
-def check_env_state(env: Env, state: Any) -> None:
-    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
-
-    The environment's own part is checked by its method `check_state`, if it has one.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is no state of such layers; and the exceptions of `check_state`.
-    """
-    while (names := _attributes_of(env)) is not None:
-        if names:
-            _check_keys(env, state, {*names, "env"})
-            state = state["env"]
-        env = env.env
-    if not isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        _read_generator(env, state)
-        state = state["state"]
-    check_state = getattr(env, "check_state", None)
-    if callable(check_state):
-        check_state(state)
-
-
-def set_env_state(env: Env, state: Any) -> None:
-    """Go to a state of `get_env_state`, of this environment or of one like it.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is no state of such layers; nothing has changed then.
-    UnsupportedError
-    """
-    names = _attributes_of(env)
-    if names is None:
-        _set_innermost_state(env, state)
-    elif not names:
-        set_env_state(env.env, state)
-        if isinstance(env, PassiveEnvChecker):
-            # It compares the first results with those before them: it has not got these
-            # any longer, and would raise.
-            env.checked_step = env.checked_data_reuse = True
-    else:
-        _check_keys(env, state, {*names, "env"})
-        set_env_state(env.env, state["env"])
-        for name in names:
-            setattr(env, name, state[name])
-
-
-def _check_keys(env: Env, state: Any, names: set[str]) -> None:
-    if not isinstance(state, Mapping) or state.keys() != names:
-        accepted = f"a state of {type(env).__name__} with {sorted(names)}"
-        raise InvalidStateError.expected("state", accepted, state)
-
-
-def _get_innermost_state(env: Env) -> Any:
-    _check_methods(env)
-    state = env.get_state()
-    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        return state
-    generator = env._np_random
-    return {
-        "state": state,
-        "np_random": None if generator is None else generator.bit_generator.state,
-        "np_random_seed": env._np_random_seed,
-    }
-
-
-def _set_innermost_state(env: Env, state: Any) -> None:
-    _check_methods(env)
-    set_state = env.set_state
-    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        set_state(state)
-        return
-    generator = _read_generator(env, state)
-    set_state(state["state"])
-    env._np_random, env._np_random_seed = generator, state["np_random_seed"]
-
-
-def _read_generator(env: Env, state: Any) -> np.random.Generator | None:
-    """Return ``np_random`` of the state of an environment that is no `SeededEnv`."""
-    _check_keys(env, state, {"state", "np_random", "np_random_seed"})
-    return None if state["np_random"] is None else make_generator(state["np_random"])
 
 
 def _check_methods(env: Env) -> None:

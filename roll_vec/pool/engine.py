@@ -241,8 +241,12 @@ class PoolEngine(Engine):
             "action_space": str(self.single_action_space),
         }
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return the state of all environments; see `Engine.get_state`.
+    def get_state(
+        self, env_ids: NDArray[np.int64] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the state of environments; see `Engine.get_state`.
+
+        Others need no reset.
 
         Raises
         ------
@@ -252,12 +256,8 @@ class PoolEngine(Engine):
             If a worker died.
         """
         self.envs.wait_for_all()
-        return snapshots.get_state(self.envs, range(self.num_envs))
-
-    def get_env_state(self, env_id: int) -> dict[str, NDArray[Any]]:
-        """Return the state of one environment; others need no reset."""
-        self.envs.wait_for_all()
-        return snapshots.get_state(self.envs, [env_id])
+        ids = range(self.num_envs) if env_ids is None else env_ids.tolist()
+        return snapshots.get_state(self.envs, ids)
 
     def check_state(self, arrays: StateArrays) -> None:
         """Check a state; see `Engine.check_state` and `snapshots.check_state`."""

@@ -224,13 +224,11 @@ class Engine:
         """
         raise NotImplementedError
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return the state of all environments, in new arrays."""
+    def get_state(
+        self, env_ids: NDArray[np.int64] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the state of some or all environments, in new arrays."""
         raise NotImplementedError
-
-    def get_env_state(self, env_id: int) -> dict[str, NDArray[Any]]:
-        """Return the state of one environment: one row."""
-        return {name: array[[env_id]] for name, array in self.get_state().items()}
 
     def check_state(self, arrays: StateArrays) -> None:
         """Check a state that may have been changed since `get_state` returned it.

@@ -165,7 +165,7 @@ class BatchSnapshots(BatchActionSampling):
 
         Sessions reset and step the engine: they know whether its episode has ended.
         """
-        arrays = self.engine.get_env_state(env_id)
+        arrays = self.engine.get_state(np.array([env_id]))
         return self._make_state(encode_seeds([None]), np.array([has_ended]), arrays)
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:

@@ -98,15 +98,18 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES[:1])
-def test_a_later_version_is_refused(played, tmp_path, monkeypatch):
-    state, path = played[0].get_state(), tmp_path / "later.npz"
+@pytest.mark.parametrize("version", [1, 99])
+def test_another_version_is_refused(version, played, tmp_path, monkeypatch):
+    state, path = played[0].get_state(), tmp_path / "other.npz"
     with monkeypatch.context() as patch:
-        patch.setattr("roll_vec.vector.state.STATE_VERSION", 99)
+        patch.setattr("roll_vec.vector.state.STATE_VERSION", version)
         state.save(path)
         pickled = pickle.dumps(state)
-    with pytest.raises(InvalidFileError, match=r"later\.npz.*99.*reads version 2"):
+    words = rf"other\.npz.*{version}.*reads version 2.*roll_vec 0\.2\.0 reads version 1"
+    with pytest.raises(InvalidFileError, match=words):
         VectorState.load(path)
-    with pytest.raises(InvalidStateError, match="version 2 of the format.*got 99"):
+    words = rf"version 2 .*roll_vec 0\.2\.0 reads version 1.*got {version}"
+    with pytest.raises(InvalidStateError, match=words):
         pickle.loads(pickled)
 
 
