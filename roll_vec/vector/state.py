@@ -67,8 +67,6 @@ class VectorState:
 
     Attributes
     ----------
-    version : int
-        `STATE_VERSION`.
     digest : str
         SHA-256 of id and configuration.
 
@@ -135,11 +133,6 @@ class VectorState:
         arrays = dict(self._arrays)
         arguments = self._id, self._configuration, arrays, self._allow_pickle
         return _restore, (STATE_VERSION, *arguments)
-
-    @property
-    def version(self) -> int:
-        """`STATE_VERSION`."""
-        return STATE_VERSION
 
     @property
     def id(self) -> str:
