@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
-from roll_vec.base_envs import SeededEnv
+from roll_vec.base_envs import SeededEnv, check_stream
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.seeding import make_generator
 
@@ -25,6 +25,9 @@ _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     OrderEnforcing: ("_has_reset",),
     PassiveEnvChecker: (),
 }
+
+# The key of the position in the stream of seeds in the state of a `SeededEnv`.
+_POSITION = "seed_stream"
 
 # Any environment, with or without the methods.
 Env: TypeAlias = Any
@@ -40,18 +43,26 @@ def supports_state(env: Env) -> bool:
 def get_env_state(env: Env) -> Any:
     """Return the state of an environment and its wrappers.
 
-    The generator ``np_random`` of an environment that is no `SeededEnv` is part of it,
-    whatever its `get_state` returns.
+    The position in the stream of seeds of a `SeededEnv`, and the generator
+    ``np_random`` of any other environment, are part of it, whatever its `get_state`
+    returns.
 
     Raises
     ------
     UnsupportedError
         If a layer has no state that can be got.
+    InvalidStateError
+        If `get_state` of a `SeededEnv` returns no dict.
     """
     wrappers, env = _split_layers(env)
     _check_methods(env)
     state = env.get_state()
-    if _has_generator_beside(env):
+    if _lacks_stream(env):
+        if not isinstance(state, Mapping):
+            name = f"{type(env).__name__}.get_state"
+            raise InvalidStateError.expected(name, "a dict", state)
+        state = {**state, _POSITION: env.unwrapped.get_stream()}
+    elif _lacks_generator(env):
         generator = env._np_random
         state = {
             "state": state,
@@ -67,7 +78,7 @@ def get_env_state(env: Env) -> Any:
 def check_env_state(env: Env, state: Any) -> None:
     """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
 
-    The environment's own part is checked by its method `check_state`, if it has one.
+    The environment's own part is checked by its method ``check_state``, if any.
 
     Raises
     ------
@@ -75,7 +86,9 @@ def check_env_state(env: Env, state: Any) -> None:
         If it is no state of such layers; and the exceptions of `check_state`.
     UnsupportedError
     """
-    env, state, _ = _split_state(env, state)
+    env, state, position, _ = _split_state(env, state)
+    if position is not None:
+        check_stream(position)
     check_state = getattr(env, "check_state", None)
     if callable(check_state):
         check_state(state)
@@ -90,8 +103,13 @@ def set_env_state(env: Env, state: Any) -> None:
         If it is no state of such layers; nothing has changed then.
     UnsupportedError
     """
-    env, state, attributes = _split_state(env, state)
+    env, state, position, attributes = _split_state(env, state)
+    if position is not None:
+        env.unwrapped.set_stream(position)
     env.set_state(state)
+    # Again: the method may draw and reset.
+    if position is not None:
+        env.unwrapped.set_stream(position)
     for layer, values in attributes:
         for name, value in values.items():
             setattr(layer, name, value)
@@ -106,34 +124,50 @@ def _split_layers(env: Env) -> tuple[list[tuple[Env, tuple[str, ...]]], Env]:
     return wrappers, env
 
 
-def _split_state(env: Env, state: Any) -> tuple[Env, Any, list[tuple[Env, Any]]]:
-    """Return the layer with methods, its own state, and attributes of all layers."""
+def _split_state(env: Env, state: Any) -> tuple[Env, Any, Any, list[tuple[Env, Any]]]:
+    """Return the layer with methods, and the parts of a state.
+
+    Returns
+    -------
+    (env, state, position, attributes)
+        The layer; its own state; the position in the stream of seeds, None if it is a
+        part of the own state or there is none, which leaves the stream as it is;
+        attributes of all layers, as pairs of a layer and a dict.
+    """
     wrappers, env = _split_layers(env)
     _check_methods(env)
-    attributes: list[tuple[Env, dict[str, Any]]] = []
+    position, attributes = None, []
     for layer, names in wrappers:
+        values: dict[str, Any] = {}
         if names:
             _check_keys(layer, state, {*names, "env"})
-            attributes.append((layer, {name: state[name] for name in names}))
-            state = state["env"]
+            values, state = {name: state[name] for name in names}, state["env"]
         elif isinstance(layer, PassiveEnvChecker):
             # It compares the first results with those before them: it has not got these
             # any longer, and would raise.
-            attributes.append(
-                (layer, {"checked_step": True, "checked_data_reuse": True})
-            )
-    if _has_generator_beside(env):
+            values = {"checked_step": True, "checked_data_reuse": True}
+        attributes.append((layer, values))
+    if _lacks_stream(env) and isinstance(state, Mapping):
+        position = state.get(_POSITION)
+        state = {name: value for name, value in state.items() if name != _POSITION}
+    elif _lacks_generator(env):
         _check_keys(env, state, {"state", "np_random", "np_random_seed"})
         words = state["np_random"]
         generator = None if words is None else make_generator(words)
         values = {"_np_random": generator, "_np_random_seed": state["np_random_seed"]}
         attributes.append((env, values))
         state = state["state"]
-    return env, state, attributes
+    return env, state, position, attributes
 
 
-def _has_generator_beside(env: Env) -> bool:
-    """Return whether the state of `get_state` lacks the generator ``np_random``."""
+def _lacks_stream(env: Env) -> bool:
+    """Return whether the own state of an environment lacks its stream of seeds."""
+    base = env.unwrapped
+    return isinstance(base, SeededEnv) and not base.state_has_stream
+
+
+def _lacks_generator(env: Env) -> bool:
+    """Return whether the own state of an environment lacks its ``np_random``."""
     return not isinstance(env, (SeededEnv, gymnasium.Wrapper))
 
 
