@@ -35,7 +35,8 @@ Env: TypeAlias = Any
 
 def supports_state(env: Env) -> bool:
     """Return whether an environment and its wrappers can get and set a state."""
-    _, env = _split_layers(env)
+    while _attributes_of(env) is not None:
+        env = env.env
     cls: Any = type(env)
     return _has_methods(cls)
 
@@ -136,17 +137,18 @@ def _split_state(env: Env, state: Any) -> tuple[Env, Any, Any, list[tuple[Env, A
     """
     wrappers, env = _split_layers(env)
     _check_methods(env)
-    position, attributes = None, []
+    position: Any = None
+    attributes: list[tuple[Env, dict[str, Any]]] = []
     for layer, names in wrappers:
-        values: dict[str, Any] = {}
         if names:
             _check_keys(layer, state, {*names, "env"})
-            values, state = {name: state[name] for name in names}, state["env"]
+            attributes.append((layer, {name: state[name] for name in names}))
+            state = state["env"]
         elif isinstance(layer, PassiveEnvChecker):
             # It compares the first results with those before them: it has not got these
             # any longer, and would raise.
-            values = {"checked_step": True, "checked_data_reuse": True}
-        attributes.append((layer, values))
+            checks = {"checked_step": True, "checked_data_reuse": True}
+            attributes.append((layer, checks))
     if _lacks_stream(env) and isinstance(state, Mapping):
         position = state.get(_POSITION)
         state = {name: value for name, value in state.items() if name != _POSITION}

@@ -178,16 +178,16 @@ def set_state(
         If some fail, after all others have ended; every environment must be reset
         then, and those that failed get new objects.
     """
+    rows = [row for row, _ in pairs]
+    env_ids = [env_id for _, env_id in pairs]
+    states: list[bytes] = arrays[STATES][rows].tolist()
     records: list[dict[str, Any]] = []
-    for row, _ in pairs:
-        content = bytes(arrays[RECORDS][row])
+    for row, content in zip(rows, arrays[RECORDS][rows].tolist(), strict=True):
         # `check_state` has read plain data.
         is_checked = content[:1] == PLAIN
         records.append(
             from_bytes(content) if is_checked else _read_record(envs, row, content)
         )
-    states = [bytes(arrays[STATES][row]) for row, _ in pairs]
-    env_ids = [env_id for _, env_id in pairs]
     _set_objects(envs, env_ids, states, records)
     for env_id, content, entries in zip(env_ids, states, records, strict=True):
         record = envs.records[env_id]
@@ -220,7 +220,8 @@ def _set_objects(
     for env_id, state, entries in zip(env_ids, states, records, strict=True):
         record, options = envs.records[env_id], entries["level_options"]
         replace_env = record.needs_replacement
-        if not same_data(record.level_options, options):
+        present = record.level_options
+        if present is not options and not same_data(present, options):
             replace_env = True
             record.attributes.pop(LEVEL_OPTIONS, None)
             if options is not None:
