@@ -27,7 +27,7 @@ from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, EngineState, StepResult, UnrollResult
+from roll_vec.vector.engine import NO_IDS, StateArrays, StepResult, UnrollResult
 from roll_vec.vector.rollout import Rollout
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -505,10 +505,10 @@ class ArrayEngine(ObservedEngine):
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
 
-    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
+    def set_state(self, arrays: StateArrays, rows: Ids, env_ids: Ids) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
         self._observations = None
-        super().set_state(state, rows, env_ids)
+        super().set_state(arrays, rows, env_ids)
 
     def solve(self, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.

@@ -29,7 +29,7 @@ from roll_vec.seeding import (
     generator_at,
     generator_words,
 )
-from roll_vec.vector.engine import Engine, EngineState
+from roll_vec.vector.engine import Engine, StateArrays
 
 Seeds = NDArray[np.uint64]
 
@@ -359,23 +359,25 @@ class EpisodeEngine(Engine):
             arrays["level_numbers"] = self.level_numbers
         return arrays | self.named_variables()
 
-    def get_state(self) -> EngineState:
+    def get_state(self, env_ids: Ids | None = None) -> dict[str, NDArray[Any]]:
         """Return copies of the arrays of the state; see `Engine.get_state`."""
+        arrays = self._state_arrays()
+        if env_ids is not None:
+            return {name: array[env_ids] for name, array in arrays.items()}
         # In the order of the memory: some are transposed views.
-        arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
-        return EngineState(arrays)
+        return {name: array.copy("K") for name, array in arrays.items()}
 
-    def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
+    def check_state(self, arrays: StateArrays, max_steps: int | None = None) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`.
 
         ``max_steps``: the most steps of an episode; None: the limit of the batch.
         """
-        own, arrays = self._state_arrays(), state.arrays
-        if arrays.keys() != own.keys():
+        present = self._state_arrays()
+        if arrays.keys() != present.keys():
             raise InvalidStateError.expected(
-                "state", f"the arrays {sorted(own)}", sorted(arrays)
+                "state", f"the arrays {sorted(present)}", sorted(arrays)
             )
-        for name, array in own.items():
+        for name, array in present.items():
             expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
             values = arrays[name]
             if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
@@ -392,13 +394,13 @@ class EpisodeEngine(Engine):
             check_limits(name, arrays[name], *limits[name])
         self.options.check_rows(arrays)
 
-    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
+    def set_state(self, arrays: StateArrays, rows: Ids, env_ids: Ids) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
-        is_whole, arrays = len(env_ids) == self.num_envs, self._state_arrays()
+        is_whole = len(env_ids) == self.num_envs
         # The same array: where a caller names no rows.
         is_copy = is_whole and rows is env_ids
-        for name, array in arrays.items():
-            values = state.arrays[name]
+        for name, array in self._state_arrays().items():
+            values = arrays[name]
             if is_copy:
                 array[...] = values[: len(rows)]
             elif not is_whole:

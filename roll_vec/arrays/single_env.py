@@ -24,7 +24,6 @@ from roll_vec.errors import (
 from roll_vec.options import MAX_INT, check_choice, check_reset_keys
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
-from roll_vec.vector.engine import EngineState
 from roll_vec.vector.state import fit_value
 
 _ONE = np.zeros(1, np.int64)
@@ -423,8 +422,8 @@ class SingleEnv(ClosableEnv):
         """
         self._check_started()
         self._take_generator()
-        state = self._engine.get_state()
-        row = {name: copy_array(array[0]) for name, array in state.arrays.items()}
+        arrays = self._engine.get_state()
+        row = {name: copy_array(array[0]) for name, array in arrays.items()}
         return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -451,21 +450,20 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         engine = self._engine
         present = engine.get_state()
-        names = sorted(present.arrays)
+        names = sorted(present)
         if not isinstance(state, Mapping) or not set(names) <= state.keys():
             value = sorted(state) if isinstance(state, Mapping) else state
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
         arrays = {}
-        for name, array in present.arrays.items():
+        for name, array in present.items():
             fitting = fit_value(name, state[name], array[0])
             arrays[name] = np.asarray(fitting)[np.newaxis]
-        whole = EngineState(arrays)
         # It may have been stepped past its limit.
-        engine.check_state(whole, MAX_INT)
+        engine.check_state(arrays, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
         self._is_ready = False
-        engine.set_state(whole, _ONE, _ONE)
+        engine.set_state(arrays, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
         self._give_generator()
         self._has_ended = bool(state.get("has_ended", False))

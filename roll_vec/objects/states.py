@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
-import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from roll_vec.base_envs import SeededEnv, check_stream
@@ -42,6 +41,144 @@ def supports_state(env: Env) -> bool:
     return _has_methods(cls)
 
 
+def get_env_state(env: Env) -> Any:
+    """Return the state of an environment and its wrappers.
+
+    The position in the stream of seeds of a `SeededEnv`, and the generator
+    ``np_random`` of any other environment, are part of it, whatever its `get_state`
+    returns.
+
+    Raises
+    ------
+    UnsupportedError
+        If a layer has no state that can be got.
+    InvalidStateError
+        If `get_state` of a `SeededEnv` returns no dict.
+    """
+    wrappers, env = _split_layers(env)
+    _check_methods(env)
+    state = env.get_state()
+    if _lacks_stream(env):
+        if not isinstance(state, Mapping):
+            name = f"{type(env).__name__}.get_state"
+            raise InvalidStateError.expected(name, "a dict", state)
+        state = {**state, _POSITION: env.unwrapped.get_stream()}
+    elif _lacks_generator(env):
+        generator = env._np_random
+        state = {
+            "state": state,
+            "np_random": None if generator is None else generator.bit_generator.state,
+            "np_random_seed": env._np_random_seed,
+        }
+    for layer, names in reversed(wrappers):
+        if names:
+            state = {**{name: getattr(layer, name) for name in names}, "env": state}
+    return state
+
+
+def check_env_state(env: Env, state: Any) -> None:
+    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
+
+    The environment's own part is checked by its method ``check_state``, if any.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; and the exceptions of `check_state`.
+    UnsupportedError
+    """
+    env, state, position, _ = _split_state(env, state)
+    if position is not None:
+        check_stream(position)
+    check_state = getattr(env, "check_state", None)
+    if callable(check_state):
+        check_state(state)
+
+
+def set_env_state(env: Env, state: Any) -> None:
+    """Go to a state of `get_env_state`, of this environment or of one like it.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; nothing has changed then.
+    UnsupportedError
+    """
+    env, state, position, attributes = _split_state(env, state)
+    if position is not None:
+        env.unwrapped.set_stream(position)
+    env.set_state(state)
+    # Again: the method may draw and reset.
+    if position is not None:
+        env.unwrapped.set_stream(position)
+    for layer, values in attributes:
+        for name, value in values.items():
+            setattr(layer, name, value)
+
+
+def _split_layers(env: Env) -> tuple[list[tuple[Env, tuple[str, ...]]], Env]:
+    """Return the wrappers that are known, with names of attributes, and the rest."""
+    wrappers = []
+    while (names := _attributes_of(env)) is not None:
+        wrappers.append((env, names))
+        env = env.env
+    return wrappers, env
+
+
+def _split_state(env: Env, state: Any) -> tuple[Env, Any, Any, list[tuple[Env, Any]]]:
+    """Return the layer with methods, and the parts of a state.
+
+    Returns
+    -------
+    (env, state, position, attributes)
+        The layer; its own state; the position in the stream of seeds, None if it is a
+        part of the own state or there is none, which leaves the stream as it is;
+        attributes of all layers, as pairs of a layer and a dict.
+    """
+    wrappers, env = _split_layers(env)
+    _check_methods(env)
+    position: Any = None
+    attributes: list[tuple[Env, dict[str, Any]]] = []
+    for layer, names in wrappers:
+        if names:
+            _check_keys(layer, state, {*names, "env"})
+            attributes.append((layer, {name: state[name] for name in names}))
+            state = state["env"]
+        elif isinstance(layer, PassiveEnvChecker):
+            # It compares the first results with those before them: it has not got these
+            # any longer, and would raise.
+            checks = {"checked_step": True, "checked_data_reuse": True}
+            attributes.append((layer, checks))
+    if _lacks_stream(env) and isinstance(state, Mapping):
+        position = state.get(_POSITION)
+        state = {name: value for name, value in state.items() if name != _POSITION}
+    elif _lacks_generator(env):
+        _check_keys(env, state, {"state", "np_random", "np_random_seed"})
+        words = state["np_random"]
+        generator = None if words is None else make_generator(words)
+        values = {"_np_random": generator, "_np_random_seed": state["np_random_seed"]}
+        attributes.append((env, values))
+        state = state["state"]
+    return env, state, position, attributes
+
+
+def _lacks_stream(env: Env) -> bool:
+    """Return whether the own state of an environment lacks its stream of seeds."""
+    base = env.unwrapped
+    return isinstance(base, SeededEnv) and not base.state_has_stream
+
+
+def _lacks_generator(env: Env) -> bool:
+    """Return whether the own state of an environment lacks its ``np_random``."""
+    return not isinstance(env, (SeededEnv, gymnasium.Wrapper))
+
+
+def _check_keys(env: Env, state: Any, names: set[str]) -> None:
+    if not isinstance(state, Mapping) or state.keys() != names:
+        accepted = f"a state of {type(env).__name__} with {sorted(names)}"
+        raise InvalidStateError.expected("state", accepted, state)
+
+
 def _attributes_of(env: Env) -> tuple[str, ...] | None:
     """Return the names of the state of a wrapper; None for any other layer."""
     names = _WRAPPER_ATTRIBUTES.get(type(env))
@@ -67,142 +204,6 @@ def _has_methods(cls: type[Any]) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def get_env_state(env: Env) -> Any:
-    """Return the state of an environment and its wrappers.
-
-    The position in the stream of seeds of a `SeededEnv`, and the generator
-    ``np_random`` of any other environment, are part of it, whatever its `get_state`
-    returns.
-
-    Raises
-    ------
-    UnsupportedError
-        If a layer has no state that can be got.
-    InvalidStateError
-        If `get_state` of a `SeededEnv` returns no dict.
-    """
-    names = _attributes_of(env)
-    if names is None:
-        return _get_innermost_state(env)
-    state = get_env_state(env.env)
-    if not names:
-        return state
-    return {**{name: getattr(env, name) for name in names}, "env": state}
-
-
-def check_env_state(env: Env, state: Any) -> None:
-    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
-
-    The environment's own part is checked by its method ``check_state``, if any.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is no state of such layers; and the exceptions of `check_state`.
-    """
-    while (names := _attributes_of(env)) is not None:
-        if names:
-            _check_keys(env, state, {*names, "env"})
-            state = state["env"]
-        env = env.env
-    state, position = _split_state(env, state)
-    if position is not None:
-        check_stream(position)
-    check_state = getattr(env, "check_state", None)
-    if callable(check_state):
-        check_state(state)
-
-
-def set_env_state(env: Env, state: Any) -> None:
-    """Go to a state of `get_env_state`, of this environment or of one like it.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is no state of such layers; nothing has changed then.
-    UnsupportedError
-    """
-    names = _attributes_of(env)
-    if names is None:
-        _set_innermost_state(env, state)
-    elif not names:
-        set_env_state(env.env, state)
-        if isinstance(env, PassiveEnvChecker):
-            # It compares the first results with those before them: it has not got these
-            # any longer, and would raise.
-            env.checked_step = env.checked_data_reuse = True
-    else:
-        _check_keys(env, state, {*names, "env"})
-        set_env_state(env.env, state["env"])
-        for name in names:
-            setattr(env, name, state[name])
-
-
-def _check_keys(env: Env, state: Any, names: set[str]) -> None:
-    if not isinstance(state, Mapping) or state.keys() != names:
-        accepted = f"a state of {type(env).__name__} with {sorted(names)}"
-        raise InvalidStateError.expected("state", accepted, state)
-
-
-def _get_innermost_state(env: Env) -> Any:
-    _check_methods(env)
-    state = env.get_state()
-    if _lacks_stream(env):
-        if not isinstance(state, Mapping):
-            name = f"{type(env).__name__}.get_state"
-            raise InvalidStateError.expected(name, "a dict", state)
-        return {**state, _POSITION: env.unwrapped.get_stream()}
-    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        return state
-    generator = env._np_random
-    return {
-        "state": state,
-        "np_random": None if generator is None else generator.bit_generator.state,
-        "np_random_seed": env._np_random_seed,
-    }
-
-
-def _set_innermost_state(env: Env, state: Any) -> None:
-    _check_methods(env)
-    own, position = _split_state(env, state)
-    if position is not None:
-        env.unwrapped.set_stream(position)
-    env.set_state(own)
-    # Again: the method may draw and reset.
-    if position is not None:
-        env.unwrapped.set_stream(position)
-    elif not isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        env._np_random_seed = state["np_random_seed"]
-        env._np_random = _read_generator(state)
-
-
-def _split_state(env: Env, state: Any) -> tuple[Any, Any]:
-    """Return the environment's own state, and the position in the stream of seeds.
-
-    The position is None if there is none, which leaves the stream as it is, or if it
-    is a part of the own state.
-    """
-    if _lacks_stream(env) and isinstance(state, Mapping):
-        own = {name: value for name, value in state.items() if name != _POSITION}
-        return own, state.get(_POSITION)
-    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        return state, None
-    _check_keys(env, state, {"state", "np_random", "np_random_seed"})
-    _read_generator(state)
-    return state["state"], None
-
-
-def _lacks_stream(env: Env) -> bool:
-    """Return whether the own state of an environment lacks its stream of seeds."""
-    base = env.unwrapped
-    return isinstance(base, SeededEnv) and not base.state_has_stream
-
-
-def _read_generator(state: Any) -> np.random.Generator | None:
-    """Return ``np_random`` of the state of an environment that is no `SeededEnv`."""
-    return None if state["np_random"] is None else make_generator(state["np_random"])
 
 
 def _check_methods(env: Env) -> None:

@@ -12,7 +12,7 @@ Each file needs only the files below it; read from top to bottom::
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks;
                     PoolSteps: steps of some, begun now and received later
     exchange        `send` and `recv`
-    engine_state    the state of all environments as arrays, and back
+    snapshots       the state of all environments as arrays, and back
     pool_envs       all environments: tasks submitted to workers, outcomes saved
     workers         the interface of workers, and the calling thread as one
     threads         ╮ the other kinds of workers, both on `worker_queue`;
@@ -21,7 +21,6 @@ Each file needs only the files below it; read from top to bottom::
     env_record      EnvRecord: what the pool knows of an environment; its episodes
     env_runner      runs tasks on environment objects, wherever the objects are, and
                     describes them
-    snapshots       the state of one environment object: plain data, a pickle, a copy
     observations    the latest observations, and their batch
     actions, options, spaces   checks
     tasks           Task, Fault, Outcomes, ResetRequest: the messages

@@ -11,14 +11,14 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, InvalidStateError
-from roll_vec.pool import engine_state
+from roll_vec.pool import snapshots
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
-from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
+from roll_vec.vector.engine import NO_IDS, Engine, StateArrays, StepResult
 from roll_vec.vector.infos import InfoList
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
@@ -241,44 +241,39 @@ class PoolEngine(Engine):
             "action_space": str(self.single_action_space),
         }
 
-    def get_state(self) -> EngineState:
-        """Return the state of all environments; see `Engine.get_state`.
+    def get_state(
+        self, env_ids: NDArray[np.int64] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the state of environments; see `Engine.get_state`.
+
+        Others need no reset.
 
         Raises
         ------
         UnsupportedError
-            If an environment has no state that can be kept; see `pool.snapshots`.
+            If an environment has no state that can be kept; see `EnvRunner.get_state`.
         EnvironmentFaultError
             If a worker died.
         """
-        return self._get_states(range(self.num_envs))
-
-    def get_env_state(self, env_id: int) -> EngineState:
-        """Return the state of one environment; others need no reset."""
-        return self._get_states([env_id])
-
-    def _get_states(self, env_ids: Sequence[int]) -> EngineState:
         self.envs.wait_for_all()
-        arrays, objects = engine_state.get_state(self.envs, env_ids)
-        arrays["successes"] = self.successes[np.array(env_ids)]
-        return EngineState(arrays, objects=objects)
+        ids = range(self.num_envs) if env_ids is None else env_ids.tolist()
+        return snapshots.get_state(self.envs, ids)
 
-    def check_state(self, state: EngineState) -> None:
-        """Check a state; see `Engine.check_state` and `engine_state.check_state`."""
+    def check_state(self, arrays: StateArrays) -> None:
+        """Check a state; see `Engine.check_state` and `snapshots.check_state`."""
         self.envs.wait_for_all()
-        any_object = len(self._descriptions) == 1
-        engine_state.check_state(state, self.envs, any_object)
+        snapshots.check_state(arrays, self.envs, len(self._descriptions) == 1)
 
     def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+        self, arrays: StateArrays, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
     ) -> None:
         """Set some environments to rows of a state; see `Engine.set_state`.
 
         Raises
         ------
         InvalidStateError
-            For a row of another kind of environment, or a copy of an object that a
-            process cannot get; nothing has changed then.
+            For a row of another kind of environment, or a pickled record that cannot
+            be read; nothing has changed then.
         EnvironmentFaultError
             If some fail: every environment must be reset then.
         """
@@ -292,11 +287,7 @@ class PoolEngine(Engine):
                         f"environment {row}: they are different"
                     )
                     raise InvalidStateError(message)
-        engine_state.set_state(state, pairs, self.envs)
-        successes = state.arrays["successes"]
-        for row, env_id in pairs:
-            info = {"success": bool(successes[row])}
-            self.envs.results[env_id] = None, 0.0, False, False, info
+        snapshots.set_state(arrays, pairs, self.envs)
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False
 

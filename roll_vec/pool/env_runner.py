@@ -6,25 +6,30 @@ runs tasks, and returns an exception of an environment as a `Fault` of that task
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import EzPickle
 
 from roll_vec.base_envs import SeededEnv
-from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
-from roll_vec.objects.states import check_env_state, set_env_state
+from roll_vec.objects.states import (
+    check_env_state,
+    get_env_state,
+    set_env_state,
+    supports_state,
+)
 from roll_vec.options import describe_value
 from roll_vec.pool.factories import parameters_of
-from roll_vec.pool.snapshots import EnvSnapshot, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
@@ -38,7 +43,7 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.seeding import episode_seed
 from roll_vec.storage.data_files import check_path, fingerprint
-from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes
+from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes, to_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
@@ -204,14 +209,38 @@ class EnvRunner:
         for item in attributes.items():
             self.set(env_id, item)
 
-    def fetch(self, env_id: int, _: None = None) -> EnvSnapshot:
+    def fetch(self, env_id: int, _: None = None) -> bytes:
         """Return the environment object, pickled."""
         return PICKLED_ENV + pickle.dumps(self.envs[env_id])
 
-    def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
-        """Return a snapshot of an environment object; see `take_snapshot`."""
-        name = f"environment {env_id}"
-        return take_snapshot(self.envs[env_id], name, in_caller_process)
+    def get_state(self, env_id: int, _: None = None) -> bytes:
+        """Return the state of an environment object, see `roll_vec.vector.values`.
+
+        It is the first of these that the environment allows: its own `get_state`, as
+        plain data; the same, pickled; the whole object, pickled.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is no way that keeps its state.
+        """
+        env = self.envs[env_id]
+        if supports_state(env):
+            state = get_env_state(env)
+            # It may hold what cannot be pickled, and the object drop that.
+            with suppress(Exception):
+                return to_bytes(state)
+        try:
+            _check_pickle(env)
+            return PICKLED_ENV + pickle.dumps(env)
+        except Exception as error:
+            cls = type(env.unwrapped).__name__
+            message = (
+                f"get_state: environment {env_id} ({cls}) has no get_state and "
+                f"set_state, and cannot be pickled: {type(error).__name__}: {error}; "
+                f"give {cls} both methods"
+            )
+            raise UnsupportedError(message) from None
 
     def check_states(self, env_id: int, states: Mapping[int, bytes]) -> None:
         """Check states that an environment object may be set to; it does not change.
@@ -239,14 +268,12 @@ class EnvRunner:
 
         A state goes into a new object if there is none, or if the request says so.
         """
-        snapshot = request.snapshot
+        content = request.content
         env: gymnasium.Env[Any, Any] | None = None
-        if not isinstance(snapshot, bytes):
-            env = copy.deepcopy(snapshot)
-        elif snapshot[:1] == PICKLED_ENV:
-            env = pickle.loads(snapshot[1:])
-        elif snapshot != LOST:
-            state = from_bytes(snapshot)
+        if content[:1] == PICKLED_ENV:
+            env = pickle.loads(content[1:])
+        elif content != LOST:
+            state = from_bytes(content)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)
@@ -407,3 +434,21 @@ def _describe_keyword(env: gymnasium.Env[Any, Any], name: str, value: Any) -> An
         except InvalidOptionError:
             return None  # the environment writes it itself
     return describe_value(value)
+
+
+def _check_pickle(env: gymnasium.Env[Any, Any]) -> None:
+    """Refuse a layer whose pickle is only the arguments of its constructor.
+
+    Raises
+    ------
+    TypeError
+    """
+    layer: Any = env
+    while layer is not None:
+        if (
+            isinstance(layer, EzPickle)
+            and type(layer).__getstate__ is EzPickle.__getstate__
+        ):
+            message = f"{type(layer).__name__} is pickled without its state"
+            raise TypeError(message)
+        layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None

@@ -1,97 +1,241 @@
-"""Snapshots of environment objects.
+"""The state of a pool as arrays: environment objects, and what the pool knows of them.
 
-A snapshot is the first of these that the environment allows, the first three as bytes
-of `roll_vec.vector.values`::
-
-    its own `get_state`, as plain data
-    its own `get_state`, pickled: a part is no plain data
-    the whole object, pickled
-    a copy of the object, for pools in this process
-
-No bytes at all stand for an object that a fault lost: the next reset builds another.
-
-A state goes into an environment object that exists, or into a new one, and leaves alone
-the attributes that the user has set in the pool.  A whole object brings its own.
-
-`gymnasium.utils.EzPickle` makes new environments of pickles and of copies: such a class
-needs `get_state` and `set_state`.
+There are two arrays of bytes, with a row for each environment, see
+`roll_vec.vector.values`: ``states``, of the environment objects, and ``records``, which
+are dicts, see `_ENTRIES`.
 """
 
 from __future__ import annotations
 
-import copy
-import pickle
-from contextlib import suppress
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import gymnasium
-from gymnasium.utils import EzPickle
+import numpy as np
+from numpy.typing import NDArray
 
-from roll_vec.errors import UnsupportedError
-from roll_vec.objects.states import get_env_state, supports_state
-from roll_vec.vector.values import PICKLED_ENV, to_bytes
+from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.pool.faults import raise_faults
+from roll_vec.pool.observations import same_data
+from roll_vec.pool.pool_envs import PoolEnvs
+from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
+from roll_vec.seeding import MAX_COUNT
+from roll_vec.vector.engine import StateArrays
+from roll_vec.vector.known_infos import read_success
+from roll_vec.vector.values import (
+    LOST,
+    PICKLED,
+    PICKLED_ENV,
+    PLAIN,
+    RECORDS,
+    STATES,
+    check_values,
+    from_bytes,
+    to_bytes,
+)
 
-EnvSnapshot: TypeAlias = "bytes | gymnasium.Env[Any, Any]"
-"""A snapshot of one environment object; a copy of it where it is no bytes."""
+
+def _is_integer(value: Any, lowest: int, highest: float = MAX_COUNT) -> bool:
+    return type(value) is int and lowest <= value <= highest
 
 
-def take_snapshot(
-    env: gymnasium.Env[Any, Any], name: str, in_caller_process: bool
-) -> EnvSnapshot:
-    """Return a snapshot of an environment object.
+# The entries of a record: what is accepted, and its test.
+_ENTRIES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    # Of a stalled environment.
+    "error": ("an error, or None", lambda value: isinstance(value, (str, type(None)))),
+    # The keywords of `set_level_options` for new objects.
+    "level_options": (
+        "a dict of level options, or None",
+        lambda value: isinstance(value, (dict, type(None))),
+    ),
+    # The next three: see `pool.env_record`.
+    "first_seed": (
+        "a seed from 0, or None",
+        lambda value: value is None or _is_integer(value, 0, np.inf),
+    ),
+    "episode": (f"from -1 to {MAX_COUNT}", lambda value: _is_integer(value, -1)),
+    "elapsed_steps": (f"from 0 to {MAX_COUNT}", lambda value: _is_integer(value, 0)),
+    # Of the last step.
+    "success": ("a bool", lambda value: isinstance(value, bool)),
+}
+_NAMES = {"observation", *_ENTRIES}
+# Left out where they are None, as nearly always: an entry takes 3 % of `get_state`.
+_OPTIONAL = {"error", "level_options"}
 
-    Parameters
-    ----------
-    env : gymnasium.Env
-    name : str
-        The environment, for messages.
-    in_caller_process : bool
-        Whether a copy can serve as its snapshot.
+
+def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of some environments.
+
+    Counts of faults are no part of it, nor are attributes that the user has set.
 
     Raises
     ------
     UnsupportedError
-        If there is no way that keeps its state.
+        If an environment has no state that can be kept; see `EnvRunner.get_state`.
+    EnvironmentFaultError
+        If a worker died.  An exception of an environment is raised as it is.
     """
-    if supports_state(env):
-        state = get_env_state(env)
-        # It may hold what cannot be pickled, and the object drop that.
-        with suppress(Exception):
-            return to_bytes(state)
-    try:
-        return PICKLED_ENV + _pickle_env(env)
-    except Exception as error:
-        obstacle = f"{type(error).__name__}: {error}"
-    # A copy is made by the same methods of a class as a pickle.
-    if in_caller_process and _forgetful_layer(env) is None:
+    able_ids = sorted({*envs.able_ids} & {*env_ids})
+    contents = envs.run("get_state", [None] * len(able_ids), able_ids)
+    by_id = dict(zip(able_ids, contents, strict=True))
+    observations = envs.observations.batch_parts()
+    errors = envs.faults.lost | envs.faults.stalled
+    records = []
+    for env_id in env_ids:
+        record = envs.records[env_id]
+        entries: dict[str, Any] = {
+            "observation": observations[env_id],
+            "first_seed": record.first_seed,
+            "episode": record.episode,
+            "elapsed_steps": record.elapsed_steps,
+            "success": read_success(envs.results[env_id][4]) is True,
+        }
+        if env_id in errors:
+            entries["error"] = errors[env_id]
+        if record.level_options is not None:
+            entries["level_options"] = record.level_options
         try:
-            return copy.deepcopy(env)
+            records.append(to_bytes(entries))
         except Exception as error:
-            obstacle += f"; it cannot be copied: {type(error).__name__}: {error}"
-    cls = type(env.unwrapped).__name__
-    message = (
-        f"get_state: {name} ({cls}) has no get_state and set_state, and cannot be "
-        f"pickled: {obstacle}; give {cls} both methods"
-    )
-    raise UnsupportedError(message)
+            message = (
+                f"get_state: the observation or the level options of environment "
+                f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
+            )
+            raise UnsupportedError(message) from error
+    states = [by_id.get(env_id, LOST) for env_id in env_ids]
+    return {STATES: np.array(states), RECORDS: np.array(records)}
 
 
-def _pickle_env(env: gymnasium.Env[Any, Any]) -> bytes:
-    layer = _forgetful_layer(env)
-    if layer is not None:
-        message = f"{type(layer).__name__} is pickled without its state"
-        raise TypeError(message)
-    return pickle.dumps(env)
+def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
+    """Check a state, by the environments' own `check_state` where they have one.
+
+    The content of pickled records and objects is not checked, nor is a state whose
+    environment has no object now.
+
+    Parameters
+    ----------
+    arrays : mapping from str to array
+    envs : PoolEnvs
+    any_object : bool
+        Whether all environments are alike.  If not, row i is for environment i.
+
+    Raises
+    ------
+    InvalidStateError
+        And other exceptions of an environment.
+    EnvironmentFaultError
+        If a worker died.
+    """
+    if arrays.keys() != {STATES, RECORDS}:
+        accepted = f"the arrays {[STATES, RECORDS]}"
+        raise InvalidStateError.expected("state", accepted, sorted(arrays))
+    check_values(STATES, arrays[STATES], (PLAIN, PICKLED, PICKLED_ENV, LOST))
+    check_values(RECORDS, arrays[RECORDS], (PLAIN, PICKLED))
+    able_ids = envs.able_ids
+    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
+    for row, content in enumerate(arrays[STATES].tolist()):
+        kind = content[:1]
+        if kind == PLAIN:
+            from_bytes(content, f"{STATES}[{row}]")
+        if kind in (PLAIN, PICKLED):
+            env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
+            if env_id in parts:
+                parts[env_id][row] = content
+    for row, content in enumerate(arrays[RECORDS].tolist()):
+        if content[:1] == PLAIN:
+            _read_record(envs, row, content)
+    envs.run("check_states", list(parts.values()), able_ids)
 
 
-def _forgetful_layer(env: gymnasium.Env[Any, Any]) -> Any:
-    """Return the layer whose pickle is only the arguments of its constructor."""
-    layer: Any = env
-    while layer is not None:
-        if (
-            isinstance(layer, EzPickle)
-            and type(layer).__getstate__ is EzPickle.__getstate__
-        ):
-            return layer
-        layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
-    return None
+def _read_record(envs: PoolEnvs, row: int, content: bytes) -> dict[str, Any]:
+    """Return a record, checked."""
+    name = f"{RECORDS}[{row}]"
+    record = from_bytes(content, name)
+    if not isinstance(record, dict) or not (
+        _NAMES - _OPTIONAL <= record.keys() <= _NAMES
+    ):
+        accepted = f"a dict with {sorted(_NAMES)}"
+        raise InvalidStateError.of_array(name, accepted, record)
+    for entry, (accepted, is_right) in _ENTRIES.items():
+        if not is_right(record.get(entry)):
+            accepted = f"{entry}: {accepted}"
+            raise InvalidStateError.of_array(name, accepted, record.get(entry))
+    if not envs.observations.fits(record["observation"]):
+        accepted = f"an observation of {envs.observations.space}"
+        raise InvalidStateError.of_array(name, accepted, record["observation"])
+    return record
+
+
+def set_state(
+    arrays: StateArrays, pairs: Sequence[tuple[int, int]], envs: PoolEnvs
+) -> None:
+    """Make environments copies of rows of a checked state.
+
+    Parameters
+    ----------
+    arrays : mapping from str to array
+    pairs : sequence of (row, env_id)
+    envs : PoolEnvs
+
+    Raises
+    ------
+    InvalidStateError
+        For a pickled record that cannot be read; nothing has changed then.
+    EnvironmentFaultError
+        If some fail, after all others have ended; every environment must be reset
+        then, and those that failed get new objects.
+    """
+    rows = [row for row, _ in pairs]
+    env_ids = [env_id for _, env_id in pairs]
+    states: list[bytes] = arrays[STATES][rows].tolist()
+    records: list[dict[str, Any]] = []
+    for row, content in zip(rows, arrays[RECORDS][rows].tolist(), strict=True):
+        # `check_state` has read plain data.
+        is_checked = content[:1] == PLAIN
+        records.append(
+            from_bytes(content) if is_checked else _read_record(envs, row, content)
+        )
+    _set_objects(envs, env_ids, states, records)
+    for env_id, content, entries in zip(env_ids, states, records, strict=True):
+        record = envs.records[env_id]
+        record.start_episode()
+        record.first_seed = entries["first_seed"]
+        record.episode = entries["episode"]
+        record.elapsed_steps = entries["elapsed_steps"]
+        record.needs_replacement = content == LOST
+        info = {"success": entries["success"]}
+        envs.results[env_id] = None, 0.0, False, False, info
+        envs.observations.set_latest(env_id, entries["observation"])
+        envs.faults.stalled.pop(env_id, None)
+        envs.faults.lost.pop(env_id, None)
+        if entries.get("error") is not None:
+            envs.faults.stalled[env_id] = entries["error"]
+
+
+def _set_objects(
+    envs: PoolEnvs,
+    env_ids: Sequence[int],
+    states: Sequence[bytes],
+    records: Sequence[Mapping[str, Any]],
+) -> None:
+    """Bring environment objects into the states of a snapshot.
+
+    A state goes into a new object where the present one is lost, or has other level
+    options, which its state need not have.
+    """
+    requests = []
+    for env_id, state, entries in zip(env_ids, states, records, strict=True):
+        record, options = envs.records[env_id], entries.get("level_options")
+        replace_env = record.needs_replacement
+        present = record.level_options
+        if present is not options and not same_data(present, options):
+            replace_env = True
+            record.attributes.pop(LEVEL_OPTIONS, None)
+            if options is not None:
+                record.attributes[LEVEL_OPTIONS] = options
+        requests.append(StateRequest(state, dict(record.attributes), replace_env))
+    faults = envs.run_each("set_state", requests, env_ids)[1]
+    if faults:
+        for env_id in faults:
+            envs.records[env_id].needs_replacement = True
+        envs.demand_reset()
+        raise_faults(faults)

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import gymnasium
 
-from roll_vec.pool.snapshots import EnvSnapshot
-
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 EnvFnsById = Mapping[int, Callable[[], gymnasium.Env[Any, Any]]]
 
@@ -119,7 +117,8 @@ class ResetRequest(NamedTuple):
 class StateRequest(NamedTuple):
     """The argument of the task ``set_state``: a snapshot to go to."""
 
-    snapshot: EnvSnapshot
+    content: bytes
+    """A row of ``states``, see `roll_vec.vector.values`."""
     attributes: Mapping[str, Any] = {}
     """Set on a new object that is built for a state."""
     replace_env: bool = False

@@ -12,6 +12,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_mask
+from roll_vec.vector.values import decode_seeds
 
 Value = TypeVar("Value")
 
@@ -56,7 +57,10 @@ class BatchAttributes(Batch):
         """Return an attribute that environments in stacked arrays do not have."""
         value: Any
         if name == "np_random_seed":
-            return {name: tuple(self._seeds.values)}
+            seeds = self._seeds
+            return {
+                name: tuple(seeds if isinstance(seeds, list) else decode_seeds(seeds))
+            }
         if name == "np_random" and not self._is_started:
             return {name: tuple(np.random.default_rng() for _ in range(self.num_envs))}
         if name in ("observation_space", "action_space"):

@@ -22,7 +22,6 @@ from roll_vec.errors import (
     list_env_ids,
 )
 from roll_vec.vector.autoreset import NOT_RESET, Autoreset
-from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
 
 # The window of human mode shows so many environments, the first ones.
@@ -44,7 +43,8 @@ class Batch(VectorEnv[Any, Any, Any]):
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
-    _seeds: StreamSeeds
+    # As hexadecimal digits after `get_state` or `set_state`.
+    _seeds: list[int | None] | NDArray[np.bytes_]
     _is_started: bool
     _window: Any
 

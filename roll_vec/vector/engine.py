@@ -39,6 +39,10 @@ tuple: a named one takes 3 % of a step of one environment.
 """
 
 
+StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
+"""The state of environments; row i of each array belongs to environment i."""
+
+
 class UnrollResult(NamedTuple):
     """The results of T steps of N environments, in new arrays or those of ``out``."""
 
@@ -55,15 +59,6 @@ class UnrollResult(NamedTuple):
     """
     has_reset_infos: bool = False
     """Whether ``infos`` has all infos of resets, too; in NEXT_STEP mode alone."""
-
-
-class EngineState(NamedTuple):
-    """The state of all environments of an engine; nobody writes into it."""
-
-    arrays: dict[str, NDArray[Any]]
-    """Row i of each array belongs to environment i."""
-    objects: tuple[Any, ...] | None = None
-    """One object per environment, for states that only this process can use."""
 
 
 class Engine:
@@ -229,18 +224,13 @@ class Engine:
         """
         raise NotImplementedError
 
-    def get_state(self) -> EngineState:
-        """Return the state of all environments, in new arrays."""
+    def get_state(
+        self, env_ids: NDArray[np.int64] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the state of some or all environments, in new arrays."""
         raise NotImplementedError
 
-    def get_env_state(self, env_id: int) -> EngineState:
-        """Return the state of one environment: one row."""
-        state = self.get_state()
-        arrays = {name: array[[env_id]] for name, array in state.arrays.items()}
-        objects = state.objects and (state.objects[env_id],)
-        return EngineState(arrays, objects)
-
-    def check_state(self, state: EngineState) -> None:
+    def check_state(self, arrays: StateArrays) -> None:
         """Check a state that may have been changed since `get_state` returned it.
 
         Raises
@@ -251,13 +241,13 @@ class Engine:
         raise NotImplementedError
 
     def set_state(
-        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+        self, arrays: StateArrays, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
     ) -> None:
         """Make environment ``env_ids[j]`` a copy of row ``rows[j]`` of a state.
 
         Parameters
         ----------
-        state : EngineState
+        arrays : mapping from str to array
             Of an engine with the same `configuration`, checked.
         rows, env_ids : (m,) int64
             The ids ascending, each at most once.

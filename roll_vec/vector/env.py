@@ -38,7 +38,6 @@ from roll_vec.vector.autoreset import (
     parse_reset_mask,
 )
 from roll_vec.vector.batch import check_caller, one_at_a_time
-from roll_vec.vector.columns import StreamSeeds
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
@@ -137,7 +136,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._group_ids = group_ids
         self._autoreset = Autoreset(engine, options.autoreset_mode)
         self._observe = engine.observe if options.copy else engine.observe_in_place
-        self._seeds = StreamSeeds([None] * self.num_envs)
+        self._seeds = [None] * self.num_envs
         self._is_started = False
         self._window = None
 
@@ -209,7 +208,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._check_others(env_ids, "the first reset", "reset_mask")
         if not self._is_started:
             seeds = self._draw_missing_seeds(seeds)
-        stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
+        stream_seeds = self._next_seeds(env_ids, seeds)
         self._drop_leftovers()
         autoreset, before = self._autoreset, self._autoreset.unfinished_call
         autoreset.unfinished_call = "reset"

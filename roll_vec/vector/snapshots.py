@@ -14,14 +14,14 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
-from roll_vec.vector.columns import StreamSeeds, check_numbers, encode_seeds
-from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.state import (
     ROWS,
     VectorState,
+    check_batch_arrays,
     digest_configuration,
 )
+from roll_vec.vector.values import encode_seeds, replace_rows
 
 
 class BatchSnapshots(BatchActionSampling):
@@ -36,14 +36,13 @@ class BatchSnapshots(BatchActionSampling):
         will begin anew.
 
         The state of an object is what its own `get_state` returns.  An object without
-        one is pickled; one that cannot be pickled is copied, for this process alone.
-        Counts of faults, and attributes of `set_attr`, are no part of a snapshot,
-        unless an object itself is pickled or copied.  There is no time limit.
+        one is pickled.  Counts of faults, and attributes of `set_attr`, are no part of
+        a snapshot, unless an object itself is pickled.  There is no time limit.
 
         Raises
         ------
         UnsupportedError
-            Names an environment that allows none of these.
+            Names an environment that allows neither.
         PendingResultsError
             If results were not received.
         ResetNeededError
@@ -55,21 +54,40 @@ class BatchSnapshots(BatchActionSampling):
         self._check_idle("get_state")
         self._check_started("get_state")
         with self._asking("get_state"):
-            state = self.engine.get_state()
-        has_ended = self._autoreset.has_ended
-        own = {"seeds": self._seeds.digits, "has_ended": has_ended}
-        return self._make_state(own, state)
+            arrays = self.engine.get_state()
+        seeds, has_ended = self._seed_digits(), self._autoreset.has_ended
+        return self._make_state(seeds, has_ended, arrays)
 
     def _make_state(
-        self, own: Mapping[str, NDArray[Any]], state: EngineState
+        self,
+        seeds: NDArray[np.bytes_],
+        has_ended: NDArray[np.bool_],
+        arrays: Mapping[str, NDArray[Any]],
     ) -> VectorState:
-        """Return the snapshot of arrays of this class and the state of the engine."""
-        return VectorState.of_batch(
-            self._snapshot_id(),
-            self._configuration(),
-            {**own, **state.arrays},
-            state.objects,
-        )
+        """Return the snapshot of arrays of this class and of the engine."""
+        arrays = {"seeds": seeds, "has_ended": has_ended, **arrays}
+        return VectorState.of_batch(self._snapshot_id(), self._configuration(), arrays)
+
+    def _seed_digits(self) -> NDArray[np.bytes_]:
+        """Return the seeds as digits; not to be changed.
+
+        They are converted when they are needed: at each reset it would take longer.
+        """
+        if isinstance(self._seeds, list):
+            self._seeds = encode_seeds(self._seeds)
+        return self._seeds
+
+    def _next_seeds(
+        self, env_ids: NDArray[np.int64], seeds: list[int | None]
+    ) -> list[int | None] | NDArray[np.bytes_]:
+        """Return the seeds of all streams after a reset; None keeps a seed."""
+        if None not in seeds and len(seeds) == self.num_envs:
+            return list(seeds)
+        rows = [j for j, seed in enumerate(seeds) if seed is not None]
+        if not rows:
+            return self._seeds
+        digits = encode_seeds([seeds[j] for j in rows])
+        return replace_rows(self._seed_digits(), env_ids[rows], digits)
 
     @one_at_a_time
     def set_state(
@@ -118,19 +136,22 @@ class BatchSnapshots(BatchActionSampling):
         ClosedError
         """
         self._check_idle("set_state")
-        engine_state = self._check_state(state)
+        arrays = self._check_state(state)
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
         indices = check_state_rows(state, rows, self.num_envs)[env_ids]
         autoreset, before = self._autoreset, self._autoreset.unfinished_call
         autoreset.unfinished_call = "set_state"
         try:
-            self.engine.set_state(engine_state, indices, env_ids)
+            self.engine.set_state(arrays, indices, env_ids)
         except InvalidStateError:
             autoreset.unfinished_call = before  # nothing has moved
             raise
         autoreset.set_state(state.arrays, indices, env_ids)
-        self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
+        seeds = state.arrays["seeds"][indices]
+        if len(env_ids) < self.num_envs:
+            seeds = replace_rows(self._seed_digits(), env_ids, seeds)
+        self._seeds = seeds
         self._is_started = True
         observations = self._observe()
         self._show_window()
@@ -144,33 +165,33 @@ class BatchSnapshots(BatchActionSampling):
 
         Sessions reset and step the engine: they know whether its episode has ended.
         """
-        own = {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
-        return self._make_state(own, self.engine.get_env_state(env_id))
+        arrays = self.engine.get_state(np.array([env_id]))
+        return self._make_state(encode_seeds([None]), np.array([has_ended]), arrays)
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:
         """Go to the snapshot of one environment, which has one row."""
-        engine_state = self._check_state(state)
+        arrays = self._check_state(state)
         if len(state) != 1:
             accepted = "the state of one environment; `take` returns one of many"
             raise InvalidStateError.expected("state", accepted, state)
-        self.engine.set_state(engine_state, np.zeros(1, np.int64), np.array([env_id]))
+        self.engine.set_state(arrays, np.zeros(1, np.int64), np.array([env_id]))
 
     # ------------------------------------------------------------------ checks
 
-    def _check_state(self, state: VectorState) -> EngineState:
-        """Check a snapshot, and return the part of the engine."""
+    def _check_state(self, state: VectorState) -> dict[str, NDArray[Any]]:
+        """Check a snapshot, and return the arrays of the engine."""
         if not isinstance(state, VectorState):
             raise InvalidStateError.expected("state", "a VectorState", state)
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
-        engine_state = state.engine_state()
+        arrays = state.engine_arrays()
         self._drop_leftovers()
         if state._valid_for != digest:
-            self._check_own_arrays(state)
+            check_batch_arrays(state.arrays)
             with self._asking("set_state"):
-                self.engine.check_state(engine_state)
+                self.engine.check_state(arrays)
             state._valid_for = digest
-        return engine_state
+        return arrays
 
     def _configuration(self) -> tuple[dict[str, Any], str]:
         """Return the configuration and its digest, computed once."""
@@ -189,12 +210,6 @@ class BatchSnapshots(BatchActionSampling):
     def _snapshot_id(self) -> str:
         """Return the id of the environments, or the name of the engine."""
         return self.spec.id if self.spec is not None else self.engine.snapshot_id
-
-    def _check_own_arrays(self, state: VectorState) -> None:
-        """Check the arrays that are not the engine's, and the number of rows of all."""
-        state._check()
-        check_numbers("has_ended", state.arrays.get("has_ended"), np.bool_, 0, 1)
-        StreamSeeds.check(state.arrays)
 
 
 def check_state_rows(state: Sized, rows: Any, num_envs: int) -> NDArray[np.int64]:

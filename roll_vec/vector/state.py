@@ -17,21 +17,19 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
-from roll_vec.vector.columns import (
-    StreamSeeds,
-    concatenate_rows,
-    decode_seed,
-    encode_seeds,
-    take_rows,
-)
-from roll_vec.vector.engine import EngineState
 from roll_vec.vector.masks import check_indices
 from roll_vec.vector.values import (
+    PICKLED,
+    PLAIN,
     STATES,
+    check_seeds,
+    decode_seeds,
+    encode_seeds,
+    from_bytes,
     has_pickles,
     is_values,
-    read_state,
-    replace_state,
+    replace_rows,
+    to_bytes,
 )
 
 STATE_VERSION = 2
@@ -41,6 +39,7 @@ ROWS = "a sequence of integers, one for each environment"
 """What the argument ``rows`` of methods of snapshots may be."""
 
 _KIND = "snapshot"
+_BATCH_ARRAYS = "seeds", "has_ended"
 _OTHER_FORMATS = " (roll_vec 0.2.0 reads version 1)"
 
 
@@ -59,9 +58,8 @@ class VectorState:
         All keywords that two batches must share to exchange snapshots, as `json` writes
         them.
     arrays : mapping from str to array
-        Row i belongs to environment i.
-    objects : tuple or None
-        Copies of environments that only this process can use.
+        Row i belongs to environment i.  ``seeds`` and ``has_ended`` are those of the
+        batch, all others of its engine.
     allow_pickle : bool
         Whether pickles in ``arrays`` may be read, see `load`.  `set_state` and `row`
         raise for them otherwise.  A snapshot that a batch returned has the permission;
@@ -69,15 +67,14 @@ class VectorState:
 
     Attributes
     ----------
-    version : int
-        `STATE_VERSION`.
     digest : str
         SHA-256 of id and configuration.
 
     Raises
     ------
     InvalidStateError
-        Without arrays, or for a single number in place of one.
+        Without arrays, or if they do not have a row for each environment.  A batch
+        checks the rest, see `Engine.check_state`.
     """
 
     def __init__(
@@ -85,20 +82,16 @@ class VectorState:
         id: str,
         configuration: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
-        objects: tuple[Any, ...] | None = None,
         *,
         allow_pickle: bool = False,
     ) -> None:
         copies = {name: np.array(array, order="K") for name, array in arrays.items()}
-        if not copies or not all(array.ndim for array in copies.values()):
-            accepted = "at least one array, and a row for each environment in all"
-            raise InvalidStateError.expected("arrays", accepted, arrays)
+        check_batch_arrays(copies)
         self._id, self._configuration = id, copy.deepcopy(dict(configuration))
         self._digest = digest_configuration(id, self._configuration)
-        self._arrays, self._objects = _freeze(copies), objects
+        self._arrays = _freeze(copies)
         # The digest of a batch that has returned or checked this snapshot.
         self._valid_for = ""
-        self._is_checked = False
         self._allow_pickle = allow_pickle
 
     @classmethod
@@ -107,7 +100,6 @@ class VectorState:
         id: str,
         configuration: tuple[dict[str, Any], str],
         arrays: Mapping[str, NDArray[Any]],
-        objects: tuple[Any, ...] | None,
     ) -> VectorState:
         """Return the snapshot of a batch, without copies; no check is needed.
 
@@ -118,8 +110,6 @@ class VectorState:
             With its digest; never changed.
         arrays : mapping from str to array
             Nobody else writes into them.
-        objects
-            As of the class.
         """
         state, (values, digest) = cls.__new__(cls), configuration
         vars(state).update(
@@ -127,9 +117,7 @@ class VectorState:
             _configuration=values,
             _digest=digest,
             _arrays=_freeze(arrays),
-            _objects=objects,
             _valid_for=digest,
-            _is_checked=True,
             _allow_pickle=True,
         )
         return state
@@ -142,19 +130,9 @@ class VectorState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is checked again: numpy makes the arrays of a pickle writable.
-        arguments = (
-            self._id,
-            self._configuration,
-            dict(self._arrays),
-            self._objects,
-            self._allow_pickle,
-        )
+        arrays = dict(self._arrays)
+        arguments = self._id, self._configuration, arrays, self._allow_pickle
         return _restore, (STATE_VERSION, *arguments)
-
-    @property
-    def version(self) -> int:
-        """`STATE_VERSION`."""
-        return STATE_VERSION
 
     @property
     def id(self) -> str:
@@ -177,14 +155,9 @@ class VectorState:
         return self._arrays
 
     @property
-    def objects(self) -> tuple[Any, ...] | None:
-        """Copies of environments that only this process can use, or None."""
-        return self._objects
-
-    @property
     def num_envs(self) -> int:
         """Number of environments."""
-        return len(next(iter(self.arrays.values())))
+        return len(self._arrays["has_ended"])
 
     def __len__(self) -> int:
         return self.num_envs
@@ -209,8 +182,6 @@ class VectorState:
             return True
         if self.digest != other.digest or self.arrays.keys() != other.arrays.keys():
             return False
-        if self.objects is not None or other.objects is not None:
-            return False
         return all(_same(array, other.arrays[k]) for k, array in self.arrays.items())
 
     __hash__ = None  # type: ignore[assignment]
@@ -226,16 +197,14 @@ class VectorState:
         ------
         InvalidOptionError
             If ``rows`` are not integers from 0 to num_envs - 1.
-        InvalidStateError
-            If the arrays are none of a snapshot.
         """
-        self._check()
         indices = check_indices("rows", rows, self.num_envs, ROWS)
-        objects = self.objects
-        return self._with(
-            _arrays=_freeze(take_rows(self.arrays, indices)),
-            _objects=objects and tuple(objects[row] for row in indices.tolist()),
-        )
+        arrays = {name: array[indices] for name, array in self.arrays.items()}
+        for name, array in arrays.items():
+            if is_values(name, array) and len(indices):
+                # No wider than the longest of these rows.
+                arrays[name] = np.array(array.tolist())
+        return self._with(_arrays=_freeze(arrays))
 
     def row(self, index: int) -> dict[str, Any]:
         """Return the state of one environment, as its own `set_state` takes it.
@@ -250,21 +219,26 @@ class VectorState:
         ------
         InvalidStateError
             If a pool's environment has no `get_state`, its value cannot be read, or is
-            a pickle that is not allowed; or if the arrays are none of a snapshot.
+            a pickle that is not allowed.
         InvalidOptionError
             If there is no such row.
         """
-        self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
-        if self._has_objects:
-            self._check_pickles()
-            value: dict[str, Any] = read_state(self.arrays[STATES], index)
-            return value
-        row = {name: array[index] for name, array in self.arrays.items()}
-        if "seeds" in row:
-            row["seeds"] = decode_seed(bytes(row["seeds"]))
-        return row
+        if not self._has_objects:
+            row = {name: array[index] for name, array in self.arrays.items()}
+            (row["seeds"],) = decode_seeds(self.arrays["seeds"][[index]])
+            return row
+        self._check_pickles()
+        content = bytes(self.arrays[STATES][index])
+        if content[:1] not in (PLAIN, PICKLED):
+            message = (
+                f"row {index}: the snapshot has no value for it: its environment has "
+                "no get_state, or was lost in a fault"
+            )
+            raise InvalidStateError(message)
+        value: dict[str, Any] = from_bytes(content, f"{STATES}[{index}]")
+        return value
 
     def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
         """Return a snapshot whose environment ``index`` is in another state.
@@ -285,11 +259,11 @@ class VectorState:
             that the array cannot have.
         InvalidSeedError
         """
-        self._check()
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
         if self._has_objects:
-            states = replace_state(self.arrays[STATES], index, row)
+            content = np.array([to_bytes(row)])
+            states = replace_rows(self.arrays[STATES], [index], content)
             arrays = {**self.arrays, STATES: states}
             return self._with(_arrays=_freeze(arrays), _valid_for="")
         unknown = sorted(row.keys() - self.arrays.keys())
@@ -299,9 +273,8 @@ class VectorState:
         arrays = {name: array.copy() for name, array in self.arrays.items()}
         for name, value in row.items():
             if name == "seeds":
-                seeds = [decode_seed(digits) for digits in arrays[name].tolist()]
-                seeds[index] = None if value is None else check_seed(value)
-                arrays[name] = encode_seeds(seeds)
+                seed = encode_seeds([None if value is None else check_seed(value)])
+                arrays[name] = replace_rows(arrays[name], [index], seed)
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
         return self._with(_arrays=_freeze(arrays), _valid_for="")
@@ -314,7 +287,7 @@ class VectorState:
         ------
         InvalidStateError
             If there is none, or one has another configuration or other arrays than the
-            first, or the arrays of one are none of a snapshot.
+            first.
         """
         states = list(states)
         if not states or not all(isinstance(state, VectorState) for state in states):
@@ -322,21 +295,22 @@ class VectorState:
             raise InvalidStateError.expected("states", accepted, states)
         first = states[0]
         for state in states:
-            state._check()
             first.check_configuration(state.id, state._configuration, state.digest)
             if state.arrays.keys() != first.arrays.keys():
                 accepted = f"the arrays {sorted(first.arrays)} in every state"
                 raise InvalidStateError.expected(
                     "states", accepted, sorted(state.arrays)
                 )
-        objects: list[Any] = []
-        for state in states:
-            objects += state.objects or [None] * len(state)
+        arrays = {}
+        for name in first.arrays:
+            try:
+                arrays[name] = np.concatenate([state.arrays[name] for state in states])
+            except (TypeError, ValueError) as error:
+                accepted = "arrays of one dtype and shape of rows"
+                raise InvalidStateError.of_array(name, accepted, str(error)) from None
         is_valid = all(state._valid_for == first._valid_for for state in states)
-        arrays = [state.arrays for state in states]
         return first._with(
-            _arrays=_freeze(concatenate_rows(arrays)),
-            _objects=tuple(objects) if any(state.objects for state in states) else None,
+            _arrays=_freeze(arrays),
             _valid_for=first._valid_for if is_valid else "",
             _allow_pickle=all(state._allow_pickle for state in states),
         )
@@ -350,19 +324,10 @@ class VectorState:
 
         Raises
         ------
-        InvalidStateError
-            If it has objects that only this process can use; nothing is written then.
         InvalidFileError
             If the path is that of a directory, a device, a pipe or a socket.
         OSError
         """
-        if self.objects is not None:
-            message = (
-                f"state: the environments of {self.id} have no get_state and cannot be "
-                "pickled, so that only this process can use the snapshot: give their "
-                "class get_state and set_state"
-            )
-            raise InvalidStateError(message)
         header = {"id": self._id, "configuration": self._configuration}
         write_npz(path, _KIND, STATE_VERSION, header, self.arrays)
 
@@ -399,7 +364,6 @@ class VectorState:
         id, configuration = (header[name] for name in kinds)
         try:
             state = cls(id, configuration, arrays, allow_pickle=allow_pickle)
-            state._check()
             state._check_pickles()
         except InvalidStateError as error:
             message = f"{os.fspath(path)} cannot be read: {error}"
@@ -407,28 +371,6 @@ class VectorState:
         return state
 
     # ---------------------------------------------------------------- checks
-
-    def _check(self) -> None:
-        """Check what the snapshots of all batches have, once.
-
-        A batch checks the rest, see `Engine.check_state`.
-
-        Raises
-        ------
-        InvalidStateError
-        """
-        if self._is_checked:
-            return
-        arrays = self.arrays
-        shapes = [array.shape[:1] for array in arrays.values()]
-        shape = max(shapes, key=shapes.count)
-        for name, array in arrays.items():
-            if array.shape[:1] != shape:
-                accepted = f"one row for each of {shape} environments"
-                raise InvalidStateError.of_array(name, accepted, array.shape)
-        if "seeds" in arrays:
-            StreamSeeds.check(arrays)
-        self._is_checked = True
 
     def _check_pickles(self) -> None:
         """Check that the snapshot may have pickles, or has none.
@@ -444,8 +386,8 @@ class VectorState:
             )
             raise InvalidStateError(message)
 
-    def engine_state(self) -> EngineState:
-        """Return the part of the engine: all arrays but those of the batch.
+    def engine_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays but those of the batch.
 
         Raises
         ------
@@ -453,10 +395,7 @@ class VectorState:
             If it has pickles that are not allowed.
         """
         self._check_pickles()
-        arrays = {
-            k: v for k, v in self.arrays.items() if k not in ("seeds", "has_ended")
-        }
-        return EngineState(arrays, self.objects)
+        return {k: v for k, v in self.arrays.items() if k not in _BATCH_ARRAYS}
 
     def check_configuration(
         self, id: str, configuration: Mapping[str, Any], digest: str
@@ -478,6 +417,35 @@ class VectorState:
             f"and {own!r} in the state"
         )
         raise InvalidStateError(message)
+
+
+def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Check the arrays of the batch, and that all arrays have as many rows.
+
+    Raises
+    ------
+    InvalidStateError
+    """
+    if not {*_BATCH_ARRAYS} <= arrays.keys() or not all(
+        array.ndim for array in arrays.values()
+    ):
+        accepted = (
+            f"at least one array, {_BATCH_ARRAYS} among them, and a row for each "
+            "environment in all"
+        )
+        raise InvalidStateError.expected("arrays", accepted, arrays)
+    lengths = [len(array) for array in arrays.values()]
+    length = max(lengths, key=lengths.count)
+    for name, array in arrays.items():
+        if len(array) != length:
+            accepted = f"one row for each of {length} environments"
+            raise InvalidStateError.of_array(name, accepted, array.shape)
+    check_seeds(arrays["seeds"])
+    ended = arrays["has_ended"]
+    # Other bytes than 0 and 1 are possible in memory that somebody has changed.
+    if ended.dtype != np.bool_ or ended.ndim != 1 or (ended.view(np.uint8) > 1).any():
+        value = f"{ended.dtype} of shape {ended.shape}"
+        raise InvalidStateError.of_array("has_ended", "bool of shape (n,)", value)
 
 
 def _freeze(arrays: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
@@ -532,15 +500,8 @@ def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
     return converted
 
 
-def _restore(
-    version: int,
-    id: str,
-    configuration: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    objects: tuple[Any, ...] | None,
-    allow_pickle: bool = True,
-) -> VectorState:
-    """Return the snapshot of a pickle.
+def _restore(version: int, *arguments: Any) -> VectorState:
+    """Return the snapshot of a pickle, from its version and `VectorState.__reduce__`.
 
     Raises
     ------
@@ -549,12 +510,13 @@ def _restore(
     """
     if version != STATE_VERSION:
         accepted = f"version {STATE_VERSION} of the format"
-        raise InvalidStateError.expected("state", accepted, version)
-    return VectorState(id, configuration, arrays, objects, allow_pickle=allow_pickle)
+        raise InvalidStateError.expected("state", accepted + _OTHER_FORMATS, version)
+    *values, allow_pickle = arguments
+    return VectorState(*values, allow_pickle=allow_pickle)
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if one.dtype.kind == other.dtype.kind == "S":
-        # Of seeds: one array may be wider than the other.
-        return bool(one.tolist() == other.tolist())
+        # One array may be wider than the other.
+        return np.array_equal(one, other)
     return one.dtype == other.dtype and one.tobytes() == other.tobytes()

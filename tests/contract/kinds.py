@@ -24,7 +24,6 @@ from tests.pool.snapshot_envs import (
     Remembering,
     Slippery,
     Stateful,
-    Unpicklable,
     half_reward,
     noop_counter,
     wrapped_countdown,
@@ -165,7 +164,6 @@ OBJECTS = {
     "dict": objects(functools.partial(Drifter, "dict", reuses=True), False, **THREADS),
     "tuple": objects(functools.partial(Drifter, "tuple"), False, **THREADS),
     "CartPole": objects(cart_pole, False, **THREADS),
-    "copies": objects(Unpicklable, False, ("deepcopy",), **THREADS),
 }
 ALL = {**KINDS, **OBJECTS}
 # And the cases that differ from these in their games alone.

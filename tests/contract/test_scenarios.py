@@ -197,7 +197,7 @@ class Walk:
 
     def go_to(self, which, node, is_new):
         (state, _, seen), env = self.nodes[node], self.envs[which]
-        if self.rng.random() < 0.2 and state.objects is None:
+        if self.rng.random() < 0.2:
             state.save(self.path)
             # Exact are those of plain data alone.
             pickled = not self.kind.is_exact
@@ -520,13 +520,17 @@ def test_bad_snapshots_move_nothing(kind):
     def with_arrays(arrays):
         return VectorState(state.id, state.configuration, arrays, allow_pickle=True)
 
-    bad = [{"a": 1}, mode.get_state()]
+    bad = [lambda: {"a": 1}, mode.get_state]
     for name, array in state.arrays.items():
         rest = {k: v for k, v in state.arrays.items() if k != name}
-        bad += [with_arrays(rest), with_arrays({**rest, name: array[:-1]})]
-        bad += [with_arrays({**rest, name: array[..., None, None]})]
-    bad += [with_arrays({**state.arrays, "more": some})]
-    table = [(lambda b, one=one: b.set_state(one), InvalidStateError) for one in bad]
+        for arrays in (
+            rest,
+            {**rest, name: array[:-1]},
+            {**rest, name: array[..., None, None]},
+            {**state.arrays, "more": some},
+        ):
+            bad += [functools.partial(with_arrays, arrays)]
+    table = [(lambda b, f=make: b.set_state(f()), InvalidStateError) for make in bad]
     for keywords in (
         {"mask": some.astype(int)},
         {"mask": some[:-1]},

@@ -16,6 +16,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     PartLostError,
     ResetNeededError,
+    UnsupportedError,
 )
 from roll_vec.joined.actors import RemoteTraceback, pack, unpack
 from tests.contract.cases import assert_same
@@ -232,22 +233,13 @@ def test_a_reply_that_cannot_travel_is_an_error():
     # The actor has raised it, and lives.
     assert isinstance(caught.value.__cause__, RemoteTraceback)
     assert_same(env.reset(seed=1), results)
+    copies = make_env(Unpicklable, 2, 2)
+    copies.reset(seed=1)
+    with pytest.raises(UnsupportedError, match="cannot be pickled"):
+        copies.get_state()
     for way in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="connection to Ray"):
-            way(env)
-
-
-def test_functions_of_a_program_travel_in_snapshots():
-    sharded, local = make_pair(Unpicklable, 2, 2, shards={"snapshot_interval": 1})
-    for _ in range(3):
-        assert_same(sharded.step(IDLE[:2]), local.step(IDLE[:2]))
-        kill(sharded, 1)
-    state = sharded.get_state()
-    results = sharded.step(IDLE[:2])
-    kill(sharded, 0)
-    sharded.set_state(state)
-    assert_same(sharded.step(IDLE[:2]), results)
-    assert restarts_of(sharded) == 4
+            way(copies)
 
 
 def test_classes_of_the_main_module_travel(monkeypatch):

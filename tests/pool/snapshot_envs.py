@@ -1,4 +1,4 @@
-"""Environments for the tests of snapshots, one for each way to keep a state."""
+"""Environments for the tests of snapshots, one for each way to keep a state or none."""
 
 import threading
 
@@ -68,7 +68,7 @@ class HalfStateful(Drifter):
 
 
 class Unpicklable(Drifter):
-    """Has no states and cannot be pickled, but copied."""
+    """Has no states and cannot be pickled."""
 
     def __init__(self):
         super().__init__("discrete")
