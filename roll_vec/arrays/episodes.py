@@ -186,7 +186,7 @@ class EpisodeEngine(Engine):
     def reset(
         self,
         env_ids: Ids,
-        seeds: Sequence[int | None],
+        seeds: Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`.
@@ -196,6 +196,9 @@ class EpisodeEngine(Engine):
         InvalidOptionError
             If ``reset_options`` of the family have values that cannot be used.
         """
+        if seeds is None:
+            self.advance(env_ids)
+            return
         if options:
             check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
@@ -359,11 +362,13 @@ class EpisodeEngine(Engine):
             arrays["level_numbers"] = self.level_numbers
         return arrays | self.named_variables()
 
-    def get_state(self) -> EngineState:
+    def get_state(self, env_ids: Ids | None = None) -> EngineState:
         """Return copies of the arrays of the state; see `Engine.get_state`."""
+        arrays = self._state_arrays()
+        if env_ids is not None:
+            return EngineState({name: each[env_ids] for name, each in arrays.items()})
         # In the order of the memory: some are transposed views.
-        arrays = {name: each.copy("K") for name, each in self._state_arrays().items()}
-        return EngineState(arrays)
+        return EngineState({name: each.copy("K") for name, each in arrays.items()})
 
     def check_state(self, state: EngineState, max_steps: int | None = None) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`.

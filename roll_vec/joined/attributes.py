@@ -81,7 +81,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         )
         for part, start in zip(self.parts, self._starts, strict=False):
             if isinstance(part, LocalPart):
-                part.batch.engine.become_part(start)
+                part.batch._become_part(start)
         self._has_ended = np.zeros(self.num_envs, np.bool_)
         # The last batch of observations of each part.
         self._latest: list[Any] = [None] * len(batches)
@@ -316,7 +316,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         return sum(self._ask_pools("abandoned_threads").values())
 
     def _ask_pools(self, name: str) -> dict[int, Any]:
-        pools = [k for k, one in enumerate(self._descriptions) if one.can_fail]
+        pools = [k for k, one in enumerate(self._descriptions) if one.has_objects]
         if not pools:
             message = "environments in stacked arrays have no faults"
             raise AttributeError(message)

@@ -81,7 +81,7 @@ class Host:
         """Make a new batch, and bring it to a state."""
         self.close()
         self._batch = batch = self._make_batch(self._num_envs)
-        batch.engine.become_part(self._first_env_id)
+        batch._become_part(self._first_env_id)
         for call in restore.settings:
             unpack(call).run(batch)
         if restore.state is not None:

@@ -54,7 +54,7 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
     """Return the attributes of a batch that the head needs, and some of its engine.
 
     ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
-    whether all environments are objects.  ``can_fail``: whether faults are counted.
+    whether all environments are objects, whose faults are counted.
     ``accepts_noop``: see `roll_vec.pool.actions.check_action_batch`.  ``has_success``:
     whether the game defines success.
     """
@@ -62,8 +62,7 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
     return SimpleNamespace(
         **{name: getattr(batch, name) for name in _ATTRIBUTES},
         digest=batch._configuration()[1],
-        has_objects=engine.has_objects,
-        can_fail=engine.can_fail,
+        has_objects=batch._has_objects,
         accepts_noop=getattr(engine, "accepts_noop", False),
         has_success=getattr(getattr(engine, "options", None), "has_success", True),
     )

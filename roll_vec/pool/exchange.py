@@ -111,7 +111,7 @@ class Exchange:
         needs_reset = self._autoreset.has_ended[env_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
             raise ResetNeededError(describe_ended(env_ids[needs_reset]))
-        checked = self._autoreset.engine.check_some(actions, needs_reset)
+        checked = self._steps.check_actions(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
         self._autoreset.unfinished_call = "send"

@@ -145,7 +145,7 @@ class BatchSnapshots(BatchActionSampling):
         Sessions reset and step the engine: they know whether its episode has ended.
         """
         own = {"seeds": encode_seeds([None]), "has_ended": np.array([has_ended])}
-        return self._make_state(own, self.engine.get_env_state(env_id))
+        return self._make_state(own, self.engine.get_state(np.array([env_id])))
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:
         """Go to the snapshot of one environment, which has one row."""
@@ -188,7 +188,7 @@ class BatchSnapshots(BatchActionSampling):
 
     def _snapshot_id(self) -> str:
         """Return the id of the environments, or the name of the engine."""
-        return self.spec.id if self.spec is not None else self.engine.snapshot_id
+        return self.spec.id if self.spec is not None else self.engine.name
 
     def _check_own_arrays(self, state: VectorState) -> None:
         """Check the arrays that are not the engine's, and the number of rows of all."""
