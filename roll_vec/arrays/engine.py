@@ -31,6 +31,10 @@ from roll_vec.vector.infos import add_infos
 from roll_vec.vector.rollout import Rollout
 
 Mask: TypeAlias = NDArray[np.bool_]
+# As `StepResult`, with infos in Gymnasium's layout.
+ArrayStep: TypeAlias = tuple[
+    NDArray[np.float64], Mask, Mask, Mask | None, dict[str, NDArray[Any]]
+]
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.
@@ -231,7 +235,7 @@ class ArrayEngine(ObservedEngine):
                     infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
         return infos
 
-    def _step_texts(self, batch: Any, skip_mask: Mask) -> StepResult:
+    def _step_texts(self, batch: Any, skip_mask: Mask) -> ArrayStep:
         """Take the actions of parsed texts, those of one text as one step."""
         parser: Any = self.action_parser
         # A turn of several actions is one step for every limit.
@@ -251,7 +255,7 @@ class ArrayEngine(ObservedEngine):
     @allow_overflow
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
-    ) -> StepResult:
+    ) -> ArrayStep:
         """Take one action in every environment but those to skip, which give zeros.
 
         All environments are observed in the same call of a kernel.
@@ -267,7 +271,7 @@ class ArrayEngine(ObservedEngine):
 
         Returns
         -------
-        StepResult
+        ArrayStep
             The infos that users get have masks, each its own array.
         """
         bound, n = self._bound.get(max_steps), self.num_envs

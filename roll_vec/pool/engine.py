@@ -21,7 +21,7 @@ from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, Engine, EngineState, StepResult
 from roll_vec.vector.infos import InfoList, add_infos
 from roll_vec.vector.known_infos import read_success
-from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
+from roll_vec.vector.steps import EnvResult, ResetCall, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -321,7 +321,7 @@ class PoolSteps(Steps):
 
     def __init__(self, engine: PoolEngine) -> None:
         self._engine, self._envs = engine, engine.envs
-        self._resets: dict[int, ResetCall] = {}
+        self._resets: set[int] = set()
         self.in_workers = engine.envs.workers.are_others
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
@@ -332,9 +332,8 @@ class PoolSteps(Steps):
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
-        self._resets |= resets
-        calls = [None if isinstance(one, ResetKind) else one for one in resets.values()]
-        self._envs.start_resets(list(resets), calls)
+        self._resets.update(resets)
+        self._envs.start_resets(list(resets), resets.values())
         self._envs.start_steps(list(actions), list(actions.values()))
         self._envs.workers.flush()
 
@@ -346,13 +345,15 @@ class PoolSteps(Steps):
     def _result_of(self, env_id: int) -> EnvResult:
         # The pool needs its own copy if a later step fails.
         observation = copy_data(self._envs.observations.copy_latest(env_id))
-        envs, call = self._envs, self._resets.pop(env_id, None)
-        if call is None:
-            _, reward, terminated, truncated, info = envs.results[env_id]
-            return EnvResult(observation, info, reward, terminated, truncated)
-        if call is ResetKind.NEXT_EPISODE_AS_STEP:
-            envs.results[env_id] = NO_STEP
-        return EnvResult(observation, envs.records[env_id].reset_info)
+        if env_id in self._resets:
+            self._resets.remove(env_id)
+            return EnvResult(observation, self._envs.records[env_id].reset_info)
+        _, reward, terminated, truncated, info = self._envs.results[env_id]
+        return EnvResult(observation, info, reward, terminated, truncated)
+
+    def forget_step(self, env_id: int) -> None:
+        """Note that the next episode has begun in place of a step."""
+        self._envs.results[env_id] = NO_STEP
 
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""

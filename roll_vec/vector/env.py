@@ -18,11 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import (
-    InvalidOptionError,
-    RollVecError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.options import (
     check_bool,
     check_fields,
@@ -46,11 +42,6 @@ from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import Unroller
-
-_NO_EXCHANGE = (
-    "send and recv are for pools: the environments of this batch step together, with "
-    "step"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,24 +322,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._warn()
         self._autoreset.unfinished_call = ""
         return (observations, *arrays)
-
-    def send(self, actions: Any, env_ids: Any) -> None:
-        """Raise: pools alone have actions under way; see `PoolVectorEnv.send`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        raise UnsupportedError(_NO_EXCHANGE)
-
-    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> Any:
-        """Raise: pools alone have actions under way; see `PoolVectorEnv.recv`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        raise UnsupportedError(_NO_EXCHANGE)
 
     @one_at_a_time
     def unroll(

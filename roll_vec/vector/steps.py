@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,17 +16,10 @@ from roll_vec.errors import EnvironmentFaultError, RollVecError
 from roll_vec.vector.infos import InfoList, list_infos
 from roll_vec.vector.space_batches import batch_items
 
-
-class ResetKind(Enum):
-    """The begin of the next episode of an environment."""
-
-    NEXT_EPISODE_AS_STEP = "in place of a step"
-    NEXT_EPISODE = "after a step"
-    """The step before keeps its entry in `Engine.successes`."""
-
-
-ResetCall: TypeAlias = ResetKind | tuple[int | None, dict[str, Any] | None]
-"""The next episode; or seed and options, as of the reset of a single environment."""
+ResetCall: TypeAlias = tuple[int | None, dict[str, Any] | None] | None
+"""Seed and options, as of the reset of a single environment; None: the next episode of
+a pool's environment.
+"""
 
 Results: TypeAlias = list[tuple[int, "EnvResult"]]
 """By environment."""

@@ -32,7 +32,7 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.engine import NO_IDS, UnrollResult
-from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
+from roll_vec.vector.infos import Infos, add_infos, cut_final_infos
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
@@ -167,7 +167,11 @@ class Unroller(NamedTuple):
         any_resets = np.count_nonzero(has_reset) > 0
         has_all = mode is SAME_STEP or result.has_begin_infos
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
-        infos = masked_infos(values, has_infos)
+        infos: Infos = {}
+        if np.count_nonzero(has_infos):
+            for key, value in values.items():
+                # Not one mask for all keys: the arrays of infos are the caller's.
+                infos[key], infos[f"_{key}"] = value, has_infos.copy()
         final_info: Infos = {}
         if any_resets:
             if mode is SAME_STEP:
