@@ -38,7 +38,7 @@ def tasks() -> Rate:
 def scores() -> Rate:
     """Score correct answers."""
     env = Countdown()
-    grader = AnswerGrader(4, env.options)
+    grader = AnswerGrader()
     solved = []
     for seed in range(1000):
         env.reset(seed=seed)

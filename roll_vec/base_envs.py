@@ -7,9 +7,8 @@ same alone, in Gymnasium's vector environments and in a pool, in any autoreset m
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
@@ -29,8 +28,6 @@ from roll_vec.spaces import MAX_TEXT, UnicodeText
 # Seeds in the position of a stream, and the range of those that are folded.
 _SEEDS = range(1 << 32)
 _STREAM = (("stream", _SEEDS), ("level_seed", _SEEDS), ("np_random_seed", None))
-# The key of the position in the states of subclasses.
-_POSITION = "seed_stream"
 
 
 class Episode(NamedTuple):
@@ -85,25 +82,13 @@ class SeededEnv(ClosableEnv):
     """
 
     DATA_FILES: ClassVar[tuple[str, ...]] = ()
-    # Whether `get_state` of the class returns the position in the stream itself.
-    _state_has_stream: ClassVar[bool] = False
+    # Whether `get_state` of the class returns the position in the stream itself;
+    # `roll_vec.objects.states` adds it otherwise.
+    state_has_stream: ClassVar[bool] = False
     level_seed: int | None = None
     _stream: int | None = None
     _episode: int = -1
     _generator: np.random.Generator | None = None
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """Make the methods of states keep the position in the stream of seeds."""
-        super().__init_subclass__(**keywords)
-        if cls._state_has_stream:
-            return
-        for name, add_stream in _STATE_METHODS.items():
-            method = getattr(cls, name)
-            is_new = callable(method) and method is not getattr(SeededEnv, name)
-            if is_new and not hasattr(method, "keeps_stream"):
-                method = add_stream(method)
-                method.keeps_stream = True  # type: ignore[attr-defined]
-                setattr(cls, name, method)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -183,7 +168,7 @@ class SeededEnv(ClosableEnv):
     def get_stream(self) -> dict[str, Any]:
         """Return the position in the stream of seeds: of ``level_seed``, ``np_random``.
 
-        The states of subclasses have it without a call of this method.
+        Snapshots of pools have it without a call of this method.
         """
         generator = self._generator
         return {
@@ -215,18 +200,10 @@ class SeededEnv(ClosableEnv):
     def get_state(self) -> dict[str, Any]:
         """Return the state that later steps and resets depend on; optional.
 
-        A subclass returns a dict without ``level_seed`` and ``np_random``.  The
-        position in the stream of seeds is added to it as ``seed_stream``, and
-        `set_state` gets the dict without that key.
-
-        Snapshots of pools have it.  Plain data (see `roll_vec.storage.plain_data`) is
-        saved without pickle.  It may hold objects of the environment itself: the pool
-        copies them.
-
-        Raises
-        ------
-        InvalidStateError
-            If the method of a subclass returns no dict.
+        A subclass returns a dict without ``level_seed`` and ``np_random``.  Snapshots
+        of pools have it, with the position in the stream of seeds as ``seed_stream``.
+        Plain data (see `roll_vec.storage.plain_data`) is saved without pickle.  It may
+        hold objects of the environment itself: the pool copies them.
         """
         message = f"{type(self).__name__} has no get_state"
         raise NotImplementedError(message)
@@ -235,91 +212,15 @@ class SeededEnv(ClosableEnv):
         """Restore the state that `get_state` returned; optional.
 
         The environment may be in any other state, or new.  A pool passes a copy that
-        nobody else has.  ``level_seed`` and ``np_random`` are those of the state before
-        the method of a subclass runs; draws and resets in it do not move them.  A dict
-        without ``seed_stream`` leaves them as they are.
+        nobody else has, without ``seed_stream``.  ``level_seed`` and ``np_random`` are
+        those of the state before the method runs; draws and resets in it do not move
+        them.
 
-        Raises
-        ------
-        InvalidStateError
-            If ``seed_stream`` is no position in a stream; nothing has changed then.
+        An optional method ``check_state(state)`` raises the errors of this one alone:
+        a pool calls it before any environment moves.
         """
         message = f"{type(self).__name__} has no set_state"
         raise NotImplementedError(message)
-
-    def check_state(self, state: dict[str, Any]) -> None:
-        """Raise the errors of `set_state`; nothing changes.
-
-        A pool calls it before any environment moves.  The method of a subclass gets
-        the dict without ``seed_stream``, which is checked before.
-
-        Raises
-        ------
-        InvalidStateError
-            If ``seed_stream`` is no position in a stream.
-        """
-        if isinstance(state, Mapping) and _POSITION in state:
-            check_stream(state[_POSITION])
-
-
-def _get_with_stream(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `get_state` that adds the position in the stream to a dict."""
-
-    @functools.wraps(method)
-    def get_state(self: SeededEnv) -> dict[str, Any]:
-        state = method(self)
-        if not isinstance(state, Mapping):
-            name = f"{type(self).__name__}.get_state"
-            raise InvalidStateError.expected(name, "a dict", state)
-        # The same key of the class above is the same position.
-        return {**state, _POSITION: self.get_stream()}
-
-    return get_state
-
-
-def _set_with_stream(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `set_state` that moves to the position in the stream of a dict."""
-
-    @functools.wraps(method)
-    def set_state(self: SeededEnv, state: Any, *others: Any) -> None:
-        if not isinstance(state, Mapping) or _POSITION not in state:
-            method(self, state, *others)
-            return
-        # Again after the method, which may draw and reset.
-        before, position = self.get_stream(), state[_POSITION]
-        self.set_stream(position)
-        try:
-            method(self, _without_stream(state), *others)
-        except BaseException:
-            self.set_stream(before)
-            raise
-        self.set_stream(position)
-
-    return set_state
-
-
-def _check_with_stream(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `check_state` that also checks the position in the stream of a dict."""
-
-    @functools.wraps(method)
-    def check_state(self: SeededEnv, state: Any) -> None:
-        SeededEnv.check_state(self, state)
-        method(self, _without_stream(state))
-
-    return check_state
-
-
-def _without_stream(state: Any) -> Any:
-    if not isinstance(state, Mapping):
-        return state
-    return {name: value for name, value in state.items() if name != _POSITION}
-
-
-_STATE_METHODS = {
-    "get_state": _get_with_stream,
-    "set_state": _set_with_stream,
-    "check_state": _check_with_stream,
-}
 
 
 class BaseLanguageBasedEnv(SeededEnv, ABC):

@@ -23,6 +23,7 @@ from roll_vec.objects.states import (
 )
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter
+from tests.pool.snapshot_envs import Slippery
 
 # -------------------------------------------------------------------------------- seeds
 
@@ -286,3 +287,72 @@ def test_every_generator_of_numpy_goes_on():
         set_env_state(other, get_env_state(env))
         assert other.np_random.random(5).tolist() == env.np_random.random(5).tolist()
         assert other.np_random is not env.np_random
+
+
+class Checked(Slippery):
+    """Adds to the states of the class above, draws in `set_state`, and checks."""
+
+    limit = 7
+
+    def get_state(self):
+        return {**super().get_state(), "limit": self.limit}
+
+    def set_state(self, state):
+        self.check_state(state)
+        self.reset(seed=3)
+        super().set_state({"count": state["count"]})
+
+    def check_state(self, state):
+        if state["limit"] != self.limit:
+            raise InvalidStateError.of_array("limit", str(self.limit), state)
+        assert state.keys() == {"count", "limit"}
+
+
+def test_draws_and_errors_in_set_state_leave_the_stream_alone():
+    one, other = Checked(), Checked()
+    one.reset(seed=8)
+    other.reset(seed=9)
+    one.step(1)
+    state, before = get_env_state(one), get_env_state(other)
+    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
+        with pytest.raises(InvalidStateError, match="state"):
+            check_env_state(other, {**state, **change})
+    check_env_state(other, state)
+    assert get_env_state(other) == before
+    set_env_state(other, state)
+    assert get_env_state(other) == get_env_state(one) == state
+    # A state without the position leaves the stream where it is.
+    set_env_state(other, {"count": 4, "limit": 7})
+    assert other.count == 4
+
+
+def test_a_wrapper_with_states_of_its_own_keeps_the_stream_too():
+    class Saving(gymnasium.Wrapper):
+        def get_state(self):
+            return {"all": self.env.get_state()}
+
+        def set_state(self, state):
+            self.env.set_state(state["all"])
+
+    one, other = Saving(Slippery()), Saving(Slippery())
+    one.reset(seed=8)
+    other.reset(seed=9)
+    one.step(1)
+    set_env_state(other, get_env_state(one))
+    for _ in range(5):
+        assert other.step(1) == one.step(1)
+        assert other.reset() == one.reset()
+
+
+def test_a_state_that_is_no_dict():
+    class Count(Counter):
+        def get_state(self):
+            return self.count
+
+        def set_state(self, state):
+            self.count = state
+
+    env = Count()
+    env.reset(seed=1)
+    with pytest.raises(InvalidStateError, match=r"Count\.get_state: expected a dict"):
+        get_env_state(env)

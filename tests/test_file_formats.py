@@ -1,8 +1,6 @@
 """Files of arrays and plain data: read back equal, refused where they are damaged."""
 
 import enum
-import functools
-import io
 import json
 import struct
 import tracemalloc
@@ -17,9 +15,9 @@ from hypothesis.extra import numpy as npst
 
 from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.storage import npz_files
 from roll_vec.storage.npz_files import read_npz, write_npz
-from roll_vec.storage.plain_data import MAX_DEPTH, decode, encode
+from roll_vec.storage.plain_data import decode, encode
+from roll_vec.vector.state import STATE_VERSION
 
 # ------------------------------------------------------------------ arrays and a header
 
@@ -90,7 +88,7 @@ def test_every_change_of_a_byte_is_refused_or_harmless(path, stride):
     assert refused > len(positions) / 2
 
 
-def rewrite(path, changes, method=zipfile.ZIP_STORED):
+def rewrite(path, changes):
     """Change entries of a file, with a new and correct checksum of the archive.
 
     A change is the new bytes of an entry, or bytes and what stands in their place.
@@ -100,16 +98,9 @@ def rewrite(path, changes, method=zipfile.ZIP_STORED):
     for name, change in changes.items():
         is_new = isinstance(change, bytes)
         entries[name] = change if is_new else entries[name].replace(*change)
-    with zipfile.ZipFile(path, "w", method) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, data in entries.items():
             archive.writestr(name, data)
-
-
-def zeros(mebibytes=8):
-    """Return a large entry, which hardly takes space in the file."""
-    file = io.BytesIO()
-    np.save(file, np.zeros(mebibytes << 20, np.uint8))
-    return file.getvalue()
 
 
 @contextmanager
@@ -123,37 +114,23 @@ def at_most(mebibytes):
         tracemalloc.stop()
 
 
-# An array larger than any memory.
-HUGE = (b"(3, 4), }" + b" " * 12, b"(3, 4000000000000), }")
 # A 12 in place of the 11.
 ELEVENTH = (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")
-STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 
 
 @pytest.mark.parametrize(
-    ("changes", "method", "message"),
+    ("changes", "message"),
     [
-        ({"numbers.npy": HUGE}, STORED, "numbers has a wrong size"),
-        ({"numbers.npy": ELEVENTH}, STORED, "the array numbers is damaged"),
-        ({"header.npy": (b"1.5", b"2.5")}, STORED, "its header is damaged"),
-        ({}, zipfile.ZIP_LZMA, "by another method than numpy's"),
-        ({"header.npy": zeros(9)}, DEFLATED, "its header has 9437312 bytes"),
-        (
-            {"sha256.npy": zeros()},
-            DEFLATED,
-            "sha256 is uint8 of shape .8388608,., expected .u1 of shape .32,.",
-        ),
-        ({"numbers.npy": zeros()}, DEFLATED, "numbers is uint8 of shape .8388608,."),
-        ({"other.npy": zeros()}, zipfile.ZIP_BZIP2, "larger than 1032 times its size"),
+        ({"numbers.npy": ELEVENTH}, "the array numbers is damaged"),
+        ({"flags.npy": (b"(2,)", b"(1,)")}, "the array flags is damaged"),
+        ({"header.npy": (b"1.5", b"2.5")}, "its header is damaged"),
+        ({"numbers.npy": b"text"}, "it is damaged, or no file that roll_vec wrote"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_damage_is_refused_before_anything_is_inflated(
-    path, changes, method, message, monkeypatch
-):
-    monkeypatch.setattr(npz_files, "max_text_size", lambda size: 8 << 20)
-    rewrite(path, changes, method)
-    with at_most(4), pytest.raises(InvalidFileError, match=rf"state\.npz.*{message}"):
+def test_damage_with_a_right_checksum_of_the_archive_is_refused(path, changes, message):
+    rewrite(path, changes)
+    with pytest.raises(InvalidFileError, match=rf"state\.npz.*{message}"):
         read_npz(path, "snapshot", 1)
 
 
@@ -165,22 +142,14 @@ def test_other_files_are_refused(path):
     assert_refused("cannot be read: it is a snapshot, not a run", kind="run")
     message = "it has version 1 of the format, and this version.*version 2"
     assert_refused(message, version=2)
-    flags = np.array([2, 1], np.uint8).view(np.bool_)
-    write_npz(path, "snapshot", 1, HEADER, {"flags": flags})
-    assert_refused(".*wrong bool")
-    write_npz(path, "snapshot", 1, {"a": nested(MAX_DEPTH)}, {})
-    assert_refused(".*nested deeper")
     np.savez(path, numbers=np.arange(3))
     assert_refused("it has no header")
 
 
-DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
-
-
 def test_a_snapshot_with_another_header_is_refused(path):
-    deep = {"id": "a", "configuration": DEEP}
-    for header in (None, [], {"id": "a"}, {"id": "a", "configuration": 1}, deep):
-        write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
+    for header in (None, [], {"id": "a"}, {"id": "a", "configuration": 1}):
+        arrays = {"has_ended": np.zeros(3, bool)}
+        write_npz(path, "snapshot", STATE_VERSION, header, arrays)
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):
@@ -196,15 +165,13 @@ def test_an_array_takes_its_own_size_once(path):
 
 # --------------------------------------------------------------------------- plain data
 
-PAYLOAD = struct.unpack(">d", bytes.fromhex("fff8000000abc123"))[0]
 # What hypothesis does not draw below.
 VALUES = [
     {"$tuple": [1]},
     {"$tuple": [1], "a": 2},
     {1: 2, None: 3, (1, b"x"): [4]},
-    {"a": {"$int": "5"}},
-    PAYLOAD,
-    -(1 << 20_000),
+    {"a": {"$bytes": "5"}},
+    *(float("nan"), float("-inf"), -(1 << 2000)),
     "\ud83d\ude00",  # two lone surrogates, not one emoji
     *(np.float32(1.5), np.int64(-3), np.bool_(True), np.complex64(1 + 2j)),
     *(np.str_("a\0"), np.str_("\udc80"), np.bytes_(b"a\0")),
@@ -249,7 +216,7 @@ ATOMS = (
     st.none()
     | st.booleans()
     | st.integers()
-    | st.floats()
+    | st.floats(allow_nan=False)
     | st.text()
     | st.text(st.characters(categories=["Cs", "L"]))
     | st.binary()
@@ -307,12 +274,12 @@ NO_PLAIN_DATA = [
     (Dict(), "Dict"),
     ({"a": Text("b")}, r"\['a'\]: .*Text"),
     ({Text("b"): 1}, "a key of it: .*Text"),
-    (np.array([None]), "numpy's object"),
-    (np.zeros(2, [("a", "i4")]), "numpy's .*'a'"),
-    (np.array([1], np.longlong), "numpy's int64"),
+    (np.array([None]), "numpy.ndarray of object"),
+    (np.zeros(2, [("a", "i4")]), "numpy.ndarray of .*'a'"),
     (np.ma.masked_array([1]), "MaskedArray"),
     (1j, "builtins.complex"),
-    (LOOP, "nested deeper than 100"),
+    (LOOP, "it is no plain data: .*recursion"),
+    (1 << 20_000, "it is no plain data: .*4300"),
 ]
 
 
@@ -322,27 +289,14 @@ def test_anything_else_is_refused_with_its_place():
             encode(value)
 
 
-def nested(depth):
-    value = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-def test_the_depth_is_bounded():
-    for value in (nested(MAX_DEPTH), {"a": (nested(MAX_DEPTH - 2),)}):
-        assert_equal(decode(encode(value)), value)
-    for value in (nested(MAX_DEPTH + 1), {"a": (nested(MAX_DEPTH - 1),)}):
-        with pytest.raises(TypeError, match="nested deeper"):
-            encode(value)
-    with pytest.raises(ValueError, match="nested deeper"):
-        decode(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+def test_what_is_deep_is_read_or_refused():
+    deep = []
+    for _ in range(100):
+        deep = [deep]
+    assert decode(encode(deep)) == deep
     for bracket in (b"[", b'{"a":', b'{"$tuple":['):
         with pytest.raises(ValueError, match="no plain data"):
             decode(bracket * 100_000)
-    # Many containers beside each other are not deep.
-    wide = [[{}] for _ in range(1000)]
-    assert decode(encode(wide)) == wide
 
 
 # What no writer makes, by the name of the only entry of an object.
@@ -350,20 +304,14 @@ OTHER_JSON = {
     "$code": ['"1"'],
     "$dict": ["[1]", "[[1]]", "[[[], 1]]"],
     "$bytes": ['"eA"', '"ü"'],
-    "$str": ['"/w=="'],
-    "$int": ['"x"'],
-    "$float": ['"00"', '"zz"'],
     "$array": [
         '["|O", [1], "C", "AAAAAAAAAAA="]',
-        '["<i8,<i8", [1], "C", ""]',
         '["<i9", [1], "C", ""]',
         '["<U0", [1], "C", ""]',
         '["<i8", [1.0], "C", "AAAAAAAAAAA="]',
         '["<i8", [2], "C", "AAAAAAAAAAA="]',
         '["<i8", [4294967296, 4294967296], "C", ""]',
         '["<i8", [1], "K", "AAAAAAAAAAA="]',
-        '["|b1", [1], "C", "Bw=="]',
-        '["<U1", [1], "C", "/////w=="]',
         "[1]",
     ],
     "$scalar": ['["<i8", ""]'],

@@ -10,8 +10,8 @@ No text is run as code.  The grammar, over ASCII bytes::
 Spaces, tabs, newlines and carriage returns may stand between tokens.  With unary minus
 allowed, a factor may also be ``'-'`` and one of the two above.  The parser reads an
 answer once, from left to right, and writes it in postfix form; the first error decides
-the code.  There is no recursion: limits on tokens, digits and depth are checked before
-anything is written.
+the code.  There is no recursion: `MAX_TOKENS`, `MAX_DEPTH` and `MAX_DIGITS` are checked
+before anything is written.
 
 Values are fractions of int64.  They are exact if the product of the numbers (a 0 counts
 as 1) times 2 to the power of their count less one is below 2**63: by induction over the
@@ -43,11 +43,20 @@ assert NEGATE // 3 == 2
 # and whether numbers may be left out.
 ANY_NUMBERS = 1 << 7
 
-# A workspace is one row of int64: these settings, the task (target, how many numbers,
-# the numbers), the answer in postfix form and a stack.  One array costs a call less
-# than ten, and stays in the cache with thousands of environments.
-MAX_TOKENS, MAX_DEPTH, MAX_DIGITS, FLAGS = range(4)
-POSTFIX_OFFSET, POSTFIX_LENGTH, TARGET, NUM_NUMBERS, NUMBERS_OFFSET = range(4, 9)
+# Limits of an answer: numbers, operators and parentheses; parentheses within
+# parentheses; digits of a number.
+MAX_TOKENS, MAX_DEPTH, MAX_DIGITS = 32, 16, 9
+# An expression of n numbers has 2 n - 1 tokens; a task has no more numbers either.
+MAX_OPERANDS = MAX_TOKENS // 2
+
+# A workspace is one row of int64: flags, the task (target, how many numbers, the
+# numbers), the answer in postfix form and a stack.  One array costs a call less than
+# ten, and stays in the cache with thousands of environments.
+FLAGS, TARGET, NUM_NUMBERS, POSTFIX_LENGTH, NUMBERS_OFFSET = range(5)
+_POSTFIX = NUMBERS_OFFSET + MAX_OPERANDS
+_STACK = _POSTFIX + MAX_TOKENS
+# The stack holds operators first, then a fraction for every second token.
+_WORKSPACE_SIZE = _STACK + MAX_TOKENS + 2
 
 NOT_EVALUATED = -1
 _LARGEST = (1 << 63) - 1
@@ -57,22 +66,10 @@ _OPERATOR_OF = np.full(256, -1)
 _OPERATOR_OF[[ord("+"), ord("-"), ord("*"), ord("/")]] = ADD, SUBTRACT, MULTIPLY, DIVIDE
 
 
-def make_workspace(max_tokens, max_depth, max_digits, flags, num_numbers):
-    """Return an int64 workspace for tasks of at most ``num_numbers`` numbers.
-
-    Parameters
-    ----------
-    max_tokens, max_depth : int
-    max_digits : int
-        At most 18.
-    flags : int
-    num_numbers : int
-    """
-    # The stack holds operators first, then a fraction for every second token.
-    work = np.zeros(NUMBERS_OFFSET + num_numbers + 2 * max_tokens + 2, np.int64)
-    work[MAX_TOKENS], work[MAX_DEPTH] = max_tokens, max_depth
-    work[MAX_DIGITS], work[FLAGS] = max_digits, flags
-    work[POSTFIX_OFFSET] = NUMBERS_OFFSET + num_numbers
+def make_workspace(flags):
+    """Return an int64 workspace for answers with some flags, without a task."""
+    work = np.zeros(_WORKSPACE_SIZE, np.int64)
+    work[FLAGS] = flags
     return work
 
 
@@ -96,9 +93,7 @@ def _parse(text, work):
     int
         `CORRECT` for an expression, otherwise the code of the first error.
     """
-    max_tokens, flags = work[MAX_TOKENS], work[FLAGS]
-    postfix = work[POSTFIX_OFFSET]
-    stack = postfix + max_tokens
+    flags = work[FLAGS]
     size, length = len(text), 0
     num_tokens, depth, stack_size = 0, 0, 0
     expects_operand, may_negate = True, True
@@ -115,7 +110,7 @@ def _parse(text, work):
             num_digits = 1
             while i < size and _0 <= text[i] <= _9:
                 num_digits += 1
-                if value == 0 or num_digits > work[MAX_DIGITS]:
+                if value == 0 or num_digits > MAX_DIGITS:
                     return BAD_NUMBER
                 value = value * 10 + (np.int64(text[i]) - _0)
                 i += 1
@@ -124,49 +119,49 @@ def _parse(text, work):
             if operator < 0:
                 return BAD_CHARACTER
         num_tokens += 1
-        if num_tokens > max_tokens:
+        if num_tokens > MAX_TOKENS:
             return TOO_MANY_TOKENS
         if character == _OPEN:
             if not expects_operand:
                 return SYNTAX
             depth += 1
-            if depth > work[MAX_DEPTH]:
+            if depth > MAX_DEPTH:
                 return TOO_DEEP
-            work[stack + stack_size] = _OPENING
+            work[_STACK + stack_size] = _OPENING
             stack_size += 1
             may_negate = True
         elif character == _CLOSE:
             if expects_operand or depth == 0:
                 return SYNTAX
             depth -= 1
-            while work[stack + stack_size - 1] != _OPENING:
+            while work[_STACK + stack_size - 1] != _OPENING:
                 stack_size -= 1
-                work[postfix + length] = ~work[stack + stack_size]
+                work[_POSTFIX + length] = ~work[_STACK + stack_size]
                 length += 1
             stack_size -= 1
         elif operator < 0:
             if not expects_operand:
                 return SYNTAX
-            work[postfix + length] = value
+            work[_POSTFIX + length] = value
             length += 1
             expects_operand = False
         elif expects_operand:
             if operator != SUBTRACT or not may_negate or not flags & (1 << NEGATE):
                 return SYNTAX
-            work[stack + stack_size] = NEGATE
+            work[_STACK + stack_size] = NEGATE
             stack_size += 1
             may_negate = False
         else:
             if not flags & (1 << operator):
                 return FORBIDDEN_OPERATOR
             while stack_size > 0:
-                top = work[stack + stack_size - 1]
+                top = work[_STACK + stack_size - 1]
                 if top == _OPENING or _precedence(top) < _precedence(operator):
                     break
                 stack_size -= 1
-                work[postfix + length] = ~top
+                work[_POSTFIX + length] = ~top
                 length += 1
-            work[stack + stack_size] = operator
+            work[_STACK + stack_size] = operator
             stack_size += 1
             expects_operand, may_negate = True, True
     if num_tokens == 0:
@@ -175,7 +170,7 @@ def _parse(text, work):
         return SYNTAX
     while stack_size > 0:
         stack_size -= 1
-        work[postfix + length] = ~work[stack + stack_size]
+        work[_POSTFIX + length] = ~work[_STACK + stack_size]
         length += 1
     work[POSTFIX_LENGTH] = length
     return CORRECT
@@ -190,7 +185,7 @@ def _uses_the_numbers(work):
     """
     num_numbers = work[NUM_NUMBERS]
     num_used = 0
-    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
+    for i in range(_POSTFIX, _POSTFIX + work[POSTFIX_LENGTH]):
         value = work[i]
         if value >= 0:
             j = num_used
@@ -208,7 +203,7 @@ def _uses_the_numbers(work):
 def _is_exact(work):
     """Return whether int64 is exact for the answer."""
     bound = 0
-    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
+    for i in range(_POSTFIX, _POSTFIX + work[POSTFIX_LENGTH]):
         value = work[i]
         if value >= 0:
             value = max(value, 1)
@@ -253,8 +248,8 @@ def _evaluate(work):
 
     The denominator is above 0; it is 0 if something is divided by 0.
     """
-    stack = work[POSTFIX_OFFSET] + work[MAX_TOKENS]
-    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
+    stack = _STACK
+    for i in range(_POSTFIX, _POSTFIX + work[POSTFIX_LENGTH]):
         if work[i] >= 0:
             work[stack], work[stack + 1] = work[i], 1
             stack += 2
@@ -311,5 +306,4 @@ def grade_answer(text, work):
 
 def read_postfix(work):
     """Return the last answer in postfix form, a list of int; see `_parse`."""
-    start = int(work[POSTFIX_OFFSET])
-    return work[start : start + int(work[POSTFIX_LENGTH])].tolist()
+    return work[_POSTFIX : _POSTFIX + int(work[POSTFIX_LENGTH])].tolist()

@@ -479,7 +479,7 @@ class LevelEnv(SingleEnv, SeededEnv):
     an environment of a batch; it draws from ``level_seed`` alone.
     """
 
-    _state_has_stream = True
+    state_has_stream = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

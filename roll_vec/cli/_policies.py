@@ -42,9 +42,9 @@ from roll_vec.vector.space_batches import batch_items
 if TYPE_CHECKING:
     from roll_vec.text.action_parser import ActionParser
 
-# The attributes of an environment that knows the right next action, and why the best
-# return is out of reach in this episode.  Array environments have the method `solve`.
-_ACTION, _NOTE = "oracle_action", "oracle_note"
+# The attribute of an environment that knows the right next action.  Array environments
+# have the method `solve`.
+_ACTION = "oracle_action"
 _ENDPOINT_NAMES = [each.name for each in fields(ChatEndpoint) if each.name != "url"]
 _CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
@@ -239,16 +239,12 @@ POLICIES: dict[str, PolicyFactory] = {
 # ------------------------------------------------------------------ right actions
 
 
-def _has(spec: EnvSpec | None, attribute: str) -> bool:
-    """Return whether the class of a registered id has an attribute."""
-    return spec is not None and hasattr(load_class(spec), attribute)
-
-
 def _is_solved(spec: EnvSpec | None) -> bool:
     """Return whether the class of a registered id knows the right action."""
     entry = None if spec is None else ENVIRONMENTS.get(spec.id)
     is_rule = entry is not None and entry.is_rule
-    return _has(spec, "solve" if is_rule else _ACTION)
+    attribute = "solve" if is_rule else _ACTION
+    return spec is not None and hasattr(load_class(spec), attribute)
 
 
 def has_oracle(env: Any) -> bool:
@@ -295,26 +291,16 @@ class OraclePolicy:
     Parameters
     ----------
     env : VectorEnv
-
-    Attributes
-    ----------
-    notes : dict of str to None
-        The notes of all episodes, in the order of their first occurrence.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self._env: Any = env.unwrapped
-        self._has_note = _has(env.spec, _NOTE)
         self._write = _answer_writer(env, _pool_parser(self._env))
         self._default = _default_action(env.single_action_space, self._write)
-        self.notes: dict[str, None] = {}
 
     def __call__(self, observations: Any) -> list[Any]:
         """Return an action for each environment; a fixed one where none is right."""
         del observations
-        if self._has_note:
-            notes = self._env.get_attr(_NOTE)
-            self.notes.update(dict.fromkeys(note for note in notes if note is not None))
         actions = self._env.get_attr(_ACTION)
         return [
             self._default if action is None else self._write(action)

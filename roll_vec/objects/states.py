@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
-from roll_vec.base_envs import SeededEnv
+from roll_vec.base_envs import SeededEnv, check_stream
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.seeding import make_generator
 
@@ -26,6 +26,9 @@ _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     OrderEnforcing: ("_has_reset",),
     PassiveEnvChecker: (),
 }
+
+# The key of the position in the stream of seeds in the state of a `SeededEnv`.
+_POSITION = "seed_stream"
 
 # Any environment, with or without the methods.
 Env: TypeAlias = Any
@@ -69,13 +72,16 @@ def _has_methods(cls: type[Any]) -> bool:
 def get_env_state(env: Env) -> Any:
     """Return the state of an environment and its wrappers.
 
-    The generator ``np_random`` of an environment that is no `SeededEnv` is part of it,
-    whatever its `get_state` returns.
+    The position in the stream of seeds of a `SeededEnv`, and the generator
+    ``np_random`` of any other environment, are part of it, whatever its `get_state`
+    returns.
 
     Raises
     ------
     UnsupportedError
         If a layer has no state that can be got.
+    InvalidStateError
+        If `get_state` of a `SeededEnv` returns no dict.
     """
     names = _attributes_of(env)
     if names is None:
@@ -89,7 +95,7 @@ def get_env_state(env: Env) -> Any:
 def check_env_state(env: Env, state: Any) -> None:
     """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
 
-    The environment's own part is checked by its method `check_state`, if it has one.
+    The environment's own part is checked by its method ``check_state``, if any.
 
     Raises
     ------
@@ -101,9 +107,9 @@ def check_env_state(env: Env, state: Any) -> None:
             _check_keys(env, state, {*names, "env"})
             state = state["env"]
         env = env.env
-    if not isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        _read_generator(env, state)
-        state = state["state"]
+    state, position = _split_state(env, state)
+    if position is not None:
+        check_stream(position)
     check_state = getattr(env, "check_state", None)
     if callable(check_state):
         check_state(state)
@@ -143,6 +149,11 @@ def _check_keys(env: Env, state: Any, names: set[str]) -> None:
 def _get_innermost_state(env: Env) -> Any:
     _check_methods(env)
     state = env.get_state()
+    if _lacks_stream(env):
+        if not isinstance(state, Mapping):
+            name = f"{type(env).__name__}.get_state"
+            raise InvalidStateError.expected(name, "a dict", state)
+        return {**state, _POSITION: env.unwrapped.get_stream()}
     if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
         return state
     generator = env._np_random
@@ -155,18 +166,42 @@ def _get_innermost_state(env: Env) -> Any:
 
 def _set_innermost_state(env: Env, state: Any) -> None:
     _check_methods(env)
-    set_state = env.set_state
+    own, position = _split_state(env, state)
+    if position is not None:
+        env.unwrapped.set_stream(position)
+    env.set_state(own)
+    # Again: the method may draw and reset.
+    if position is not None:
+        env.unwrapped.set_stream(position)
+    elif not isinstance(env, (SeededEnv, gymnasium.Wrapper)):
+        env._np_random_seed = state["np_random_seed"]
+        env._np_random = _read_generator(state)
+
+
+def _split_state(env: Env, state: Any) -> tuple[Any, Any]:
+    """Return the environment's own state, and the position in the stream of seeds.
+
+    The position is None if there is none, which leaves the stream as it is, or if it
+    is a part of the own state.
+    """
+    if _lacks_stream(env) and isinstance(state, Mapping):
+        own = {name: value for name, value in state.items() if name != _POSITION}
+        return own, state.get(_POSITION)
     if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
-        set_state(state)
-        return
-    generator = _read_generator(env, state)
-    set_state(state["state"])
-    env._np_random, env._np_random_seed = generator, state["np_random_seed"]
-
-
-def _read_generator(env: Env, state: Any) -> np.random.Generator | None:
-    """Return ``np_random`` of the state of an environment that is no `SeededEnv`."""
+        return state, None
     _check_keys(env, state, {"state", "np_random", "np_random_seed"})
+    _read_generator(state)
+    return state["state"], None
+
+
+def _lacks_stream(env: Env) -> bool:
+    """Return whether the own state of an environment lacks its stream of seeds."""
+    base = env.unwrapped
+    return isinstance(base, SeededEnv) and not base.state_has_stream
+
+
+def _read_generator(state: Any) -> np.random.Generator | None:
+    """Return ``np_random`` of the state of an environment that is no `SeededEnv`."""
     return None if state["np_random"] is None else make_generator(state["np_random"])
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import stat
 import time
@@ -29,8 +28,9 @@ Status = tuple[int, int, int, int]
 # a file is not cached.
 _CLOCK_STEP = 2_000_000_000
 
-# The beginning of the file that a checkout without Git LFS has in place of a large one.
-_GIT_LFS = b"version https://git-lfs.github.com/"
+SHOP_START = b"roll_vec shop "
+"""The beginning of a stored shop, whose last 32 bytes are the SHA-256 of the others."""
+DIGEST_SIZE = 32
 
 # By path: the file's status and its digest.
 _digests: dict[str, tuple[Status, str]] = {}
@@ -56,7 +56,8 @@ def check_path(argument: str, value: Any) -> str | None:
 def fingerprint(argument: str, path: str) -> str:
     """Return the digest of the present content of a file, or of a folder.
 
-    That of a folder is made of the names and digests of its files.
+    That of a folder is made of the names and digests of its files.  That of a stored
+    shop is the digest at its end, which opening the shop compares with its content.
 
     Parameters
     ----------
@@ -87,13 +88,13 @@ def fingerprint(argument: str, path: str) -> str:
         if entry is not None and entry[0] == _key(status):
             return entry[1]
         with file.open("rb") as content:
-            if content.read(len(_GIT_LFS)) == _GIT_LFS:
-                problem = "it is a pointer of Git LFS; git lfs pull brings the file"
-                refuse_unreadable(argument, file, problem)
-        start = time.time_ns()
+            if content.read(len(SHOP_START)) == SHOP_START:
+                content.seek(max(0, status.st_size - DIGEST_SIZE))
+                return content.read().hex()
+        now = time.time_ns()
         digest = hash_file(file)
         changes = (status.st_mtime_ns, status.st_ctime_ns)
-        is_old = all(abs(start - change) > _CLOCK_STEP for change in changes)
+        is_old = all(abs(now - change) > _CLOCK_STEP for change in changes)
         if is_old and _key(file.stat()) == _key(status):
             _digests[str(file)] = _key(status), digest
         return digest
@@ -107,53 +108,13 @@ def _key(status: os.stat_result) -> Status:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def max_text_size(size: int) -> int:
-    """Return how many bytes of text a compressed file may have: 64 MiB, or more.
-
-    JSON of few words is compressed to a twentieth or less, and never to a hundredth; a
-    file of a stranger may have a thousand times its size.
-
-    Parameters
-    ----------
-    size : int
-        Of the file, in bytes.
-    """
-    return max(1 << 26, 100 * size)
-
-
-class _GzipText(gzip.GzipFile):
-    """A compressed file; more than `max_text_size` is an OSError."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "rb")
-        self._limit = max_text_size(Path(path).stat().st_size)
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or size < 0:
-            return b"".join(iter(lambda: self.read(1 << 20), b""))
-        return self._check(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._check(super().read1(size))
-
-    def _check(self, data: bytes) -> bytes:
-        if self.tell() > self._limit:
-            message = (
-                f"it has more than {self._limit} bytes of text, expected at most "
-                "64 MiB, or 100 times the size of the file"
-            )
-            raise OSError(message)
-        return data
-
-
 def open_text(path: str) -> TextIO:
     """Open a text file in UTF-8, plain or with the ending ``.gz``.
 
-    A byte order mark at the beginning is left out.  Reading it raises OSError if it has
-    more than `max_text_size` bytes.
+    A byte order mark at the beginning is left out.
     """
     if path.lower().endswith(".gz"):
-        return io.TextIOWrapper(_GzipText(path), "utf-8-sig")
+        return gzip.open(path, "rt", encoding="utf-8-sig")
     return Path(path).open(encoding="utf-8-sig")
 
 

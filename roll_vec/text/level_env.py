@@ -36,7 +36,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     """
 
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]]
-    _state_has_stream = True
+    state_has_stream = True
 
     def __init__(self, options: Any) -> None:
         super().__init__()

@@ -229,10 +229,6 @@ class Guide(Hall):
     def oracle_action(self):
         return None if self.position in (0, self.length - 1) else 2
 
-    @property
-    def oracle_note(self):
-        return "always to the right"
-
 
 roll_vec.register("mine/Guide-v0", Guide)
 roll_vec.register("mine/Echo-v0", Echo, max_episode_steps=3)

@@ -1,5 +1,6 @@
 """Any answer of Countdown is parsed, evaluated and graded as by the oracle."""
 
+import math
 import random
 
 import pytest
@@ -15,38 +16,37 @@ from tests.oracles import countdown as oracle
 # ------------------------------------------------------------------ large values
 
 
-@pytest.mark.parametrize("digits", [9, 18])
-def test_values_beyond_int64_are_exact(digits):
-    greatest = 10**digits - 1
-    limits = {"max_chars": 1000, "max_tokens": 100, "max_digits": digits}
-    product = "*".join([str(greatest)] * 12)
+def test_values_beyond_int64_are_exact():
+    greatest = 10**9 - 1
+    product = "*".join([str(greatest)] * 4)
     cases = [
-        (product, greatest**12),
-        (f"{product}/{greatest}", greatest**11),
+        (product, greatest**4),
+        (f"{product}/{greatest}", greatest**3),
         (f"{product}-{product}", 0),
-        (f"1/({product})", oracle.Fraction(1, greatest**12)),
+        (f"1/({product})", oracle.Fraction(1, greatest**4)),
         (f"(1-{product})/({product}-1)", -1),
         (f"5/({product}-{product})", None),
         (f"7+({product}-{product})/{product}", 7),
     ]
     for text, value in cases:
-        assert grade(text, [1], 1, **limits) == ("wrong_numbers", value)
+        assert grade(text, [1], 1) == ("wrong_numbers", value)
         leaves = [int(n) for n in text.translate(dict.fromkeys(b"+-*/()", " ")).split()]
-        check(text, leaves, 7, **limits)
-        assert evaluate(text, **limits) == value
+        check(text, leaves, 7)
+        assert evaluate(text) == value
     large = "*".join(["999999999"] * 3)
     for text in (f"-{large}", f"1/-({large})", f"-({large}-2)*-3", f"-({large}/-7)"):
         check(text, [1], 1, unary_minus=True)
 
 
 @pytest.mark.parametrize("side", [-1, 0, 1])
-@pytest.mark.parametrize("bits", [62, 63])
+@pytest.mark.parametrize("bits", [61, 63])
 def test_at_the_bound_of_int64(side, bits):
-    """With products around 2**62 and 2**63, where the kernel hands over."""
-    leaf = (1 << bits) // 16 + side
-    for text in (f"{leaf}*16", f"16*{leaf}-1", f"1/({leaf}*16)", f"{leaf}+{leaf}*16"):
-        for target in (16 * leaf - 1 - (bits == 63) * 16, 17 * (leaf // 2)):
-            check(text, [leaf, 16], target, max_digits=18)
+    """With products of three around 2**61 and 2**63, where the kernel hands over."""
+    nums = [(1 << 29) + side, 1 << 29, 1 << (bits - 58)]
+    product, value = "*".join(map(str, nums)), math.prod(nums)
+    for text in (product, f"{product}-1", f"1/({product})", f"{nums[0]}+{product}"):
+        for target in (min(value, (1 << 63) - 1), value - 1 >> 1):
+            check(text, nums, target)
 
 
 # -------------------------------------------------------------------- properties
@@ -56,9 +56,6 @@ FORMS = (
     {"unary_minus": True},
     {"operators": "+-"},
     {"any_numbers": True},
-    {"max_tokens": 5},
-    {"max_depth": 1, "max_digits": 2},
-    {"max_chars": 300, "max_tokens": 300, "max_depth": 40, "max_digits": 18},
 )
 ALPHABETS = [
     "0123456789+-*/()",
@@ -77,7 +74,7 @@ texts = st.one_of(
 
 
 @given(texts, st.lists(st.integers(0, 12), max_size=4), st.sampled_from(FORMS))
-@example("(" * 16 + "1" + ")" * 16, [1], {"max_tokens": 33})
+@example("(" * 16 + "1" + ")" * 16, [1], {})
 @example("1/0", [0, 1], {})
 def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
     check(text, nums, 12, **form)
@@ -133,15 +130,15 @@ latex = st.sampled_from(
 @given(st.one_of(texts, st.lists(latex, max_size=40).map("".join)))
 def test_lenient_answers_are_bounded_and_those_of_the_grammar_stay(text):
     assert len(rewrite(text)) <= 2 * len(text)
-    value = evaluate(text, unary_minus=True, max_tokens=99)
-    lenient = evaluate(text, notation="lenient", max_tokens=99)
+    value = evaluate(text, unary_minus=True)
+    lenient = evaluate(text, notation="lenient")
     assert value is None or lenient == value
 
 
 def compare_expressions(count, seed):
     """Compare `count` expressions of the grammar, with and without a small fault."""
     rng = random.Random(seed)
-    graders = {size: make_grader(size) for size in range(1, 9)}
+    grader = make_grader()
     counts = dict.fromkeys(REASONS.values(), 0)
     for _ in range(count):
         largest = rng.choice((9, 99, 9999, 999_999_999))
@@ -159,7 +156,6 @@ def compare_expressions(count, seed):
             target = int(value)
         if abs(target) >= 1 << 63:
             continue
-        grader = graders[len(nums)]
         grader.set_task(nums, target)
         reason = reason or ("correct" if value == target else "wrong_value")
         assert grade_with(grader, text) == (reason, value), (text, nums, target)

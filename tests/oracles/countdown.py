@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 from itertools import combinations
 
+MAX_CHARS, MAX_TOKENS, MAX_DEPTH, MAX_DIGITS = 256, 32, 16, 9
 _TOKEN = re.compile(r"[ \t\n\r]*(?:([0-9]+)|([^ \t\n\r]))")
 
 
@@ -16,19 +17,19 @@ class Fault(Exception):
     """An answer that is no expression; the argument is the reason."""
 
 
-def _tokens(text, max_tokens, max_digits):
+def _tokens(text):
     """Yield numbers as int, the rest as characters, and None for ever at the end."""
     position = count = 0
     while match := _TOKEN.match(text, position):
         position = match.end()
         number, character = match.groups()
         if number is not None:
-            if len(number) > max_digits or (number[0] == "0" and number != "0"):
+            if len(number) > MAX_DIGITS or (number[0] == "0" and number != "0"):
                 raise Fault("bad_number")
         elif character not in "+-*/()":
             raise Fault("bad_character")
         count += 1
-        if count > max_tokens:
+        if count > MAX_TOKENS:
             raise Fault("too_many_tokens")
         yield character if number is None else int(number)
     if count == 0:
@@ -38,11 +39,10 @@ def _tokens(text, max_tokens, max_digits):
 
 
 class _Parser:
-    def __init__(self, text, operators, unary_minus, max_tokens, max_depth, max_digits):
-        self.tokens = _tokens(text, max_tokens, max_digits)
+    def __init__(self, text, operators, unary_minus):
+        self.tokens = _tokens(text)
         self.token = next(self.tokens)
         self.operators, self.unary_minus = operators, unary_minus
-        self.max_depth = max_depth
         self.leaves = []
         self.defined = True
 
@@ -90,7 +90,7 @@ class _Parser:
             self.leaves.append(self.token)
             value = Fraction(self.advance())
         elif self.token == "(":
-            if depth == self.max_depth:
+            if depth == MAX_DEPTH:
                 raise Fault("too_deep")
             self.advance()
             value = self.expression(depth + 1)
@@ -115,18 +115,12 @@ def grade_numbers(
     operators="+-*/",
     any_numbers=False,
     unary_minus=False,
-    max_chars=256,
-    max_tokens=32,
-    max_depth=16,
-    max_digits=9,
 ):
     """Return the reason and the value of an answer; no reason: the target decides."""
-    if len(text) > max_chars:
+    if len(text) > MAX_CHARS:
         return "too_long", None
     try:
-        parser = _Parser(
-            text, operators, unary_minus, max_tokens, max_depth, max_digits
-        )
+        parser = _Parser(text, operators, unary_minus)
         value = parser.whole()
     except Fault as fault:
         return fault.args[0], None

@@ -1,7 +1,4 @@
-"""Methods of a user's environments: level options, solutions, and states.
-
-States keep the stream of seeds, without a word about it.
-"""
+"""Methods of a user's environments: level options and solutions."""
 
 from functools import partial
 
@@ -12,7 +9,6 @@ import roll_vec
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidOptionError,
-    InvalidStateError,
     PendingResultsError,
     ResetNeededError,
     UnknownOptionError,
@@ -26,7 +22,6 @@ from tests.pool.cases import (
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
-from tests.pool.snapshot_envs import Slippery
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -196,60 +191,3 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             for action in solution:
                 terminations = env.step([action] * 2)[2]
             assert terminations[0]
-
-
-class Checked(Slippery):
-    """Adds to the states of the class above, draws in `set_state`, and checks."""
-
-    limit = 7
-
-    def get_state(self):
-        return {**super().get_state(), "limit": self.limit}
-
-    def set_state(self, state):
-        self.check_state(state)
-        self.reset(seed=3)
-        super().set_state({"count": state["count"]})
-
-    def check_state(self, state):
-        if state["limit"] != self.limit:
-            raise InvalidStateError.of_array("limit", str(self.limit), state)
-        assert state.keys() == {"count", "limit"}
-
-
-def test_draws_and_errors_in_set_state_leave_the_stream_alone():
-    one, other = Checked(), Checked()
-    one.reset(seed=8)
-    other.reset(seed=9)
-    one.step(1)
-    state, before = one.get_state(), other.get_state()
-    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
-        for method in (other.set_state, other.check_state):
-            with pytest.raises(InvalidStateError, match="state"):
-                method({**state, **change})
-        assert other.get_state() == before
-    other.check_state(state)
-    assert other.get_state() == before
-    other.set_state(state)
-    assert other.get_state() == one.get_state() == state
-    # An incomplete state of one's own leaves the stream where it is.
-    other.set_state({"count": 4, "limit": 7})
-    assert other.get_state()["count"] == 4
-
-
-def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
-    class Count:
-        def get_state(self):
-            return self.count
-
-        def set_state(self, state):
-            self.count = state
-
-    class Mixed(Count, Counter):
-        pass
-
-    env = Mixed()
-    env.reset(seed=1)
-    with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
-        env.get_state()
-    assert not hasattr(Count.get_state, "keeps_stream")

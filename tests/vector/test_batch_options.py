@@ -74,7 +74,7 @@ def test_an_unknown_keyword_is_refused_with_those_that_exist(maker):
     with pytest.raises(UnknownOptionError, match="'group'") as caught:
         MAKERS[maker](group=2)
     listed = str(caught.value).split("those that exist: ")[1].split("; ")[0]
-    own = {"array": {"num_threads", "desc"}, "pool": {"workers", "max_chars"}}
+    own = {"array": {"num_threads", "desc"}, "pool": {"workers", "max_steps"}}
     assert own.get(maker, {"workers"}) | {*FIELDS} <= {*listed.split(", ")}
 
 

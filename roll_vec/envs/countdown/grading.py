@@ -8,14 +8,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 from roll_vec.envs.countdown.notation import NOTATIONS, rewrite
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.options import check_choice
 
 OPERATORS = "+-*/"
+MAX_CHARS = 256
+"""The most characters of an answer; the kernel has the other limits."""
 
 REASONS = {
     kernels.CORRECT: "correct",
@@ -39,11 +39,11 @@ wrong_value          The numbers are right, the value is another one.
 division_by_zero     The numbers are right, but there is no value.
 wrong_numbers        An expression, but not of the task's numbers, each used once.
 empty                No answer: nothing but white space.
-too_long             More characters than ``max_chars``.
-too_many_tokens      More numbers, operators and parentheses than ``max_tokens``.
-too_deep             Parentheses within parentheses, more than ``max_depth``.
+too_long             More characters than `MAX_CHARS`.
+too_many_tokens      More numbers, operators and parentheses than `MAX_TOKENS`.
+too_deep             Parentheses within parentheses, more than `MAX_DEPTH`.
 bad_character        A character that no expression has.
-bad_number           A leading zero or more digits than ``max_digits``.
+bad_number           A leading zero or more digits than `MAX_DIGITS`.
 forbidden_operator   An operator that is not among ``operators``.
 syntax               Tokens in an order that makes no expression.
 ===================  ==================================================================
@@ -76,10 +76,8 @@ class AnswerGrader:
 
     Parameters
     ----------
-    max_numbers : int
-        The most numbers of any task.
-    options : CountdownOptions
-        Or an object with those of its fields that say what an answer is.
+    operators, numbers_rule, notation, unary_minus
+        See `roll_vec.envs.countdown.options.CountdownOptions`.
 
     Attributes
     ----------
@@ -89,21 +87,22 @@ class AnswerGrader:
     """
 
     # Thousands of graders take turns: small objects stay in the cache.
-    __slots__ = ("_is_lenient", "_max_chars", "max_numbers", "work")
+    __slots__ = ("_is_lenient", "work")
 
-    def __init__(self, max_numbers: int, options: Any) -> None:
-        flags = operator_flags(options.operators)
-        flags |= 1 << kernels.NEGATE if options.unary_minus else 0
-        flags |= kernels.ANY_NUMBERS if options.numbers_rule == "any" else 0
-        self.max_numbers, self._max_chars = max_numbers, options.max_chars
-        self._is_lenient = options.notation == "lenient"
-        self.work = kernels.make_workspace(
-            options.max_tokens,
-            options.max_depth,
-            options.max_digits,
-            flags,
-            max_numbers,
-        )
+    def __init__(
+        self,
+        operators: str = OPERATORS,
+        numbers_rule: str = "all",
+        notation: str = "strict",
+        unary_minus: bool = False,
+    ) -> None:
+        self._is_lenient = notation == "lenient"
+        flags = operator_flags(operators)
+        if unary_minus or self._is_lenient:
+            flags |= 1 << kernels.NEGATE
+        if numbers_rule == "any":
+            flags |= kernels.ANY_NUMBERS
+        self.work = kernels.make_workspace(flags)
 
     def set_task(self, nums: Sequence[int], target: int) -> None:
         """Grade answers to this task from now on."""
@@ -121,7 +120,7 @@ class AnswerGrader:
         numerator, denominator : int
             The value; the denominator is 0 if there is none.
         """
-        if len(text) > self._max_chars:
+        if len(text) > MAX_CHARS:
             return kernels.TOO_LONG, 0, 0
         if self._is_lenient:
             text = rewrite(text)
@@ -162,14 +161,7 @@ def _evaluate(codes: list[int]) -> tuple[int, int]:
 
 
 def evaluate(
-    text: str,
-    *,
-    notation: str = "strict",
-    unary_minus: bool = False,
-    max_chars: int = 256,
-    max_tokens: int = 32,
-    max_depth: int = 16,
-    max_digits: int = 9,
+    text: str, *, notation: str = "strict", unary_minus: bool = False
 ) -> Fraction | None:
     """Return the exact value of an expression.
 
@@ -178,7 +170,6 @@ def evaluate(
     text : str
         Any text; it is never run as code.
     notation, unary_minus
-    max_chars, max_tokens, max_depth, max_digits
         See `roll_vec.envs.countdown.options.CountdownOptions`.
 
     Returns
@@ -186,15 +177,7 @@ def evaluate(
     Fraction or None
         None if the text is no expression of the grammar or divides by zero.
     """
-    options = SimpleNamespace(
-        operators=OPERATORS,
-        numbers_rule="all",
-        notation=check_choice("notation", notation, NOTATIONS),
-        unary_minus=unary_minus or notation == "lenient",
-        max_chars=max_chars,
-        max_tokens=max_tokens,
-        max_depth=max_depth,
-        max_digits=max_digits,
-    )
-    _, numerator, denominator = AnswerGrader(0, options).grade(text)
+    check_choice("notation", notation, NOTATIONS)
+    grader = AnswerGrader(notation=notation, unary_minus=unary_minus)
+    _, numerator, denominator = grader.grade(text)
     return Fraction(int(numerator), int(denominator)) if denominator else None

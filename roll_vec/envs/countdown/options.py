@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
-from roll_vec.envs.countdown.task_files import ENDINGS
+from roll_vec.envs.countdown.task_files import ENDINGS, MAX_NUMBER
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -112,7 +112,7 @@ class CountdownOptions:
     num_numbers : int or (int, int)
         Count of a task's numbers, 1 to 6, or the least and the greatest count.
     number_range : (int, int)
-        Least and greatest number of a task, at least 0.
+        Least and greatest number of a task, from 0 to 999,999,999.
     target_range : (int, int)
         Least and greatest target; a range of at most 2**20.  Every generated task has a
         solution: the target is drawn from the values that the numbers can reach.
@@ -152,14 +152,6 @@ class CountdownOptions:
         ``= 24`` at the end; see `roll_vec.envs.countdown.notation`.
     unary_minus : bool
         Accept a minus at the beginning of an operand, ``-3 + 11`` or ``2 * -(1 - 4)``.
-    max_chars : int
-        Most characters of an answer, at most 2**20.
-    max_tokens : int
-        Most numbers, operators and parentheses of an answer, at most 1024.
-    max_depth : int
-        Most parentheses within parentheses of an answer, at most 1024.
-    max_digits : int
-        Most digits of a number in an answer, at most 18.
     seed_info : bool
         True: infos of resets have ``seed``, which opens the episode again.  It is an
         int below 2**32; ``reset(seed=seed)`` starts the same episode in an environment
@@ -193,7 +185,7 @@ class CountdownOptions:
     )
 
     num_numbers: int | tuple[int, int] = option((3, 4), _check_counts)
-    number_range: tuple[int, int] = option((1, 99), check_range, 0)
+    number_range: tuple[int, int] = option((1, 99), check_range, 0, MAX_NUMBER)
     target_range: tuple[int, int] = option((10, 100), _check_targets)
     operators: str = option(OPERATORS, check_operators)
     format_score: float = option(0.1, check_number, -1e300, 1e300)
@@ -209,10 +201,6 @@ class CountdownOptions:
     numbers_rule: str = option("all", check_choice, ("all", "any"))
     notation: str = option("strict", check_choice, NOTATIONS)
     unary_minus: bool = option(False, check_bool)
-    max_chars: int = option(256, check_int, 1, 1 << 20)
-    max_tokens: int = option(32, check_int, 1, 1 << 10)
-    max_depth: int = option(16, check_int, 1, 1 << 10)
-    max_digits: int = option(9, check_int, 1, 18)
     seed_info: bool = option(False, check_bool)
     level_info: bool = option(False, check_bool)
     difficulty_info: bool = option(False, check_bool)
@@ -222,8 +210,6 @@ class CountdownOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.notation == "lenient":
-            object.__setattr__(self, "unary_minus", True)
         check_levels(self.num_levels, self.start_level)
         if self.data is None:
             self._check_sizes()
@@ -269,7 +255,7 @@ class CountdownOptions:
             )
 
     def _check_sizes(self) -> None:
-        """Check that int64 is exact for the numbers, and that an answer fits."""
+        """Check that int64 is exact for the numbers."""
         count: int = self.num_numbers[1]  # type: ignore[index]
         greatest = self.number_range[1]
         if not is_exact([greatest] * count):
@@ -279,18 +265,6 @@ class CountdownOptions:
                 "below 2**63"
             )
             raise InvalidOptionError(message)
-        digits = len(str(greatest))
-        for name, least in (
-            ("max_digits", digits),
-            ("max_tokens", 2 * count - 1),
-            ("max_chars", count * (digits + 1) - 1),
-        ):
-            if self.numbers_rule == "all" and getattr(self, name) < least:
-                message = (
-                    f"{name}: an answer of {count} numbers of {digits} digits takes "
-                    f"at least {least}, got {getattr(self, name)}"
-                )
-                raise InvalidOptionError(message)
 
 
 def is_exact(nums: Sequence[int]) -> bool:

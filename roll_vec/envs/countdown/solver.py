@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.countdown.grading import OPERATORS, operator_flags
-from roll_vec.envs.countdown.options import check_operators, check_range, is_exact
+from roll_vec.envs.countdown.options import check_operators, is_exact
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
@@ -82,11 +82,7 @@ def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str |
     return None if expression is None else expression[0]
 
 
-def reachable(
-    nums: Sequence[int],
-    operators: str = OPERATORS,
-    target_range: tuple[int, int] | None = None,
-) -> list[int]:
+def reachable(nums: Sequence[int], operators: str = OPERATORS) -> list[int]:
     """Return every integer that some numbers reach, each number used exactly once.
 
     Parameters
@@ -95,13 +91,11 @@ def reachable(
         1 to 6 numbers from 0 on.
     operators : str
         Those of ``+-*/`` that may be used.
-    target_range : (int, int) or None
-        Least and greatest integer; None: all integers, also zero and negative ones.
 
     Returns
     -------
     list of int
-        Ascending.
+        Ascending, also zero and negative ones.
 
     Raises
     ------
@@ -109,16 +103,11 @@ def reachable(
         As `solve`.
     """
     numbers, operators = _check(nums, operators)
-    limit = (1 << 63) - 1
-    low, high = -limit, limit
-    if target_range is not None:
-        low, high = check_range("target_range", target_range, -limit, limit)
-    signed = needs_signs(operators, low)
+    signed = needs_signs(operators, -1)
     table = _fill_subsets(numbers, operator_flags(operators), signed, whole=True)
     values, dens = kernels.read_values((1 << len(numbers)) - 1, table)
     is_integer = values % dens == 0
-    integers = values[is_integer] // dens[is_integer]
-    integers = np.unique(integers[(integers >= low) & (integers <= high)])
+    integers = np.unique(values[is_integer] // dens[is_integer])
     return integers.tolist()  # type: ignore[no-any-return]
 
 

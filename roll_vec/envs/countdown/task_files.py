@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.countdown.expressions import MAX_DIGITS, MAX_OPERANDS
 from roll_vec.storage.data_files import (
     fingerprint,
     open_text,
@@ -33,9 +34,9 @@ from roll_vec.storage.data_files import (
 )
 from roll_vec.storage.process_cache import ProcessCache
 
-# The most digits of a number.
-_MAX_DIGITS = 18
-_LIMIT, _INT64 = 10**_MAX_DIGITS, 1 << 63
+MAX_NUMBER = 10**MAX_DIGITS - 1
+"""The greatest number of a task: answers have no greater ones."""
+_INT64 = 1 << 63
 
 # In the order in which they are searched for.
 _NUMS = ("nums", "numbers", "input", "puzzles")
@@ -98,14 +99,7 @@ def _read_task(entry: Any, place: str) -> tuple[list[int], int]:
     if target is None or not -_INT64 <= target < _INT64:
         place += ", target"
         raise InvalidOptionError.expected(place, "an integer", value)
-    numbers = _read_nums(nums, f"{place}, nums")
-    if entry.keys() >= _PLAIN and entry["numbers"] not in (None, nums):
-        others = _read_nums(entry["numbers"], f"{place}, numbers")
-        if others != numbers:
-            place += ", numbers"
-            accepted = f"the value of nums, {numbers}"
-            raise InvalidOptionError.expected(place, accepted, others)
-    return numbers, target
+    return _read_nums(nums, f"{place}, nums"), target
 
 
 def _find(
@@ -132,13 +126,13 @@ def _read_nums(value: Any, place: str) -> list[int]:
         number = _read_integer(part)
         if number is None:
             raise InvalidOptionError.expected(place, "a list of integers", value)
-        if not 0 <= number < _LIMIT:
-            accepted = f"numbers from 0 on of at most {_MAX_DIGITS} digits"
-            accepted += ", as answers have them"
+        if not 0 <= number <= MAX_NUMBER:
+            accepted = f"numbers from 0 to {MAX_NUMBER}, as answers have them"
             raise InvalidOptionError.expected(place, accepted, number)
         numbers.append(number)
-    if not numbers:
-        raise InvalidOptionError.expected(place, "at least one number", value)
+    if not 1 <= len(numbers) <= MAX_OPERANDS:
+        accepted = f"1 to {MAX_OPERANDS} numbers, as answers have them"
+        raise InvalidOptionError.expected(place, accepted, value)
     return numbers
 
 
@@ -198,7 +192,7 @@ class TaskFile:
     counts : (n,) int64
         Count of each row's numbers, at least 1.
     numbers : (sum of counts,) int64
-        The numbers of all rows, from 0 to 10**18 - 1.
+        The numbers of all rows, from 0 to `MAX_NUMBER`.
     targets : (n,) int64
 
     Attributes

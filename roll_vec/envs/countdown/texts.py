@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import math
 
+from roll_vec.envs.countdown.grading import MAX_CHARS
 from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.kernels.countdown.expressions import MAX_DEPTH, MAX_DIGITS, MAX_TOKENS
 
 # By reason, see `roll_vec.envs.countdown.grading.REASONS`; other reasons have no hint.
 HINTS_BY_REASON = {
     "division_by_zero": "Your answer divides by zero.",
     "wrong_numbers": "Your answer does not use the given numbers as it should.",
     "empty": "You gave no answer.",
-    "too_long": "Your answer has more than {max_chars} characters.",
+    "too_long": f"Your answer has more than {MAX_CHARS} characters.",
     "too_many_tokens": (
-        "Your answer has more than {max_tokens} numbers, operators and parentheses."
+        f"Your answer has more than {MAX_TOKENS} numbers, operators and parentheses."
     ),
-    "too_deep": "Your answer nests more than {max_depth} parentheses.",
+    "too_deep": f"Your answer nests more than {MAX_DEPTH} parentheses.",
     "bad_character": "Your answer has a character that no expression has.",
     "bad_number": (
-        "Your answer has a number with a leading zero or more than {max_digits} digits."
+        "Your answer has a number with a leading zero or more than "
+        f"{MAX_DIGITS} digits."
     ),
     "forbidden_operator": "Your answer has an operator other than {operators} in it.",
     "syntax": "Your answer is no complete expression.",
@@ -50,8 +53,10 @@ def write_hints(options: CountdownOptions) -> dict[str, str]:
 
     That is after all wrong answers but those of the reason ``wrong_value``.
     """
-    values = vars(options)
-    return {key: hint.format_map(values) for key, hint in HINTS_BY_REASON.items()}
+    operators = options.operators
+    return {
+        key: hint.format(operators=operators) for key, hint in HINTS_BY_REASON.items()
+    }
 
 
 def write_value_hint(target: int, numerator: int, denominator: int) -> str:
@@ -78,20 +83,12 @@ def write_instructions(options: CountdownOptions) -> str:
     )
 
 
-def to_float(numerator: int, denominator: int) -> float:
-    """Return the float nearest to a fraction, infinite beyond its range."""
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return math.inf if numerator > 0 else -math.inf
-
-
 def _format_value(numerator: int, denominator: int) -> str:
     """Return a value for a hint, exact if that is short."""
     common = math.gcd(numerator, denominator)
     numerator, denominator = numerator // common, denominator // common
     if max(abs(numerator), denominator) >= 10**15:
-        return f"about {to_float(numerator, denominator):.6g}"
+        return f"about {numerator / denominator:.6g}"
     return str(numerator) if denominator == 1 else f"{numerator}/{denominator}"
 
 

@@ -32,7 +32,6 @@ from roll_vec.arrays.level_sets import (
     split_lines,
 )
 from roll_vec.kernels.sokoban import rules as kernels
-from roll_vec.storage.data_files import max_text_size
 
 __all__ = ["LevelSet", "RoomSet", "format_levels", "load_levels"]
 
@@ -216,7 +215,7 @@ def _check_padding(where: str, shape: tuple[int, int, int], size: int) -> None:
     ``shape`` is that of all levels with their padding, ``size`` the cells without it.
     """
     number, height, width = shape
-    if math.prod(shape) > max_text_size(size):
+    if math.prod(shape) > max(1 << 26, 100 * size):
         refuse(
             where,
             f"{number} levels, each padded to {height} rows and {width} columns, the "

@@ -386,7 +386,7 @@ class WebShop(TextLevelEnv):
     def solve(self) -> list[str] | None:
         """Return the actions from the present page to the best purchase.
 
-        It may earn less than 1: `oracle_note` says why.
+        It may earn less than 1: ``catalogue.solve(goal)`` has the terms of its reward.
 
         Returns
         -------
@@ -408,32 +408,6 @@ class WebShop(TextLevelEnv):
             assert after is not None, "the oracle takes valid actions"
             state, clickables = after, self._page(after).clickables
         return actions or None
-
-    @property
-    def oracle_note(self) -> str | None:
-        """The reason why no purchase earns 1 for the goal; None if one does."""
-        if self.state is None:
-            return None
-        obstacle = self.catalogue.solve(self.state.goal).obstacle
-        return None if obstacle is None else f"goal {self.state.goal}: {obstacle}"
-
-    def set_level_options(self, **level_options: Any) -> None:
-        """Change the goals of the next episodes; the present one goes on.
-
-        Parameters
-        ----------
-        **level_options
-            ``num_levels``, ``start_level``, ``limit_goals``, ``split``.
-
-        Raises
-        ------
-        UnknownOptionError
-            For another name; lists those that are accepted.
-        InvalidOptionError
-            For a value that cannot be used, and if no goal is left.
-        ClosedError
-        """
-        super().set_level_options(**level_options)
 
     def _check_options(
         self,
@@ -466,16 +440,6 @@ class WebShop(TextLevelEnv):
         self.state, self._instruction = values["session"], values["instruction_text"]
         self.num_env_steps, self._level = values["num_env_steps"], values["level"]
         self._clickables = values["clickables"]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The other process loads the catalogue, which selects the goals again.
-        state = dict(vars(self))
-        del state["_goals"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._goals = self._select_goals(self.options)
 
 
 @functools.lru_cache(maxsize=32)

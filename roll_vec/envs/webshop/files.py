@@ -15,8 +15,6 @@ from roll_vec.storage.data_files import open_text, refuse_unreadable
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 _ASIN_LENGTH = 10
-# Each combination of options is a goal of some 1 KB: more would fill the memory.
-_MAX_COMBINATIONS = 1_000_000
 _TYPE_NAMES: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
 _PRICE_CHARACTERS = frozenset("0123456789.")
 
@@ -211,12 +209,6 @@ def _parse_options(groups: Any, checker: _Checker) -> dict[str, tuple[str, ...]]
             # As in WebShop, where a slash would end a part of the page's address.
             values.append(value.strip().replace("/", " | ").lower())
         options[name.lower()] = tuple(values)
-    count = math.prod(map(len, options.values()))
-    if count > _MAX_COMBINATIONS:
-        problem = (
-            f"expected at most {_MAX_COMBINATIONS} ways to choose, got {count} ways"
-        )
-        checker.refuse(field, problem)
     return options
 
 

@@ -21,15 +21,13 @@ from roll_vec.options import (
     check_optional_text,
     check_render_mode,
     option,
+    refuse_unused,
 )
 from roll_vec.storage.data_files import check_path, fingerprint, refuse_unreadable
 
 RENDER_MODES = ("ansi", "text")
 DATA_FILES = ("products", "attributes", "human_instructions", "title_nouns")
 """The keywords that are paths."""
-
-# A thousand products take up to half a second: so many take minutes.
-_MAX_DEMO_PRODUCTS = 1 << 20
 
 
 def _check_filter(name: str, value: Any) -> Any:
@@ -59,8 +57,8 @@ class CatalogueOptions:
         Those of spaCy's ``en_core_web_sm`` make WebShop's rewards; see
         `roll_vec.envs.webshop.title_nouns`.
     num_products : int or None
-        Products to read from the file, or of the demo shop; None: all, or 1000.  The
-        demo shop has at most 2**20.
+        Products to read from the file, or of the demo shop, at most 2**24; None: all,
+        or 1000.
     human_goals : bool
         True: people's instructions are the goals.  False: one goal for each combination
         of options of a product that has an instruction.
@@ -76,38 +74,25 @@ class CatalogueOptions:
     attributes: str | os.PathLike[str] | None = option(None, check_path)
     human_instructions: str | os.PathLike[str] | None = option(None, check_path)
     title_nouns: str | os.PathLike[str] | None = option(None, check_path)
-    num_products: int | None = option(None, check_optional, check_int, 1)
+    num_products: int | None = option(None, check_optional, check_int, 1, 1 << 24)
     human_goals: bool = option(False, check_bool)
     catalog_seed: int = option(0, check_int, 0, (1 << 64) - 1)
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.products is None:
-            if (self.num_products or 0) > _MAX_DEMO_PRODUCTS:
-                limit = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
-                raise InvalidOptionError.expected(
-                    "num_products", limit, self.num_products
-                )
-            self._forbid(DATA_FILES[1:], "needs products, the file that it belongs to")
-        if self.is_stored:
-            self._forbid(
-                (*DATA_FILES[1:], "num_products"),
-                f"is part of a stored shop, such as {self.products}, already",
-            )
-        elif self.products is not None and Path(self.products).is_dir():
+            reason = "needs products, the file that it belongs to"
+            refuse_unused(self, DATA_FILES[1:], reason)
+        elif self.is_stored:
+            reason = f"is part of a stored shop, such as {self.products}, already"
+            refuse_unused(self, (*DATA_FILES[1:], "num_products"), reason)
+        elif Path(self.products).is_dir():
             refuse_unreadable(
                 "products",
                 str(self.products),
                 "it is a folder; a shop is stored in one file, by roll-vec webshop "
                 "index",
             )
-
-    def _forbid(self, names: tuple[str, ...], reason: str) -> None:
-        """Raise an error if one of some keywords has a value."""
-        for name in names:
-            if getattr(self, name) is not None:
-                message = f"{name}: {getattr(self, name)!r} {reason}"
-                raise InvalidOptionError(message)
 
     @property
     def is_stored(self) -> bool:

@@ -16,7 +16,6 @@ from roll_vec.envs.webshop.reward import (
     compute_type_terms,
     find_color,
     fuzzy_match,
-    has_attribute,
     option_texts,
 )
 from roll_vec.envs.webshop.state import (
@@ -44,20 +43,17 @@ class Solution(NamedTuple):
     purchase : Purchase
         The chosen values are in the order of the page.
     terms : RewardTerms
-        Reward of the purchase.
+        Reward of the purchase; the terms below their most say why it is below 1.
     query : str
         A search that lists the product; empty if there is none.
     page : int
         Page of the results, from 1; 0 if no search lists the product.
-    obstacle : str or None
-        The reason why no purchase earns 1, in one line; None if one does.
     """
 
     purchase: Purchase
     terms: RewardTerms
     query: str
     page: int
-    obstacle: str | None
 
 
 class Solver:
@@ -102,12 +98,7 @@ class Solver:
                         number, product = other, candidate
                         options, terms = other_options, other_terms
         query, page = self._find_query(number, product)
-        obstacle = None
-        if terms.reward < 1.0:
-            obstacle = _explain(goal, product, options, terms)
-        elif not page:
-            obstacle = f"no search shows {product.asin}, which earns 1"
-        return Solution(Purchase(product.asin, options), terms, query, page, obstacle)
+        return Solution(Purchase(product.asin, options), terms, query, page)
 
     @functools.cached_property
     def _title_index(self) -> _TitleIndex:
@@ -320,41 +311,3 @@ def _candidate_queries(product: Product) -> Iterator[str]:
     yield " ".join(text.translate(_BRACKETS_TO_SPACES).split())
     yield f"<q> {product.query}"
     yield f"<c> {product.category}"
-
-
-def _explain(
-    goal: Goal, product: Product, options: Mapping[str, str], terms: RewardTerms
-) -> str:
-    """Return the reason why the best purchase does not earn 1, in one line."""
-    reasons = []
-    if terms.r_type < 1.0:
-        reasons.append(
-            f"r_type is {terms.r_type}, as the title has {terms.title_score:.0%} of "
-            "the nouns of the wanted title"
-        )
-    if terms.r_att < 1.0:
-        absent = [text for text in goal.attributes if not has_attribute(product, text)]
-        reasons.append(f"r_att is {terms.r_att:.3g} without {_quote(absent)}")
-    if terms.r_option is not None and terms.r_option < 1.0:
-        values = [find_color(value) for value in options.values()]
-        names: Sequence[str] = list(goal.goal_options)
-        if isinstance(goal.goal_options, Mapping):
-            names = [f"{name}: {value}" for name, value in goal.goal_options.items()]
-        absent = [
-            name
-            for name, text in zip(names, option_texts(goal), strict=True)
-            if not any(fuzzy_match(value, text) for value in values)
-        ]
-        reasons.append(
-            f"r_option is {terms.r_option:.3g}, as no choice of {product.asin} counts "
-            f"for {_quote(absent)} besides"
-        )
-    if not terms.r_price:
-        reasons.append(
-            f"r_price is false: ${product.price} is above ${goal.price_upper}"
-        )
-    return f"no purchase earns more than {terms.reward:.3g}: {'; '.join(reasons)}"
-
-
-def _quote(texts: Sequence[str]) -> str:
-    return ", ".join(map(repr, texts))

@@ -211,13 +211,8 @@ def read_state(record: Any, products: Products, num_goals: int) -> State:
         raise InvalidOptionError.expected(name, "a list of str", opened_asins)
     asin, options = record["asin"], record["options"]
     if page in ("index", "results"):
-        if asin is not None or options:
-            message = (
-                f"state: expected neither asin nor options on the page {page}, "
-                f"got {shorten(asin)} and {shorten(options)}"
-            )
-            raise InvalidOptionError(message)
-        options = {}
+        # These pages have neither.
+        asin, options = None, {}
     else:
         options = _read_options(options, asin, products)
     return State(

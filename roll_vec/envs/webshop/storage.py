@@ -8,8 +8,9 @@ The file has, one after the other:
 - the arrays of `ARRAYS`, in this order, each at a multiple of 64 bytes;
 - the 32 bytes of the SHA-256 of all this.
 
-Opening it compares the digest, which takes about a second per gigabyte.  The arrays are
-mapped into memory: all processes that open the file share its pages.
+Opening it compares the digest, which takes about a second per gigabyte.  The digest is
+also what snapshots know the shop by (`roll_vec.storage.data_files.fingerprint`).  The
+arrays are mapped into memory: all processes that open the file share its pages.
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ from roll_vec.envs.webshop.goals import Goals
 from roll_vec.envs.webshop.products import Products
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
 from roll_vec.errors import InvalidOptionError
-from roll_vec.storage.data_files import refuse_unreadable
+from roll_vec.storage.data_files import DIGEST_SIZE, SHOP_START, refuse_unreadable
 from roll_vec.storage.files import find_kind, replace_file
-from roll_vec.storage.plain_data import check_elements
 
 # The records of products and goals are JSON, one a line; terms and forms are lines.
 ARRAYS = {
@@ -53,10 +53,8 @@ ARRAYS = {
 FIXED_OPTIONS = ("human_goals", "catalog_seed")
 """Options that a stored catalogue was built with; opening it cannot change them."""
 
-_MAGIC = b"roll_vec shop "
-_FIRST_LINE = _MAGIC + b"1\n"
+_FIRST_LINE = SHOP_START + b"1\n"
 _ALIGNMENT = 64
-_DIGEST_SIZE = 32
 
 
 class CatalogueData(NamedTuple):
@@ -85,7 +83,7 @@ def is_stored(path: str | os.PathLike[str]) -> bool:
         if find_kind(path) is not None:
             return False
         with Path(path).open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(SHOP_START)) == SHOP_START
     except (OSError, ValueError):
         return False
 
@@ -152,7 +150,7 @@ def open_stored(path: str) -> CatalogueData:
         refuse_unreadable("products", path, error)
     first_line = block.readline()
     if first_line != _FIRST_LINE:
-        version = first_line[len(_MAGIC) :].strip().decode("ascii", "replace")
+        version = first_line[len(SHOP_START) :].strip().decode("ascii", "replace")
         refuse_unreadable(
             "products",
             path,
@@ -160,7 +158,7 @@ def open_stored(path: str) -> CatalogueData:
             "roll_vec reads 1; store the shop anew with roll-vec webshop index",
         )
     content = np.frombuffer(block, np.uint8)
-    body, digest = content[:-_DIGEST_SIZE], content[-_DIGEST_SIZE:]
+    body, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
     if hashlib.sha256(body.data).digest() != digest.tobytes():
         refuse_unreadable("products", path, "it is not whole, or was changed")
     try:
@@ -171,7 +169,6 @@ def open_stored(path: str) -> CatalogueData:
             start = position
             position += header["lengths"][name] * np.dtype(dtype).itemsize
             arrays[name] = body[start:position].view(dtype)
-        check_elements(arrays["asins"])
         return CatalogueData(
             Products(arrays["products"].data, arrays["product_ends"], arrays["asins"]),
             Goals(arrays["goals"].data, arrays["goal_ends"], arrays["goal_weights"]),

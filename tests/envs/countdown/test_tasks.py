@@ -51,7 +51,7 @@ BAND = {"numbers_rule": "any", "num_operations": (0, 1)}
 def test_tasks_are_pinned():
     # Rewards and limits of answers change no task.
     other = {"operators": "/*-+", "max_steps": 3, "score": 5.0, "unary_minus": True}
-    for env in (Countdown(), Countdown(**other, max_tokens=99)):
+    for env in (Countdown(), Countdown(**other)):
         assert list_tasks(env, PINNED) == list(PINNED.values())
         assert list_tasks(env, reversed(PINNED)) == list(PINNED.values())[::-1]
     for keywords, expected in PINNED_OTHERS:
@@ -165,12 +165,11 @@ def test_rows_of_a_file_within_a_band(tmp_path):
 
 def test_the_largest_ranges():
     """At the bound, everything is still exact."""
-    for count, greatest in ((6, 812), (5, 3565), (4, 32767), (2, (1 << 31) - 1)):
+    for count, greatest in ((6, 812), (5, 3565), (4, 32767), (2, 999_999_999)):
         env = Countdown(
             num_numbers=count,
             number_range=(greatest - 1, greatest),
             target_range=(1, 1000),
-            max_digits=10,
         )
         env.reset(seed=0)
         assert env.step(env.oracle_action)[1] == 1.0
@@ -271,25 +270,12 @@ def test_rows_of_csv(tmp_path):
     for text, message in (
         ("nums\n3 8\n", "row 0, target: missing"),
         ("nums,target\n3 8,24\n3 x,24\n", "row 1, nums: expected a list of integers"),
-        ("nums,target\n,24\n", "row 0, nums: expected at least one"),
-        (
-            "nums,numbers,target\n3 8,3 8,24\n3 8,4 6,24\n",
-            r"row 1, numbers: expected the value of nums, \[3, 8\], got \[4, 6\]",
-        ),
+        ("nums,target\n,24\n", "row 0, nums: expected 1 to 16 numbers"),
         (f"nums\n{'1' * 200_000}\n", "row 0, nums and target: not a row of CSV: "),
     ):
         path.write_bytes(gzip.compress(text.encode()))
         with pytest.raises(InvalidOptionError, match=message):
             Countdown(data=path)
-
-
-def test_a_pointer_of_git_lfs_is_named(tmp_path):
-    path = tmp_path / "train.jsonl"
-    path.write_text(
-        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
-    )
-    with pytest.raises(InvalidOptionError, match="it is a pointer of Git LFS"):
-        Countdown(data=path)
 
 
 GOOD = '{"nums": [1], "target": 1}\n'

@@ -220,33 +220,6 @@ def test_action_0_after_the_end_is_no_success():
 # ----------------------------------------------------------------------- failures
 
 
-@pytest.mark.parametrize("id", [ID, RANDOM])
-def test_interrupt_while_a_reset_is_taken_over_moves_nothing(id, monkeypatch):
-    env, other = (gymnasium.make_vec(id, num_envs=40) for _ in range(2))
-
-    def late(function):
-        def interrupt(*arguments):
-            function(*arguments)
-            raise KeyboardInterrupt
-
-        return interrupt
-
-    for one in (env, other):
-        one.reset(seed=1)
-        one.step(np.full(40, 2))
-    engine = env.unwrapped.engine
-    name = "_begin_from_levels" if id == RANDOM else "advance"
-    with monkeypatch.context() as patch:
-        patch.setattr(engine, name, late(getattr(engine, name)))
-        with pytest.raises(KeyboardInterrupt):
-            env.reset(seed=9)
-    for _ in range(9):
-        stepped, expected = env.step(np.full(40, 1)), other.step(np.full(40, 1))
-        for part in range(4):
-            np.testing.assert_array_equal(stepped[part], expected[part])
-    np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
-
-
 def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
     # 100,000 draws of a map take a while where hardly any is solvable; 5 do not.
     few = PlainKernels(maps.map_kernels, MAX_DRAWS=5)
