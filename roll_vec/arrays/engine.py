@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
@@ -28,9 +27,14 @@ from roll_vec.options import describe_value
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, StateArrays, StepResult, UnrollResult
+from roll_vec.vector.infos import add_infos
 from roll_vec.vector.rollout import Rollout
 
 Mask: TypeAlias = NDArray[np.bool_]
+# As `StepResult`, with infos in Gymnasium's layout.
+ArrayStep: TypeAlias = tuple[
+    NDArray[np.float64], Mask, Mask, Mask | None, dict[str, NDArray[Any]]
+]
 # Steps of all environments that an unroll takes before it begins the next episodes.
 # Each time episodes end, the kernel goes through the steps of all environments again.
 # With many environments that is often, so an unroll runs in blocks of steps.
@@ -83,7 +87,8 @@ class ArrayEngine(ObservedEngine):
         num_threads: int,
     ) -> None:
         super().__init__(options, num_envs, max_episode_steps, num_threads)
-        self.metadata, self.render_mode = options.metadata, options.render_mode
+        self.name, self.metadata = options.name, options.metadata
+        self.render_mode = options.render_mode
         self.observer = options.make_observer(self.kernel_threads)
         self.single_observation_space = self._observation_space()
         self.single_action_space = options.single_action_space
@@ -94,8 +99,6 @@ class ArrayEngine(ObservedEngine):
         if self.action_parser is not None:
             names = options.action_lookup.values()
             self.single_action_space = self.action_parser.text_space(names)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
@@ -119,10 +122,10 @@ class ArrayEngine(ObservedEngine):
         if "success" in hidden and "success" in flags:
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
-        # Whether a step writes all infos of the episodes that it begins, if any.
-        own = self._has_masks or self.action_parser or options.has_level_infos
-        self._has_no_reset_infos = not (own or options.adds_reset_infos)
-        self._writes_reset_infos = options.HAS_RESET_INFOS and not own
+        # Whether kernels write all infos of the episodes that they begin, if any.
+        others = self._has_masks or self.action_parser or options.has_level_infos
+        self._has_no_begin_infos = not (others or options.adds_reset_infos)
+        self._writes_begin_infos = options.HAS_RESET_INFOS and not others
         self._bound = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,7 +164,7 @@ class ArrayEngine(ObservedEngine):
             raise InvalidActionError.expected(name, accepted, value)
         return np.ascontiguousarray(array, space.dtype)
 
-    def reset_infos(self, env_ids: Ids) -> dict[str, Any]:
+    def begin_infos(self, env_ids: Ids) -> dict[str, Any]:
         """Return the infos of the last resets of some environments."""
         infos: dict[str, Any] = {}
         options = self.options
@@ -192,7 +195,7 @@ class ArrayEngine(ObservedEngine):
 
     def step(self, actions: Any, skip_mask: Mask, begins: Ids = NO_IDS) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
-        is_text = self.action_parser is not None
+        is_text, all_begins = self.action_parser is not None, begins
         if len(begins) and (is_text or not self._can_begin_in_kernel):
             self.advance(begins)
             begins = NO_IDS
@@ -200,48 +203,59 @@ class ArrayEngine(ObservedEngine):
             result = self._step_texts(actions, skip_mask)
         else:
             result = self._step_batch(actions, skip_mask, self.max_steps, begins)
-        rewards, terminations, truncations, infos = result
+        rewards, terminations, truncations, dones, infos = result
         if "success" in infos:
             # A copy: the arrays of infos are the caller's.
             self.successes[...] = infos["success"]
-        is_written = len(begins) > 0 and self._writes_reset_infos
-        self.needs_reset_infos = not (is_written or self._has_no_reset_infos)
+        is_written = len(begins) > 0 and self._writes_begin_infos
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and not is_written and skip_mask.all():
-            return rewards, terminations, truncations, {}
+            infos = {}
+        else:
+            infos = self._finish_infos(infos, skip_mask)
+        if len(all_begins) and not (is_written or self._has_no_begin_infos):
+            new = self.begin_infos(all_begins)
+            if new:
+                add_infos(infos, all_begins, new, self.num_envs)
+        return rewards, terminations, truncations, dones, infos
+
+    def _finish_infos(self, infos: dict[str, Any], skip_mask: Mask) -> dict[str, Any]:
+        """Return the infos of a step with those that its kernel has not written."""
         if self._has_masks:
             action_masks = self.action_masks(np.arange(self.num_envs))
             action_masks[skip_mask] = 0
             infos["action_mask"] = action_masks
         for name in self._hidden_infos:
             infos.pop(name, None)
+        is_text = self.action_parser is not None
         if self._has_masks or is_text or self._finish is not None:
             # What is not of the kernel has no mask yet: each gets one behind it.
             for name in [name for name in infos if not name.startswith("_")]:
                 if f"_{name}" not in infos:
                     infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
-        return rewards, terminations, truncations, infos
+        return infos
 
-    def _step_texts(self, batch: Any, skip_mask: Mask) -> BatchStep:
+    def _step_texts(self, batch: Any, skip_mask: Mask) -> ArrayStep:
         """Take the actions of parsed texts, those of one text as one step."""
         parser: Any = self.action_parser
         # A turn of several actions is one step for every limit.
         elapsed_steps = self.elapsed_steps + ~skip_mask
 
         def step(codes: Any, skip_mask: Mask) -> BatchStep:
-            return self._step_batch(codes, skip_mask, 0)
+            rewards, ends, truncations, _, infos = self._step_batch(codes, skip_mask, 0)
+            return rewards, ends, truncations, infos
 
-        rewards, ends, _, values = step_texts(parser, batch, skip_mask, step)
-        self.ends, self.has_ends = None, True
+        rewards, ends, _, infos = step_texts(parser, batch, skip_mask, step)
         self.elapsed_steps[:] = elapsed_steps
         # As the kernel `reaches_limit`, which is compiled for numbers alone.
         is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
-        return rewards, ends, ~skip_mask & is_over, values
+        truncations = ~skip_mask & is_over
+        return rewards, ends, truncations, ends | truncations, infos
 
     @allow_overflow
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
-    ) -> BatchStep:
+    ) -> ArrayStep:
         """Take one action in every environment but those to skip, which give zeros.
 
         All environments are observed in the same call of a kernel.
@@ -257,7 +271,7 @@ class ArrayEngine(ObservedEngine):
 
         Returns
         -------
-        BatchStep
+        ArrayStep
             The infos that users get have masks, each its own array.
         """
         bound, n = self._bound.get(max_steps), self.num_envs
@@ -288,11 +302,11 @@ class ArrayEngine(ObservedEngine):
         if self._uses_threads:
             self._run(bound.step, *arguments[1:])
             # Split kernels return nothing: assume that episodes ended.
-            self.has_ends = True
+            has_dones = True
         else:
             # Not by `_run`, whose call is 3 % of the time of a step of one environment.
             try:
-                self.has_ends = bound.step(*arguments)
+                has_dones = bound.step(*arguments)
             except Exception as error:
                 self._explain(error)
         self._observations = observations
@@ -300,12 +314,11 @@ class ArrayEngine(ObservedEngine):
             self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
-        terminations, self.ends = flags[0], flags[2]
+        terminations, dones = flags[0], flags[2] if has_dones else None
         if self._finish is not None:
             self._finish(self, skip_mask, terminations, infos)
-            self.ends |= terminations
-            self.has_ends = True
-        return rewards, terminations, flags[1], infos
+            dones = terminations | flags[1]
+        return rewards, terminations, flags[1], dones, infos
 
     @cached_property
     def _make_arrays(self) -> Callable[[], Arrays]:
@@ -522,6 +535,15 @@ class ArrayEngine(ObservedEngine):
 
     # ---------------------------------------------------------------- attributes
 
+    def call(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it is a method."""
+        values = self.get_attribute(name)
+        if not all(callable(value) for value in values):
+            return values
+        return tuple(value(*args, **kwargs) for value in values)
+
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
         options, n, variables = self.options, self.num_envs, self.named_variables()
@@ -591,11 +613,6 @@ class ArrayEngine(ObservedEngine):
             if dtype.kind == "f" and np.asarray(each).dtype.kind in "iuf":
                 values[name] = np.asarray(each, dtype)
         return values
-
-    @property
-    def snapshot_id(self) -> str:
-        """The name of the environments in snapshots, where they have no id."""
-        return str(self.options.name)
 
 
 def _flatten(array: NDArray[Any]) -> NDArray[Any]:

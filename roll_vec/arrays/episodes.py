@@ -186,7 +186,7 @@ class EpisodeEngine(Engine):
     def reset(
         self,
         env_ids: Ids,
-        seeds: Sequence[int | None],
+        seeds: Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`.
@@ -196,6 +196,9 @@ class EpisodeEngine(Engine):
         InvalidOptionError
             If ``reset_options`` of the family have values that cannot be used.
         """
+        if seeds is None:
+            self.advance(env_ids)
+            return
         if options:
             check_reset_keys(self.options.reset_options, options)
         if self.is_stream:

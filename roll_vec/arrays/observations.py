@@ -38,8 +38,9 @@ class ObservedEngine(EpisodeEngine):
     observer: Any
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
-    # From the first call of `observe_in_place` on: what it returns; the arrays to which
-    # steps write; whether it is an array of the state, and they write nothing.
+    # From the first call of `observe` with ``copy=False`` on: what it returns; the
+    # arrays to which steps write; whether it is an array of the state, and they write
+    # nothing.
     _batch: Any = None
     _out_arrays: Arrays | None = None
     _shows_state: bool = False
@@ -72,12 +73,16 @@ class ObservedEngine(EpisodeEngine):
         observer = self.observer
         return observer is not None and self.options.obs_mode == observer.obs_mode
 
-    def observe(self) -> Any:
-        """Return the observations of all environments; see `Engine.observe`."""
+    def observe(self, env_ids: Ids | None = None, *, copy: bool = True) -> Any:
+        """Return the observations of environments; see `Engine.observe`."""
+        if env_ids is not None:
+            return self._observe_some(env_ids)
+        if not copy:
+            return self._observe_in_place()
         # A step has observed; nobody else has these arrays.
         arrays, self._observations = self._observations, None
         if arrays and arrays is self._out_arrays:
-            # But for those of `observe_in_place`.
+            # But for those of ``copy=False``.
             arrays = tuple([array.copy() for array in arrays])
         shape = self._plain_shape
         if arrays and shape is not None:
@@ -85,7 +90,7 @@ class ObservedEngine(EpisodeEngine):
             return array if array.ndim == 1 else array.reshape(self.num_envs, *shape)
         return self._observe_all(arrays)
 
-    def observe_in_place(self) -> Any:
+    def _observe_in_place(self) -> Any:
         """Return the observations of all environments in the arrays of the last call.
 
         Arrays of the state itself cannot be written.
@@ -99,7 +104,7 @@ class ObservedEngine(EpisodeEngine):
         return self._batch
 
     def _keep_observations(self) -> None:
-        """Make the arrays of `observe_in_place`."""
+        """Make the arrays of `_observe_in_place`."""
         array = self.options.observed_array(self.variables)
         if array is None:
             self._batch = self.observe()
@@ -205,7 +210,7 @@ class ObservedEngine(EpisodeEngine):
             )
             raise InvalidStateError(message)
 
-    def observe_envs(self, env_ids: Ids) -> list[Any]:
+    def _observe_some(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
         arrays, shape = self._observations, self._plain_shape
         if self._shows_state:

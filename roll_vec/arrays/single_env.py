@@ -170,7 +170,7 @@ class SingleEnv(ClosableEnv):
         self._engine.successes[0] = self._engine.needs_full_reset = False
         if self.render_mode == "human":
             self._show()
-        result = self._engine.observe_one(), _first(self._engine.reset_infos(_ONE))
+        result = self._engine.observe_one(), _first(self._engine.begin_infos(_ONE))
         self._is_ready = True
         return result
 

@@ -144,7 +144,7 @@ class Host:
         """Make a new batch, and the calls of a journal."""
         self.close()
         self._batch = unpack(self._make_batch)(self._num_envs)
-        self._batch.engine.become_part(self._first_env_id)
+        self._batch._become_part(self._first_env_id)
         for packed in journal:
             call: Call = unpack(packed)
             # A call that raised then raises now, but a snapshot fits.

@@ -106,7 +106,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         self._family_of = np.repeat(np.array(names, object), sizes if names else [])
         for part, start in zip(self.parts, self._starts, strict=False):
             if isinstance(part, LocalPart):
-                part.batch.engine.become_part(start)
+                part.batch._become_part(start)
         self._has_ended = np.zeros(self.num_envs, np.bool_)
         # The last batch of observations of each part.
         self._latest: list[Any] = [None] * len(self.parts)
@@ -229,7 +229,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
             raise InvalidOptionError.expected("values", accepted, len(values))
         # Stacked arrays first: they refuse it, and nothing has changed.
         order = sorted(
-            range(len(self.parts)), key=lambda k: self._descriptions[k].can_fail
+            range(len(self.parts)), key=lambda k: self._descriptions[k].has_objects
         )
         self._ask({k: Call("set_attr", (name, values[self._rows[k]])) for k in order})
 
@@ -282,7 +282,7 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         return sum(self._ask_pools("abandoned_threads").values())
 
     def _ask_pools(self, name: str) -> dict[int, Any]:
-        pools = [k for k, one in enumerate(self._descriptions) if one.can_fail]
+        pools = [k for k, one in enumerate(self._descriptions) if one.has_objects]
         if not pools:
             message = "environments in stacked arrays have no faults"
             raise AttributeError(message)

@@ -41,8 +41,8 @@ class Call(NamedTuple):
 def describe(batch: RollVectorEnv) -> SimpleNamespace:
     """Return the attributes of a batch that the head needs, and some of its engine.
 
-    ``digest``: batches with one digest can exchange snapshots.  ``can_fail``: whether
-    the batch is a pool, which counts faults.  ``accepts_noop``: see
+    ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
+    whether the batch is a pool, which counts faults.  ``accepts_noop``: see
     `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether the game
     defines success.
     """
@@ -50,7 +50,7 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
     return SimpleNamespace(
         **{name: getattr(batch, name) for name in _ATTRIBUTES},
         digest=batch._configuration()[1],
-        can_fail=engine.can_fail,
+        has_objects=batch._has_objects,
         accepts_noop=getattr(engine, "accepts_noop", False),
         has_success=getattr(getattr(engine, "options", None), "has_success", True),
     )

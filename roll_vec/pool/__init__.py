@@ -31,7 +31,7 @@ A step with workers::
 
     PoolVectorEnv.step(actions)
       PoolEngine.check_actions             nothing has moved if this raises
-      PoolEngine.advance ─ ResetRequest ─╮ autoresets
+      PoolEngine.reset ─── ResetRequest ─╮ autoresets
       PoolEngine.step ──── Task "step" ──┤
                                          ▼
                           Workers.submit: a list, or one WorkerQueue for each worker

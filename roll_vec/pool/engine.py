@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from roll_vec.pool.pool_envs import PoolEnvs
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, Engine, StateArrays, StepResult
-from roll_vec.vector.infos import InfoList
+from roll_vec.vector.infos import InfoList, add_infos
 from roll_vec.vector.known_infos import read_success
-from roll_vec.vector.steps import EnvResult, ResetCall, ResetKind, Results, Steps
+from roll_vec.vector.steps import EnvResult, ResetCall, Results, Steps
 
 
 class PoolEngine(Engine):
@@ -50,7 +50,7 @@ class PoolEngine(Engine):
         And the exception of an environment that cannot be built.
     """
 
-    can_fail = has_objects = True
+    name = "PoolEngine"
 
     def __init__(
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
@@ -91,21 +91,24 @@ class PoolEngine(Engine):
     def reset(
         self,
         env_ids: NDArray[np.int64],
-        seeds: Sequence[int | None],
+        seeds: Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start new episodes in some environments; see `Engine.reset`."""
+        """Start new episodes in some environments; see `Engine.reset`.
+
+        Without seeds they may still begin when this returns: see
+        `PoolEnvs.start_resets`.
+        """
+        if seeds is None:
+            self.envs.start_resets(env_ids.tolist(), [None] * len(env_ids))
+            return
         arguments = [(seed, options) for seed in seeds]
         self.envs.start_resets(env_ids.tolist(), arguments)
         self.envs.wait_for_all()
         if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
-    def advance(self, env_ids: NDArray[np.int64]) -> None:
-        """Start the next episode in some environments; see `PoolEnvs.start_resets`."""
-        self.envs.start_resets(env_ids.tolist(), [None] * len(env_ids))
-
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
+    def begin_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
         self.envs.wait_for_all()
         records = self.envs.records
@@ -115,26 +118,10 @@ class PoolEngine(Engine):
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
         """Return one action an environment; see `check_action_batch`."""
-        return check_action_batch(
-            self.single_action_space,
-            self.action_space,
-            actions,
-            skip_mask,
-            self.accepts_noop,
-        )
-
-    def check_some(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
-        """Return copies of actions of some environments; see `Engine.check_some`."""
-        single = self.single_action_space
-        space = batch_space(single, len(skip_mask))
-        checked = check_action_batch(
-            single, space, actions, skip_mask, self.accepts_noop
-        )
-        return [copy_data(action) for action in checked]
-
-    def make_steps(self) -> PoolSteps:
-        """Return an object that begins steps of some environments."""
-        return PoolSteps(self)
+        single, space = self.single_action_space, self.action_space
+        if len(skip_mask) != self.num_envs:
+            space = batch_space(single, len(skip_mask))
+        return check_action_batch(single, space, actions, skip_mask, self.accepts_noop)
 
     def step(
         self,
@@ -144,7 +131,7 @@ class PoolEngine(Engine):
     ) -> StepResult:
         """Step some environments; see `Engine.step`."""
         if len(begins):
-            self.advance(begins)
+            self.reset(begins)
         env_ids: list[int] = (~skip_mask).nonzero()[0].tolist()
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
@@ -152,6 +139,8 @@ class PoolEngine(Engine):
         if self.envs.workers.are_others:
             self.envs.workers.flush()
         infos = self.envs.end_steps(env_ids)
+        if len(begins):
+            infos = add_infos(infos, begins, self.begin_infos(begins), self.num_envs)
         results = self.envs.results
         for env_id in skip_mask.nonzero()[0].tolist():
             results[env_id] = NO_STEP
@@ -159,31 +148,27 @@ class PoolEngine(Engine):
         # Half the time of np.array, which asks each value for its type.
         terminated = np.frombuffer(bytearray(terminations), np.bool_)
         truncated = np.frombuffer(bytearray(truncations), np.bool_)
-        self.ends = terminated | truncated
-        self.has_ends = True in terminations or True in truncations
-        return np.array(rewards, np.float64), terminated, truncated, infos
+        dones = None
+        if True in terminations or True in truncations:
+            dones = terminated | truncated
+        return np.array(rewards, np.float64), terminated, truncated, dones, infos
 
     # -------------------------------------------------------- observations
 
-    def observe(self) -> Any:
-        """Return a new batch of all observations."""
+    def observe(
+        self, env_ids: NDArray[np.int64] | None = None, *, copy: bool = True
+    ) -> Any:
+        """Return the observations of environments; see `Engine.observe`."""
+        if env_ids is not None:
+            self.envs.wait_for_all()
+            latest = self.observations.latest
+            return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
         if self.envs.num_active:
             self.envs.wait_for_all()
         batch = self.observations.batch()
         # Strings need no copy.
-        return batch if self.observations.is_text else copy.deepcopy(batch)
-
-    def observe_in_place(self) -> Any:
-        """Return the batch of all observations; the next step writes into it."""
-        if self.envs.num_active:
-            self.envs.wait_for_all()
-        return self.observations.batch()
-
-    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
-        """Return copies of the observations of some environments."""
-        self.envs.wait_for_all()
-        latest = self.observations.latest
-        return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
+        is_copied = copy and not self.observations.is_text
+        return deepcopy(batch) if is_copied else batch
 
     @property
     def successes(self) -> NDArray[np.bool_]:  # type: ignore[override]
@@ -194,36 +179,9 @@ class PoolEngine(Engine):
     # -------------------------------------------------------------- faults
 
     @property
-    def raises_faults(self) -> bool:  # type: ignore[override]
-        """Whether a fault of one environment is an error of all."""
-        return self.faults.raises
-
-    @property
     def needs_full_reset(self) -> bool:  # type: ignore[override]
         """Whether a fault or an interrupt demands a reset of all environments."""
         return self.faults.needs_full_reset
-
-    @property
-    def abandoned_threads(self) -> int:  # type: ignore[override]
-        """Threads that were left to environments that took too long."""
-        return self.envs.workers.abandoned_threads
-
-    def become_part(self, first_env_id: int) -> None:
-        """Note that the pool is a part of a larger batch; see `Engine.become_part`."""
-        self.faults.first_env_id, self.faults.is_part = first_env_id, True
-
-    def demand_reset(self) -> None:
-        """Drop everything that was started; every environment must be reset now."""
-        self.envs.demand_reset()
-
-    def warn(self) -> None:
-        """Warn of the first fault of the pool, unless this was done before."""
-        if self.faults.warning:
-            self.faults.warn_once()
-
-    def count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
-        """Return the faults by environment, (n,), and by kind."""
-        return self.faults.counts.copy(), dict(self.faults.counts_by_kind)
 
     # ------------------------------------------------------------ snapshots
 
@@ -293,30 +251,14 @@ class PoolEngine(Engine):
 
     # -------------------------------------------------- environment objects
 
-    def find_attribute(self, name: str, known: Any) -> tuple[Any, ...]:
-        """Return an attribute of each environment, called if it can be called."""
-        return self.call(name, (), {}, known)
-
     def call(
-        self,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        known: Any,  # noqa: ARG002
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called.
 
         None for an object that was lost in a fault and is not replaced yet.
         """
         return tuple(self.envs.run("call", [(name, args, kwargs)] * self.num_envs))
-
-    def set_attribute(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each environment object, now and when it is replaced.
-
-        If one raises, the others have it then.
-        """
-        items = [(name, value) for value in values]
-        self.envs.set(items, range(self.num_envs))
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
@@ -372,35 +314,40 @@ class PoolSteps(Steps):
     """
 
     def __init__(self, engine: PoolEngine) -> None:
-        self._envs = engine.envs
-        self._resets: dict[int, ResetCall] = {}
+        self._engine, self._envs = engine, engine.envs
+        self._resets: set[int] = set()
         self.in_workers = engine.envs.workers.are_others
+
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return copies of the actions; see `Steps.check_actions`."""
+        return list(map(copy_data, self._engine.check_actions(actions, skip_mask)))
 
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
         """Begin steps and resets; see `Steps.begin`."""
-        self._resets |= resets
-        calls = [None if isinstance(one, ResetKind) else one for one in resets.values()]
-        self._envs.start_resets(list(resets), calls)
+        self._resets.update(resets)
+        self._envs.start_resets(list(resets), resets.values())
         self._envs.start_steps(list(actions), list(actions.values()))
         self._envs.workers.flush()
 
     def poll(self, timeout: float | None, count: int = 1) -> Results:
         """Return the results that are there; see `Steps.poll`."""
         env_ids = self._envs.wait_for_some(timeout, count)
-        return [(env_id, self._take(env_id)) for env_id in env_ids]
+        return [(env_id, self._result_of(env_id)) for env_id in env_ids]
 
-    def _take(self, env_id: int) -> EnvResult:
+    def _result_of(self, env_id: int) -> EnvResult:
         # The pool needs its own copy if a later step fails.
         observation = copy_data(self._envs.observations.copy_latest(env_id))
-        envs, call = self._envs, self._resets.pop(env_id, None)
-        if call is None:
-            _, reward, terminated, truncated, info = envs.results[env_id]
-            return EnvResult(observation, info, reward, terminated, truncated)
-        if call is ResetKind.NEXT_EPISODE_AS_STEP:
-            envs.results[env_id] = NO_STEP
-        return EnvResult(observation, envs.records[env_id].reset_info)
+        if env_id in self._resets:
+            self._resets.remove(env_id)
+            return EnvResult(observation, self._envs.records[env_id].reset_info)
+        _, reward, terminated, truncated, info = self._envs.results[env_id]
+        return EnvResult(observation, info, reward, terminated, truncated)
+
+    def forget_step(self, env_id: int) -> None:
+        """Note that the next episode has begun in place of a step."""
+        self._envs.results[env_id] = NO_STEP
 
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""

@@ -32,7 +32,7 @@ from roll_vec.vector.autoreset import (
 from roll_vec.vector.infos import Infos, stack_infos
 from roll_vec.vector.masks import check_indices
 from roll_vec.vector.space_batches import batch_items
-from roll_vec.vector.steps import EnvResult, ResetKind, Results
+from roll_vec.vector.steps import EnvResult, Results
 
 if TYPE_CHECKING:
     from roll_vec.pool.engine import PoolSteps
@@ -102,15 +102,14 @@ class Exchange:
         needs_reset = self._autoreset.has_ended[env_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
             raise ResetNeededError(describe_ended(env_ids[needs_reset]))
-        checked = self._autoreset.engine.check_some(actions, needs_reset)
+        checked = self._steps.check_actions(actions, needs_reset)
         ids, is_reset = env_ids.tolist(), needs_reset.tolist()
         pairs = list(zip(ids, checked, is_reset, strict=True))
         self._autoreset.unfinished_call = "send"
         self.busy.update(zip(ids, is_reset, strict=True))
-        next_episode = ResetKind.NEXT_EPISODE_AS_STEP
         self._steps.begin(
             {env_id: action for env_id, action, resets in pairs if not resets},
-            {env_id: next_episode for env_id, _, resets in pairs if resets},
+            {env_id: None for env_id, _, resets in pairs if resets},
         )
         self._autoreset.unfinished_call = ""
 
@@ -146,7 +145,7 @@ class Exchange:
 
     def _note(self, results: Results) -> None:
         """Note results; in SAME_STEP mode begin the next episodes."""
-        resets: dict[int, ResetKind] = {}
+        resets: list[int] = []
         is_same_step = self._autoreset.mode is SAME_STEP
         for env_id, result in results:
             last = self.busy[env_id]
@@ -155,11 +154,13 @@ class Exchange:
                 self._ready[env_id] = ready, last
             elif is_same_step and (result.terminated or result.truncated):
                 self.busy[env_id] = result
-                resets[env_id] = ResetKind.NEXT_EPISODE
+                resets.append(env_id)
             else:
+                if last:
+                    self._steps.forget_step(env_id)
                 self._ready[env_id] = result, None
         if resets:
-            self._steps.begin({}, resets)
+            self._steps.begin({}, dict.fromkeys(resets))
 
     def receive(self) -> StepBatch:
         """Return the batch of all environments that are ready, ascending."""

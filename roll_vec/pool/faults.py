@@ -80,7 +80,7 @@ class Faults:
         self.raising: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
-        # See `Engine.become_part`: others may not be stalled.
+        # See `RollVectorEnv._become_part`: others may not be stalled.
         self.first_env_id, self.is_part = 0, False
 
     def count(self, env_id: int, fault: Fault) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
 
 from roll_vec.errors import PendingResultsError
 from roll_vec.options import accepts_keywords_of, check_unknown, pop_options
-from roll_vec.pool.engine import PoolEngine
+from roll_vec.pool.engine import PoolEngine, PoolSteps
 from roll_vec.pool.exchange import Exchange, StepBatch
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.spaces import ObservationMode
@@ -81,6 +83,7 @@ context
         And the exception of an environment that cannot be built.
     """
 
+    _has_objects = True
     engine: PoolEngine
 
     @accepts_keywords_of(PoolOptions, BatchOptions)
@@ -98,8 +101,11 @@ context
         )
         engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
         super().__init__(engine, **vars(batch))
-        self._exchange = Exchange(self._autoreset, engine.make_steps())
+        self._exchange = Exchange(self._autoreset, self._make_steps())
+        # With an observation mode it is not the batch of the single one.
+        self.observation_space = engine.observation_space
         self.observation_mode = observation_mode
+        self._raises_faults = engine.faults.raises
 
     @property
     def envs(self) -> list[gymnasium.Env[Any, Any]]:
@@ -175,7 +181,7 @@ context
         self._check_ready()
         self._exchange.wait(min_envs, timeout)
         batch = self._exchange.receive()
-        self.engine.warn()
+        self._warn()
         self._autoreset.unfinished_call = ""
         return batch
 
@@ -191,7 +197,68 @@ context
 
     def _drop_pending(self) -> None:
         self._exchange.clear()
-        super()._drop_pending()
+        self.engine.envs.demand_reset()
+
+    def _make_steps(self) -> PoolSteps:
+        """Return an object that begins steps of some environments."""
+        return PoolSteps(self.engine)
+
+    def _become_part(self, first_env_id: int) -> None:
+        """Note that the pool is a part of a larger batch."""
+        faults = self.engine.faults
+        faults.first_env_id, faults.is_part = first_env_id, True
+
+    def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
+        """Replace each None, of the first reset, by a seed of the operating system.
+
+        Objects that need no seed, and are in no group, are reset as the caller asked.
+        """
+        drawn = super()._draw_missing_seeds(seeds)
+        is_shared = np.bincount(self._group_ids)[self._group_ids] > 1
+        needs_seed = is_shared | np.array(self.engine.needs_seed)
+        return [
+            new_seed if seed is not None or needs else None
+            for seed, new_seed, needs in zip(
+                seeds, drawn, needs_seed.tolist(), strict=True
+            )
+        ]
+
+    def _set_attributes(self, name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each object, now and when it is replaced.
+
+        If one raises, the others have it then.
+        """
+        self.engine.envs.set([(name, value) for value in values], range(self.num_envs))
+
+    # -------------------------------------------------------------- faults
+
+    @property
+    def fault_counts(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: failed steps and attempts at a reset, by environment."""
+        counts = self.engine.faults.counts.copy()
+        self._warn()
+        return counts
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Failed steps and attempts at a reset, by kind.
+
+        ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
+        failed in all attempts.
+        """
+        counts = dict(self.engine.faults.counts_by_kind)
+        self._warn()
+        return counts
+
+    @property
+    def abandoned_threads(self) -> int:
+        """Number of threads that were left to environments that took too long."""
+        return self.engine.envs.workers.abandoned_threads
+
+    def _warn(self) -> None:
+        """Warn of the first fault of the pool, unless this was done before."""
+        if self.engine.faults.warning:
+            self.engine.faults.warn_once()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments, and end the workers; see `RollVectorEnv`."""

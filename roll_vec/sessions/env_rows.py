@@ -36,11 +36,11 @@ class EnvRows:
 
     def __init__(self, envs: RollVectorEnv) -> None:
         self._envs, self._engine = envs, envs.engine
-        self._steps = envs.engine.make_steps()
+        self._steps = envs._make_steps()
         self._active: dict[int, Call] = {}
         self.epoch = 0
         # Also the last environment that fails does so in its own session alone.
-        self._engine.become_part(0)
+        envs._become_part(0)
         self._steps.allow_wake()
         self.has_workers = self._steps.in_workers
 
@@ -79,7 +79,7 @@ class EnvRows:
         batch = batch_actions(
             self._envs.single_action_space, [call.argument for call in calls]
         )
-        checked = self._engine.check_some(batch, np.zeros(len(calls), np.bool_))
+        checked = self._steps.check_actions(batch, np.zeros(len(calls), np.bool_))
         return {call.row: action for call, action in zip(calls, checked, strict=True)}
 
     def collect(self) -> list[Call]:
@@ -93,7 +93,7 @@ class EnvRows:
                 self.start([self._active[row]])
                 results += self._steps.poll(None)
         ended_calls = [self._end(row, result) for row, result in results]
-        self._engine.warn()
+        self._envs._warn()
         return ended_calls
 
     def _end(self, row: int, result: EnvResult) -> Call:
@@ -114,7 +114,7 @@ class EnvRows:
                 call.succeed(envs._get_env_state(row, has_ended=call.argument))
             elif call.operation == "set_state":
                 envs._set_env_state(row, call.argument)
-                call.succeed(self._engine.observe_envs(np.array([row]))[0])
+                call.succeed(self._engine.observe(np.array([row]))[0])
             else:
                 call.succeed(self._render(row))
         except Exception as error:
@@ -126,7 +126,7 @@ class EnvRows:
 
     def _render(self, row: int) -> Any:
         mode = self._envs.render_mode
-        if mode is None and not self._engine.has_objects:
+        if mode is None and not self._envs._has_objects:
             return None
         # A window is for one batch, not for one of its environments.
         mode = "rgb_array" if mode == "human" else mode

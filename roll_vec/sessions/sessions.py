@@ -73,7 +73,7 @@ class Sessions:
         if envs.closed:
             message = f"{envs!r} is closed"
             raise ClosedError(message)
-        if envs.engine.raises_faults:
+        if envs._raises_faults:
             # Such a pool asks for a reset of all environments after the fault of one.
             accepted = "pools with on_error='truncate'"
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")

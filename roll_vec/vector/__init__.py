@@ -5,16 +5,16 @@ interface, the engine::
 
     RollVectorEnv.reset, step      seeds, errors, observations   (env.py)
         Autoreset.reset, step      ended environments, infos     (autoreset.py)
-            Engine.reset, advance, step, observe                 (engine.py)
+            Engine.reset, step, observe                          (engine.py)
 
 `RollVectorEnv.reset` checks the mask and the seeds, draws missing seeds, and passes the
 ids and seeds of the environments on to the engine.
 
 `RollVectorEnv.step` passes the actions to `Autoreset.step`.  In NEXT_STEP mode that
-first begins new episodes (`Engine.advance`) in environments that have ended, and steps
-the others.  In SAME_STEP mode it steps all, and then begins new episodes.  It merges
-the infos of steps and resets into Gymnasium's layout.  At the end the engine returns
-the observations of the whole batch.
+begins new episodes in environments that have ended, and steps the others.  In SAME_STEP
+mode it steps all, and then begins new episodes (`Engine.reset`).  It merges the infos
+of steps and resets into Gymnasium's layout.  At the end the engine returns the
+observations of the whole batch.
 
 Files, in reading order:
 
@@ -22,7 +22,7 @@ Files, in reading order:
 - ``env.py``: `RollVectorEnv`: reset, step, unroll; and `BatchOptions`, the keywords of
   every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
-  ``attributes.py``, `call`, `get_attr`, frames, faults, `solve`, `set_level_options`;
+  ``attributes.py``, `call`, `get_attr`, frames, `solve`, `set_level_options`;
   ``action_sampling.py``, `sample_actions`; ``snapshots.py``, `get_state` and
   `set_state`
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``

@@ -1,4 +1,4 @@
-"""Attributes, frames, faults and levels of a batch's environments."""
+"""Attributes, frames and levels of a batch's environments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError
 from roll_vec.options import check_choice
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_mask
@@ -53,35 +53,33 @@ class BatchAttributes(Batch):
     def np_random(self, value: Any) -> None:
         self.set_attr("np_random", value)
 
-    def _known(self, name: str) -> dict[str, tuple[Any, ...]]:
-        """Return an attribute that environments in stacked arrays do not have."""
+    def _known(self, name: str) -> tuple[Any, ...] | None:
+        """Return an attribute that the batch has instead of environments in arrays."""
         value: Any
         if name == "np_random_seed":
             seeds = self._seeds
-            return {
-                name: tuple(seeds if isinstance(seeds, list) else decode_seeds(seeds))
-            }
+            return tuple(seeds if isinstance(seeds, list) else decode_seeds(seeds))
         if name == "np_random" and not self._is_started:
-            return {name: tuple(np.random.default_rng() for _ in range(self.num_envs))}
+            return tuple(np.random.default_rng() for _ in range(self.num_envs))
         if name in ("observation_space", "action_space"):
             value = getattr(self, f"single_{name}")
         elif name in ("metadata", "render_mode", "spec"):
             value = getattr(self, name)
         else:
-            return {}
-        return {name: (value,) * self.num_envs}
+            return None
+        return (value,) * self.num_envs
 
     def _ask_engine(
         self, name: str, function: Callable[..., Value], *args: Any
     ) -> Value:
         """Call a method of the engine for method ``name``, which moves no episode."""
-        if self.engine.can_fail:
+        if self._has_objects:
             self._check_idle(name)
         # Also where all must be reset: an object may have to be mended first.
         self._drop_leftovers()
         with self._asking(name):
             values = function(*args)
-        self.engine.warn()
+        self._warn()
         return values
 
     @one_at_a_time
@@ -94,24 +92,25 @@ class BatchAttributes(Batch):
         not replaced yet.  There is no time limit, and an exception of an environment is
         raised here.
         """
-        if name == "render" and not self.engine.has_objects:
-            return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
-        known = self._known(name)
-        return self._ask_engine("call", self.engine.call, name, args, kwargs, known)
+        if not self._has_objects:
+            if name == "render":
+                return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
+            if (values := self._known(name)) is not None:
+                return values
+        return self._ask_engine("call", self.engine.call, name, args, kwargs)
 
     @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment as a tuple.
-
-        That of an object is called if it can be called.
+        """Return an attribute of each environment as a tuple, called if it is a method.
 
         Raises
         ------
         AttributeError
             Lists the names that exist.
         """
-        known = self._known(name)
-        return self._ask_engine("get_attr", self.engine.find_attribute, name, known)
+        if not self._has_objects and (values := self._known(name)) is not None:
+            return values
+        return self._ask_engine("get_attr", self.engine.call, name, (), {})
 
     @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
@@ -135,7 +134,21 @@ class BatchAttributes(Batch):
         if len(values) != self.num_envs:
             accepted = f"{self.num_envs} of them or a single one"
             raise InvalidOptionError.expected("values", accepted, len(values))
-        self._ask_engine("set_attr", self.engine.set_attribute, name, values)
+        if self._has_objects:
+            self._ask_engine("set_attr", self._set_attributes, name, values)
+            return
+        advice = (
+            "make a new environment, for instance "
+            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
+        )
+        if name.startswith("np_random"):
+            advice = "reset(seed=...) starts other streams"
+        message = f"{name} cannot be set: {advice}"
+        raise FrozenAttributeError(message)
+
+    def _set_attributes(self, name: str, values: Sequence[Any]) -> None:
+        """Set an attribute of each object."""
+        raise NotImplementedError
 
     # ---------------------------------------------------------- frames
 
@@ -150,7 +163,7 @@ class BatchAttributes(Batch):
             the first environments in a window, and without a render mode.  Of objects,
             the results of their `render`.
         """
-        if self.engine.has_objects:
+        if self._has_objects:
             return self.call("render")
         if self.render_mode != "human":
             return self.render_envs(range(self.num_envs))
@@ -161,7 +174,7 @@ class BatchAttributes(Batch):
     @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
-        if not self.engine.has_objects:
+        if not self._has_objects:
             self._check_started("they are rendered")
             if self.render_mode is None:
                 return None
@@ -169,56 +182,6 @@ class BatchAttributes(Batch):
         mode = "rgb_array" if self.render_mode == "human" else self.render_mode
         env_ids = np.asarray(indices, np.int64)
         return self._ask_engine("render", self.engine.frames, env_ids, mode or "")
-
-    # ---------------------------------------------------------- faults
-
-    @property
-    def fault_counts(self) -> NDArray[np.int64]:
-        """(num_envs,) int64: failed steps and attempts at a reset, by environment.
-
-        Raises
-        ------
-        AttributeError
-            If all environments are in stacked arrays, which have no faults.
-        """
-        return self._count_faults()[0]
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """Failed steps and attempts at a reset, by kind.
-
-        ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
-        failed in all attempts.
-
-        Raises
-        ------
-        AttributeError
-            As `fault_counts`.
-        """
-        return self._count_faults()[1]
-
-    @property
-    def abandoned_threads(self) -> int:
-        """Number of threads that were left to environments that took too long.
-
-        Raises
-        ------
-        AttributeError
-            As `fault_counts`.
-        """
-        self._check_can_fail()
-        return self.engine.abandoned_threads
-
-    def _count_faults(self) -> tuple[NDArray[np.int64], dict[str, int]]:
-        self._check_can_fail()
-        counts = self.engine.count_faults()
-        self.engine.warn()
-        return counts
-
-    def _check_can_fail(self) -> None:
-        if not self.engine.can_fail:
-            message = "environments in stacked arrays have no faults"
-            raise AttributeError(message)
 
     # ---------------------------------------------------------- levels
 

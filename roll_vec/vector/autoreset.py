@@ -88,7 +88,7 @@ class Autoreset:
         Parameters and errors are those of `Engine.reset`.
         """
         self.engine.reset(env_ids, seeds, options)
-        infos = self._add_reset_infos(None, env_ids)
+        infos = self._add_begin_infos(None, env_ids)
         has_ended = self.has_ended.copy()
         has_ended[env_ids] = False
         self.has_ended = has_ended
@@ -135,43 +135,40 @@ class Autoreset:
 
         self.unfinished_call = "step"
         try:
-            rewards, terminations, truncations, infos = engine.step(
+            rewards, terminations, truncations, dones, infos = engine.step(
                 actions, skip_mask, env_ids
             )
         except LevelGenerationError:
-            # The next episodes begin first: environments in arrays have not moved.
-            if not engine.can_fail:
-                self.unfinished_call = ""
+            # The next episodes begin first: nothing has moved.
+            self.unfinished_call = ""
             raise
-        ends = engine.ends if engine.has_ends else self._none
-        if ends is None:
-            ends = terminations | truncations
-        self.has_ended = ends if mask is None else ends | (self.has_ended & ~mask)
-        if len(env_ids) and engine.needs_reset_infos:
-            infos = self._add_reset_infos(infos, env_ids)
-        if mode is SAME_STEP and engine.has_ends and np.count_nonzero(ends):
-            infos = self._reset_ended(infos, ends)
+        if dones is None:
+            dones = self._none
+        elif mode is SAME_STEP and np.count_nonzero(dones):
+            self.has_ended = dones
+            infos = self._reset_ended(infos, dones)
+            dones = self._none
+        self.has_ended = dones if mask is None else dones | (self.has_ended & ~mask)
         if not isinstance(infos, dict):
             infos = finish_infos(infos, engine.num_envs)
         return rewards, terminations, truncations, infos
 
-    def _reset_ended(self, infos: AnyInfos, ends: NDArray[np.bool_]) -> Infos:
+    def _reset_ended(self, infos: AnyInfos, dones: NDArray[np.bool_]) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
-        env_ids = list_rows(ends)
-        last = self.engine.observe_envs(env_ids)
-        final_info = cut_final_infos(infos, ends)
-        self.engine.advance(env_ids)
-        infos = self._add_reset_infos(infos, env_ids)
-        add_finals(infos, ends, env_ids, last, final_info)
-        self.has_ended = self.has_ended & ~ends
+        env_ids = list_rows(dones)
+        last = self.engine.observe(env_ids)
+        final_info = cut_final_infos(infos, dones)
+        self.engine.reset(env_ids)
+        infos = self._add_begin_infos(infos, env_ids)
+        add_finals(infos, dones, env_ids, last, final_info)
         return infos
 
-    def _add_reset_infos(
+    def _add_begin_infos(
         self, infos: AnyInfos | None, env_ids: NDArray[np.int64]
     ) -> Infos:
         """Return the infos of a step, or none, with those of some resets."""
         num_envs = self.engine.num_envs
-        new = self.engine.reset_infos(env_ids)
+        new = self.engine.begin_infos(env_ids)
         if new or infos is None:
             infos = add_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)

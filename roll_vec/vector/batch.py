@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import get_ident
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -23,6 +23,7 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.autoreset import NOT_RESET, Autoreset
 from roll_vec.vector.engine import Engine
+from roll_vec.vector.steps import CalledSteps, Steps
 
 # The window of human mode shows so many environments, the first ones.
 _BOARDS_IN_WINDOW = 16
@@ -35,6 +36,12 @@ class Batch(VectorEnv[Any, Any, Any]):
     `BatchSnapshots`.
     """
 
+    _has_objects: ClassVar[bool] = False
+    """Whether environments are objects: they draw themselves, and calls can fail, or be
+    interrupted, halfway.
+    """
+    _raises_faults: bool = False
+    """Whether a fault of one environment is an error of all."""
     engine: Engine
     autoreset_mode: AutoresetMode
     copy: bool
@@ -105,7 +112,7 @@ class Batch(VectorEnv[Any, Any, Any]):
         nothing, or says so itself, by `Engine.needs_full_reset`.
         """
         autoreset = self._autoreset
-        known: type[Exception] = Exception if self.engine.can_fail else RollVecError
+        known: type[Exception] = Exception if self._has_objects else RollVecError
         before, autoreset.unfinished_call = autoreset.unfinished_call, name
         try:
             yield
@@ -117,7 +124,7 @@ class Batch(VectorEnv[Any, Any, Any]):
 
     def _asking(self, name: str) -> AbstractContextManager[None]:
         """Return the context of a call that moves nothing; workers may stay busy."""
-        return self._in_call(name) if self.engine.can_fail else nullcontext()
+        return self._in_call(name) if self._has_objects else nullcontext()
 
     def _note_broken_call(self) -> None:
         """Demand a reset: a call of a thread that a fork does not have never ends."""
@@ -130,11 +137,24 @@ class Batch(VectorEnv[Any, Any, Any]):
 
     def _drop_pending(self) -> None:
         """Drop all actions and tasks whose results were not received."""
-        self.engine.demand_reset()
+
+    def _warn(self) -> None:
+        """Give the warning that was kept, if any; a filter may raise."""
+
+    def _make_steps(self) -> Steps:
+        """Return an object that begins steps of some environments."""
+        return CalledSteps(self.engine)
+
+    def _become_part(self, first_env_id: int) -> None:
+        """Note that the batch is a part of a larger one, from this environment on.
+
+        Its warnings count environments as the larger batch does, and it does not raise
+        if none of its environments can be reset: others may.
+        """
 
     def _show_window(self) -> None:
         """Show the first environments in a window, in human mode."""
-        if self.render_mode != "human" or self.engine.has_objects:
+        if self.render_mode != "human" or self._has_objects:
             return
         from roll_vec.render.mosaic import mosaic
         from roll_vec.render.window import Window

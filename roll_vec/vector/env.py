@@ -9,18 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import get_ident
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import (
-    InvalidOptionError,
-    RollVecError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.options import (
     accepts_keywords_of,
     check_bool,
@@ -43,11 +41,6 @@ from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import Unroller
-
-_NO_EXCHANGE = (
-    "send and recv are for pools: the environments of this batch step together, with "
-    "step"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +120,19 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         vars(self).update(self._options)
         self.single_observation_space = engine.single_observation_space
         self.single_action_space = engine.single_action_space
-        self.observation_space = engine.observation_space
-        self.action_space = engine.action_space
+        self.observation_space = batch_space(
+            self.single_observation_space, self.num_envs
+        )
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = engine.render_mode
         self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = None
         group_ids = np.arange(self.num_envs) // options.group_size
         self._group_ids = group_ids
         self._autoreset = Autoreset(engine, options.autoreset_mode)
-        self._observe = engine.observe if options.copy else engine.observe_in_place
+        self._observe = engine.observe
+        if not options.copy:
+            self._observe = partial(engine.observe, copy=False)
         self._seeds = [None] * self.num_envs
         self._is_started = False
         self._window = None
@@ -216,32 +213,19 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             infos = autoreset.reset(env_ids, seeds, options)
         except RollVecError:
             # Environments in arrays know of it before they move.
-            if not self.engine.can_fail:
+            if not self._has_objects:
                 autoreset.unfinished_call = before
             raise
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
         self._show_window()
-        self.engine.warn()
+        self._warn()
         autoreset.unfinished_call = ""
         return observations, infos
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
-        """Replace each None, of the first reset, by a seed of the operating system.
-
-        Objects that need no seed, and are in no group, are reset as the caller asked.
-        """
-        drawn = draw_missing_seeds(seeds, self._group_ids.tolist())
-        needs_seed = self.engine.needs_seed
-        if needs_seed is None:
-            return drawn
-        is_shared = np.bincount(self._group_ids)[self._group_ids] > 1
-        return [
-            new_seed if seed is not None or needs or shared else None
-            for seed, new_seed, needs, shared in zip(
-                seeds, drawn, needs_seed, is_shared.tolist(), strict=True
-            )
-        ]
+        """Replace each None, of the first reset, by a seed of the operating system."""
+        return draw_missing_seeds(seeds, self._group_ids.tolist())
 
     # -------------------------------------------------------------- step
 
@@ -301,14 +285,14 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             engine = self.engine
             if self.closed or autoreset.unfinished_call or engine.needs_full_reset:
                 self._check_started("the first step")
-            if engine.can_fail:
+            if self._has_objects:
                 self._check_idle("step")
             rewards, terminations, truncations, infos = autoreset.step(actions)
             observations = self._observe()
             if self.render_mode == "human":
                 self._show_window()
-            if engine.can_fail:
-                engine.warn()
+            if self._has_objects:
+                self._warn()
             autoreset.unfinished_call = ""
             return observations, rewards, terminations, truncations, infos
         finally:
@@ -334,27 +318,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         arrays = self._autoreset.step(actions, mask)
         observations = self._observe()
         self._show_window()
-        self.engine.warn()
+        self._warn()
         self._autoreset.unfinished_call = ""
         return (observations, *arrays)
-
-    def send(self, actions: Any, env_ids: Any) -> None:
-        """Raise: pools alone have actions under way; see `PoolVectorEnv.send`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        raise UnsupportedError(_NO_EXCHANGE)
-
-    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> Any:
-        """Raise: pools alone have actions under way; see `PoolVectorEnv.recv`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        raise UnsupportedError(_NO_EXCHANGE)
 
     @one_at_a_time
     def unroll(
@@ -438,7 +404,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        if self.engine.can_fail:
+        if self._has_objects:
             self._check_idle("pickle")
             self._check_ready()
         # A window belongs to its process, a call to its thread.

@@ -14,8 +14,7 @@ keys.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain, compress
 from operator import itemgetter
@@ -52,31 +51,6 @@ def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     if np.dtype(dtype) == object:
         return np.empty(shape, object)  # all None
     return np.zeros(shape, dtype)
-
-
-def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> Infos:
-    """Return the layout for keys that all environments of a mask have, and no other.
-
-    Parameters
-    ----------
-    values : dict of (n,) arrays
-        Zero where the mask is False; the layout holds them, not copies.
-    mask : (n,) bool
-        Becomes the mask of the first key.
-
-    Returns
-    -------
-    dict
-        Empty where no environment is masked.
-    """
-    infos: Infos = {}
-    # On a bool array count_nonzero costs a fifth of any().
-    if np.count_nonzero(mask):
-        for key in values:
-            # Not one mask for all keys: the arrays of infos are the caller's.
-            own_mask = mask.copy() if infos else mask
-            infos[key], infos[f"_{key}"] = values[key], own_mask
-    return infos
 
 
 def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -> Infos:
@@ -459,13 +433,13 @@ def join_infos(parts: Sequence[tuple[AnyInfos, int]]) -> AnyInfos:
     if joined is not None:
         return joined
     lists = [list_infos(part, size) for part, size in parts]
-    return list(itertools.chain.from_iterable(lists))
+    return list(chain.from_iterable(lists))
 
 
 def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
     """Return layouts as one; None if they differ in form."""
     joined: Infos = {}
-    keys = dict.fromkeys(itertools.chain.from_iterable(part for part, _ in parts))
+    keys = dict.fromkeys(chain.from_iterable(part for part, _ in parts))
     for key in keys:
         values = [part[key] for part, _ in parts if key in part]
         is_dict = {isinstance(value, dict) for value in values}
@@ -484,39 +458,6 @@ def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
             [part.get(key, blank_array((n, *shape), dtype)) for part, n in parts]
         )
     return joined
-
-
-def stamp_infos(
-    infos: AnyInfos,
-    columns: Mapping[str, NDArray[Any]],
-    mask: NDArray[np.bool_] | None,
-) -> AnyInfos:
-    """Return infos with further keys, which replace those of the environments.
-
-    Parameters
-    ----------
-    infos : dict or list
-        Of m environments; not changed.
-    columns : mapping from key to (m,) array
-    mask : (m,) bool, or None
-        The environments that get the keys; None: all, in a dict without masks.
-    """
-    if isinstance(infos, list):
-        lists = [values.tolist() for values in columns.values()]
-        has_keys = [True] * len(infos) if mask is None else mask.tolist()
-        return [
-            {**info, **dict(zip(columns, values, strict=True))} if has else info
-            for info, has, *values in zip(infos, has_keys, *lists, strict=True)
-        ]
-    if mask is None:
-        return {**infos, **columns}
-    if not np.count_nonzero(mask):
-        return infos
-    infos = dict(infos)
-    for key, values in columns.items():
-        infos[key] = blank_array(values.shape, values.dtype)
-        infos[key][mask], infos[f"_{key}"] = values[mask], mask.copy()
-    return infos
 
 
 def finish_infos(infos: AnyInfos, num_envs: int) -> Infos:

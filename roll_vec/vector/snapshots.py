@@ -209,7 +209,7 @@ class BatchSnapshots(BatchActionSampling):
 
     def _snapshot_id(self) -> str:
         """Return the id of the environments, or the name of the engine."""
-        return self.spec.id if self.spec is not None else self.engine.snapshot_id
+        return self.spec.id if self.spec is not None else self.engine.name
 
 
 def check_state_rows(state: Sized, rows: Any, num_envs: int) -> NDArray[np.int64]:

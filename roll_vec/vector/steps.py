@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,17 +16,10 @@ from roll_vec.errors import EnvironmentFaultError, RollVecError
 from roll_vec.vector.infos import InfoList, list_infos
 from roll_vec.vector.space_batches import batch_items
 
-
-class ResetKind(Enum):
-    """The begin of the next episode of an environment, as by `Engine.advance`."""
-
-    NEXT_EPISODE_AS_STEP = "in place of a step"
-    NEXT_EPISODE = "after a step"
-    """The step before keeps its entry in `Engine.successes`."""
-
-
-ResetCall: TypeAlias = ResetKind | tuple[int | None, dict[str, Any] | None]
-"""The next episode; or seed and options, as of the reset of a single environment."""
+ResetCall: TypeAlias = tuple[int | None, dict[str, Any] | None] | None
+"""Seed and options, as of the reset of a single environment; None: the next episode of
+a pool's environment.
+"""
 
 Results: TypeAlias = list[tuple[int, "EnvResult"]]
 """By environment."""
@@ -49,11 +41,27 @@ class EnvResult(NamedTuple):
 class Steps:
     """Steps and resets of some environments of an engine.
 
-    `Engine.make_steps` makes it.  An environment is in one step or reset at a time.
+    `RollVectorEnv._make_steps` makes it.  An environment is in one step or reset at a
+    time.
     """
 
     in_workers: bool = False
     """Whether steps are made while nobody waits."""
+
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return m actions, checked, which the caller may change.
+
+        Parameters
+        ----------
+        actions : batch of m
+        skip_mask : (m,) bool
+            Environments whose actions are ignored.
+
+        Raises
+        ------
+        InvalidActionError
+        """
+        raise NotImplementedError
 
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
@@ -63,7 +71,7 @@ class Steps:
         Parameters
         ----------
         actions : mapping from environment to action
-            As `Engine.check_some` returns them.
+            As `check_actions` returns them.
         resets : mapping from environment to ResetCall
         """
         raise NotImplementedError
@@ -113,6 +121,11 @@ class CalledSteps(Steps):
         # An action of the right form for environments that are not stepped.
         self._filler = _some_action(engine.single_action_space)
 
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
+        """Return the actions as they are: steps are made before the caller goes on."""
+        self._engine.check_actions(actions, skip_mask)
+        return list(actions)
+
     def begin(
         self, actions: Mapping[int, Any], resets: Mapping[int, ResetCall]
     ) -> None:
@@ -147,7 +160,7 @@ class CalledSteps(Steps):
     def _reset(self, ids: list[int]) -> Results:
         env_ids, calls = np.array(ids), [self._resets[env_id] for env_id in ids]
         self._engine.reset(env_ids, [seed for seed, _ in calls], calls[0][1])
-        infos = _list(self._engine.reset_infos(env_ids), len(ids))
+        infos = _list(self._engine.begin_infos(env_ids), len(ids))
         pairs = zip(self._observe(env_ids), infos, strict=True)
         return list(zip(ids, [EnvResult(*pair) for pair in pairs], strict=True))
 
@@ -159,7 +172,7 @@ class CalledSteps(Steps):
         batch = batch_actions(engine.single_action_space, filled)
         actions = engine.check_actions(batch, skip_mask)
         successes = engine.successes.copy()
-        rewards, terminations, truncations, infos = engine.step(actions, skip_mask)
+        rewards, terminations, truncations, _, infos = engine.step(actions, skip_mask)
         engine.successes[skip_mask] = successes[skip_mask]
         dicts = _list(infos, num_envs)
         columns = (
@@ -176,7 +189,7 @@ class CalledSteps(Steps):
         # A row of a batch would keep the whole batch in memory.
         return [
             one.copy() if isinstance(one, np.ndarray) else one
-            for one in self._engine.observe_envs(env_ids)
+            for one in self._engine.observe(env_ids)
         ]
 
 

@@ -32,7 +32,7 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.engine import NO_IDS, UnrollResult
-from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
+from roll_vec.vector.infos import Infos, add_infos, cut_final_infos
 from roll_vec.vector.rollout import (
     Rollout,
     check_out,
@@ -165,21 +165,25 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        has_all = mode is SAME_STEP or result.has_reset_infos
+        has_all = mode is SAME_STEP or result.has_begin_infos
         has_infos = np.ones_like(has_reset) if has_all else ~has_reset
-        infos = masked_infos(values, has_infos)
+        infos: Infos = {}
+        if np.count_nonzero(has_infos):
+            for key, value in values.items():
+                # Not one mask for all keys: the arrays of infos are the caller's.
+                infos[key], infos[f"_{key}"] = value, has_infos.copy()
         final_info: Infos = {}
         if any_resets:
             if mode is SAME_STEP:
                 final_info = cut_final_infos(infos, has_reset)
             # Most games have no infos of resets: the list of all resets of thousands of
             # environments takes longer than all else here.
-            reset_infos = self.autoreset.engine.reset_infos
-            if not result.has_reset_infos and reset_infos(NO_IDS):
+            begin_infos = self.autoreset.engine.begin_infos
+            if not result.has_begin_infos and begin_infos(NO_IDS):
                 indices = has_reset.nonzero()[0]
                 # The remainder: numpy's own takes twice as long.
                 env_ids = indices - indices // ends.shape[1] * ends.shape[1]
-                add_infos(infos, indices, reset_infos(env_ids), ends.size)
+                add_infos(infos, indices, begin_infos(env_ids), ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations

@@ -123,7 +123,7 @@ def test_sb3_masks_are_those_of_the_present_states(sb3):
     for _ in range(12):
         masks = np.stack(envs.env_method("action_masks"))
         assert masks.dtype == np.bool_
-        present = envs.batch.engine.reset_infos(np.arange(5))["action_mask"]
+        present = envs.batch.engine.begin_infos(np.arange(5))["action_mask"]
         np.testing.assert_array_equal(masks, present)
         [one] = envs.env_method("action_masks", indices=[2])
         np.testing.assert_array_equal(one, masks[2])

@@ -23,7 +23,6 @@ from roll_vec.errors import (
     InvalidStateError,
     PendingResultsError,
     ResetNeededError,
-    UnsupportedError,
 )
 from tests.contract.cases import (
     CASES,
@@ -444,9 +443,6 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     for batch in (env, twin):
         batch.reset(seed=2)
     state = env.get_state()
-    for use in (lambda b: b.send(part_of(actions[0], [1]), [1]), lambda b: b.recv()):
-        if not isinstance(env, PoolVectorEnv):
-            check_refused(env, twin, [(use, UnsupportedError, "with step")])
     if not isinstance(env, PoolVectorEnv):
         close(env, twin)
         for call in [*moves.values(), lambda b: b.reset(seed=3, options={})]:

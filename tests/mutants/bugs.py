@@ -133,8 +133,8 @@ BUGS = [
         "roll_vec.vector.autoreset",
         "Autoreset._reset_ended",
         change(
-            "last = self.engine.observe_envs(env_ids)",
-            "self.engine.advance(env_ids); last = self.engine.observe_envs(env_ids)",
+            "last = self.engine.observe(env_ids)",
+            "self.engine.reset(env_ids); last = self.engine.observe(env_ids)",
         ),
         _LOCKSTEP,
     ),

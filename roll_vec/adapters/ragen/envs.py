@@ -110,7 +110,7 @@ class _GridEnv(RagenEnv):
         # The same arrays, observed in another form.
         engine: Any = copy.copy(self._batch.envs.engine)
         engine.observer = GridObserver(replace(engine.options, obs_mode=obs_mode))
-        (observation,) = engine.observe_envs(np.zeros(1, np.int64))
+        (observation,) = engine.observe(np.zeros(1, np.int64))
         if mode in TEXT_FORMATS:
             return format_text(engine, 0, observation, mode)
         return self._batch.show(0, observation)
