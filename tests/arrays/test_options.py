@@ -210,10 +210,8 @@ def test_a_wrong_array_of_a_state_is_refused_by_name(id):
     state, single = env.get_state(), make(id, **silent(id))
 
     def check(name, arrays):
-        damaged = VectorState(state.id, state.configuration, arrays)
         with pytest.raises(InvalidStateError, match=name):
-            env.set_state(damaged)
-        return damaged
+            env.set_state(VectorState(state.id, state.configuration, arrays))
 
     for name, array in state.arrays.items():
         check(name, {**state.arrays, name: array.astype(np.float32)})
@@ -224,7 +222,9 @@ def test_a_wrong_array_of_a_state_is_refused_by_name(id):
             for value in (-1, highest.get(str(array.dtype), 1 << 30)):
                 bad = array.copy()
                 bad[-1] = np.array(value).astype(array.dtype)
-                damaged = check(name, {**state.arrays, name: bad})
+                arrays = {**state.arrays, name: bad}
+                check(name, arrays)
+                damaged = VectorState(state.id, state.configuration, arrays)
                 # A single environment does not know the limit of a batch.
                 if name != "elapsed_steps" or value < 0:
                     with pytest.raises(InvalidStateError, match=name):

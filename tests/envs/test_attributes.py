@@ -70,8 +70,9 @@ def test_gymnasiums_attributes_are_there_or_listed(name):
             continue
         value = value_of(env, attribute)
         assert is_equal(value, value_of(theirs, attribute)), attribute
-        mine = envs.get_attr(attribute)[0]
-        assert is_equal("a method" if callable(mine) else mine, value), attribute
+        # As in SyncVectorEnv, `get_attr` calls a method.
+        if not isinstance(value, str):
+            assert is_equal(envs.get_attr(attribute)[0], value), attribute
 
 
 @pytest.mark.parametrize("name", KEYWORDS)

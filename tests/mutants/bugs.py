@@ -227,13 +227,6 @@ BUGS = [
         drop("autoreset.set_state(state.arrays, indices, env_ids)"),
         "tests/contract/test_scenarios.py",
     ),
-    Bug(
-        "clones share a copy of an environment",
-        "roll_vec.pool.env_runner",
-        "EnvRunner.set_state",
-        change("copy.deepcopy(snapshot)", "snapshot"),
-        "tests/contract/test_scenarios.py",
-    ),
     # faults of pools
     Bug(
         "a fault is counted for the wrong environment",
@@ -270,7 +263,7 @@ BUGS = [
     Bug(
         "actions after the end of an episode are taken",
         "roll_vec.text.turn",
-        "_step_later",
+        "step_text",
         change("terminated or truncated", "truncated"),
         "tests/text/test_wrapper.py",
     ),
