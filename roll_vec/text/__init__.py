@@ -19,4 +19,5 @@ The files in reading order:
 ``turn``           the rule of a step with a text, for one environment and for a batch
 ``wrapper``        lets text act in environments that are objects
 ``validation``     checks of text actions
+``level_env``      the base of games of text that have levels
 """

@@ -30,8 +30,8 @@ Files, in reading order:
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success
 - ``steps.py``: steps of single environments, begun now and received later
 - ``state.py``: `VectorState`, a snapshot as data
-- ``columns.py``: its arrays: seeds of any size
-- ``values.py``: its arrays of bytes: states of environments that are objects
+- ``values.py``: its arrays of bytes: seeds of any size, states of environments that are
+  objects
 - ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

@@ -86,11 +86,11 @@ class BatchAttributes(Batch):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
 
-        Of environments in stacked arrays there are the configuration, the state, and
-        the methods of the single environment that have no side effect.  Objects have
-        all that they have; the values are None for one that was lost in a fault and is
-        not replaced yet.  There is no time limit, and an exception of an environment is
-        raised here.
+        Environments in stacked arrays have keywords, variables, the attributes that
+        their class declares, and the methods ``get_instructions``, ``get_all_actions``
+        and `render`.  Of environments that are objects any attribute is returned; it is
+        None for an object that was lost in a fault and is not replaced yet.  There is
+        no time limit, and an exception of an environment is raised here.
         """
         if not self._has_objects:
             if name == "render":

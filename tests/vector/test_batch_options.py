@@ -1,6 +1,6 @@
 """Keywords of batches: one is lost on its way, not checked or not documented.
 
-And what batches share: rows of masks, snapshots with tables of level options.
+And what batches share: rows of masks, and parts that equal one batch.
 """
 
 import dataclasses

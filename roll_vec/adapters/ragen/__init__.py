@@ -1,10 +1,11 @@
 """RAGEN's environments and its manager of groups, on batches.
 
-RAGEN (commit 20daedc) has two seams, and both are here: `REGISTERED_ENVS` with
+RAGEN (commit 20daedc) has two interfaces, and both are here: `REGISTERED_ENVS` with
 `REGISTERED_ENV_CONFIGS`, the classes of ``ragen/env/__init__.py``, and
 `EnvStateManager`, which steps the groups of a rollout.  Nothing here imports RAGEN.
 
 - `configs`: the configurations, with RAGEN's names and defaults.
+- `coordinate_texts`: the texts of grids as lists of coordinates.
 - `batches`: the environments of one tag of a RAGEN config, in one vector environment.
 - `envs`: the classes of single environments, batches of one.
 - `manager`: `EnvStateManager`.

@@ -140,7 +140,11 @@ class FrozenLakeEnvConfig(_GridConfig):
 
 @dataclass
 class CountdownEnvConfig(roll.CountdownEnvConfig):
-    """RAGEN's configuration of Countdown, that of ROLL with a file by default."""
+    """RAGEN's configuration of Countdown, that of ROLL with a file by default.
+
+    The default is the name that RAGEN has, of a Parquet file, which is not read: name a
+    file of JSON lines, or None.
+    """
 
     # RAGEN grades the answers: see `batches`.
     OURS: ClassVar[Mapping[str, str | None]] = {
