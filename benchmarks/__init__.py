@@ -8,6 +8,7 @@
     python -m benchmarks --env module:id    # your environment's batch
     python -m benchmarks --cases baselines --out ...    # success of simple policies
     python -m benchmarks --cases shards    # shards on Ray
+    python -m benchmarks.step_calls    # Python calls of a step
     python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
 docs/performance.md says how to read the figures.
@@ -21,6 +22,7 @@ A *contender* is one way to do a task, in a process of its own.  Its modules:
 - `peers`: tasks of other packages, one adapter each
 - `spaces`: actions drawn from the space of any package
 - `levels`: the 10x10 levels that all contenders of Sokoban play
+- `examples`: the programs of docs/examples, as modules
 - `worker`: the main program of a contender's process
 - `processes`: starts, asks and ends such a process
 - `interleave`: measures contenders in turns

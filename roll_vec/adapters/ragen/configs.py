@@ -37,7 +37,7 @@ class _GridConfig(GridConfig):
 
     TILES: ClassVar[str]
 
-    # Names of actions are the manager's: turns.py.
+    # Names of actions are the manager's: manager.py.
     OURS: ClassVar[Mapping[str, str | None]] = dict.fromkeys(
         ("observation_format", "render_mode", "action_lookup", "dim_x", "dim_y")
     )
