@@ -338,7 +338,7 @@ class LevelSet:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The levels for `level_providers.FixedLevels`; not to be written."""
+        """The levels for `LevelProvider`; not to be written."""
         return (self._cells,)
 
     @property

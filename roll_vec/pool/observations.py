@@ -130,7 +130,7 @@ class Observations:
             return ()
         out = self._batch
         if self._is_nested:
-            # An attempt that fails writes some parts, and `last_valid` needs them.
+            # An attempt that fails writes some parts, and `go_back` needs them.
             out = create_empty_array(self.space, len(self.latest))
         try:
             self._batch = concatenate(self.space, self.latest, out)
