@@ -347,10 +347,10 @@ def check_levels(num_levels: Any, start_level: Any) -> tuple[int, int]:
     return num_levels, start_level
 
 
-def check_bool(name: str, value: Any, accepted: str = "True or False") -> bool:
-    """Return an option that is True or False; an error says what is accepted."""
+def check_bool(name: str, value: Any) -> bool:
+    """Return an option that is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidOptionError.expected(name, accepted, value)
+        raise InvalidOptionError.expected(name, "True or False", value)
     return bool(value)
 
 

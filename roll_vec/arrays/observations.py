@@ -261,27 +261,17 @@ class ObservedEngine(EpisodeEngine):
             return None
         return parts[""].shape or ()
 
-    @property
-    def are_codes_enough(self) -> bool:
-        """Whether boards of cell codes decide the observations."""
-        return self._observes_codes and not self.observes_text
-
-    def draws_frames(self, mode: str) -> bool:
-        """Return whether boards of cell codes decide the frames of a mode."""
-        options = self.options
-        is_other: bool = options.writes_own_text
-        if mode == "rgb_array":
-            is_other = options.gymnasium_renderer is not None
-        return self.observer is not None and not is_other
-
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
-        scale = self.options.render_scale
-        if self.draws_frames(mode):
+        options, scale = self.options, self.options.render_scale
+        is_other = options.writes_own_text
+        if mode == "rgb_array":
+            is_other = options.gymnasium_renderer is not None
+        if self.observer is not None and not is_other:
             return tuple(self.observer.frames(self.grids(env_ids), mode, scale))
         if mode != "rgb_array":
             return self._texts(env_ids)
-        draw = self.options.gymnasium_renderer.draw
+        draw = options.gymnasium_renderer.draw
         rows = map(self.named_row, env_ids.tolist())
         return tuple(upscale(draw(row), scale) for row in rows)
 

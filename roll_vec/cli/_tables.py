@@ -80,11 +80,7 @@ def format_rows(rows: Sequence[Sequence[str]], form: str, out: TextIO) -> str:
 
 
 def print_table(
-    title: str,
-    rows: Iterable[tuple[str, str]],
-    notes: Iterable[str] = (),
-    *,
-    justify: Any = "right",
+    title: str, rows: Iterable[tuple[str, str]], notes: Iterable[str] = ()
 ) -> None:
     """Print a table of names and values on stdout, and notes below; needs rich."""
     from rich.console import Console
@@ -94,7 +90,7 @@ def print_table(
     console = Console()
     table = Table(title=title, show_header=False)
     table.add_column(style="bold", no_wrap=True)
-    table.add_column(justify=justify, overflow="fold")
+    table.add_column(justify="right", overflow="fold")
     for name, value in rows:
         # Text: brackets in a message must not be read as markup.
         table.add_row(name, Text(value))

@@ -210,6 +210,7 @@ class ActorPart:
         self._steps = 0
         # By subject, the last calls before the snapshot that set something.
         self._settings: dict[Any, bytes] = {}
+        self._level_options: dict[str, Any] = {}
         # Why the part cannot be restored; empty: it can.
         self._obstacle = ""
         # Whether the actor has made the calls above and no others.
@@ -312,8 +313,16 @@ class ActorPart:
         name, arguments, keywords = self._call
         if name not in JOURNALED:
             return
-        subject = (name, *arguments[:1], *sorted(keywords)) if name in SETTINGS else ()
-        self._journal.append((subject, self._packed))
+        subject, packed, is_done = (), self._packed, reply.error is None
+        if name == "set_level_options" and is_done:
+            # All of them: some are refused without others.
+            self._level_options |= keywords
+            packed = pack(Call(name, (), self._level_options))
+        if name in SETTINGS:
+            # One that raised may have changed some environments; none is forgotten
+            # for it.
+            subject = (name, *arguments[:1], is_done)
+        self._journal.append((subject, packed))
         self._steps += len(arguments[0]) if name == "unroll" else 1
         if reply.base or reply.obstacle:
             self._begin_journal(reply.base, reply.obstacle)

@@ -130,7 +130,9 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         self._check_open()
         values: dict[int, Any] = {}
         errors: list[Exception] = []
-        before, moves = self._needs_reset, {one.name for one in calls.values()} <= MOVES
+        # None move where there are no calls, as with an empty mask.
+        moves = any(call.name in MOVES for call in calls.values())
+        before = self._needs_reset
         self._needs_reset, has_begun = before or moves, False
         try:
             for k, call in calls.items():

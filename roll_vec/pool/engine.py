@@ -22,6 +22,7 @@ from roll_vec.vector.engine import NO_IDS, Engine, StateArrays, StepResult
 from roll_vec.vector.infos import InfoList, add_infos
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.steps import EnvResult, ResetCall, Results, Steps
+from roll_vec.vector.values import STATES
 
 
 class PoolEngine(Engine):
@@ -238,6 +239,10 @@ class PoolEngine(Engine):
         self.envs.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
         if len(self._descriptions) > 1:
+            count = len(arrays[STATES])
+            if count != self.num_envs:
+                accepted = f"{self.num_envs} rows, as the environments are different"
+                raise InvalidStateError.expected("state", accepted, count)
             for row, env_id in pairs:
                 if self._descriptions[env_id] != self._descriptions[row]:
                     message = (

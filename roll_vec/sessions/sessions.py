@@ -176,8 +176,9 @@ class Session:
         # Emptied by whoever frees the row: a call that ends, `close` or `__del__`.
         self._rows_to_free = [row]
         self._in_call = threading.Lock()
-        self._is_closed = self._has_started = False
-        # `EnvRows.epoch` of the last reset; None if the next call must be a reset.
+        self._is_closed = self._has_started = self._has_ended = False
+        # `EnvRows.epoch` of the last reset; None if nobody knows the environment's
+        # state: the next call must be a reset.
         self._epoch: int | None = None
 
     @property
@@ -263,14 +264,13 @@ class Session:
         UnsupportedError
             Also for an environment without a state that can be kept.
         ResetNeededError
-            Before the first reset, and if an interrupt has struck all environments.
+            Before the first reset, and if an interrupt has struck all environments,
+            or this session's last step was cancelled.
         PendingResultsError, ClosedError
         """
         self._check_started()
-        has_ended = self._epoch is None
-        if not has_ended:
-            self._check_epoch()
-        state: VectorState = self._run("get_state", has_ended)
+        self._check_epoch()
+        state: VectorState = self._run("get_state", self._has_ended)
         return state
 
     def set_state(self, state: VectorState) -> Any:
@@ -349,14 +349,14 @@ class Session:
             message = "the session must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
-    def _check_epoch(self) -> None:
-        if self._epoch != self._sessions._rows.epoch:
+    def _check_epoch(self, *, has_ended: bool = False) -> None:
+        if has_ended or self._epoch != self._sessions._rows.epoch:
             message = "the episode has ended: reset the session"
             raise ResetNeededError(message)
 
     def _check_step(self, action: Any) -> Any:
         self._check_started()
-        self._check_epoch()
+        self._check_epoch(has_ended=self._has_ended)
         space = self._sessions.envs.single_action_space
         if isinstance(space, Discrete):
             # The range is checked with the batch.
@@ -415,16 +415,15 @@ class Session:
         if call.is_lost:
             self._epoch = None
         elif call.has_result:
-            has_ended = False
             if call.operation == "step":
                 _, _, terminated, truncated, _ = call.get()
-                has_ended = terminated or truncated
+                self._has_ended = terminated or truncated
             elif call.operation == "set_state":
-                has_ended = bool(call.argument.arrays["has_ended"][0])
+                self._has_ended = bool(call.argument.arrays["has_ended"][0])
+            elif call.operation == "reset":
+                self._has_ended = False
             if call.operation in ("reset", "set_state"):
                 self._has_started, self._epoch = True, call.epoch
-            if has_ended:
-                self._epoch = None
         self._in_call.release()
         if self._is_closed:
             self._free()

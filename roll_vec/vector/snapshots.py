@@ -199,7 +199,6 @@ class BatchSnapshots(BatchActionSampling):
             configuration = {
                 **self._options,
                 "autoreset_mode": self._autoreset.mode.value,
-                "group_size": self.group_size,
                 **self.engine.configuration(),
             }
             del configuration["copy"]

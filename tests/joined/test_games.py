@@ -251,6 +251,14 @@ def test_an_error_that_is_known_before_moves_nothing():
         assert_same(env.step([2] * 4), twin.step([2] * 4))
 
 
+def test_a_call_of_no_environment_moves_nothing():
+    env = make_lakes()
+    env.reset(seed=3)
+    assert env.solve(mask=np.zeros(4, bool)) == (None,) * 4
+    env.render_envs([])
+    env.step([2] * 4)
+
+
 def test_a_policy_that_raises_after_a_step_demands_a_reset():
     env = make_lakes()
     for number in (0, 2):

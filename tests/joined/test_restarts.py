@@ -118,6 +118,23 @@ def test_calls_and_attributes_are_made_again_at_their_time(id):
         assert_same(sharded.step(IDLE), local.step(IDLE))
 
 
+def test_level_options_are_set_again():
+    lake = {"max_episode_steps": 4, "shards": {"snapshot_interval": 2}}
+    sharded, local = make_pair("roll_vec/RandomFrozenLake-v0", 4, 2, **lake)
+    for env in (sharded, local):
+        # `start_level` alone would be refused, and the refused call changes nothing.
+        env.set_level_options(num_levels=5)
+        env.set_level_options(start_level=2)
+        env.set_level_options(num_levels=6)
+        with pytest.raises(InvalidOptionError, match="num_levels"):
+            env.set_level_options(num_levels=-1)
+    for _ in range(2):
+        for _ in range(6):
+            assert_same(sharded.step(UP), local.step(UP))
+        kill(sharded, 1)
+    assert_same(sharded.reset(), local.reset())
+
+
 def test_an_interrupt_leaves_no_trace_after_a_reset():
     sharded, local = make_pair(SOKOBAN, 4, 2, autoreset_mode="SameStep", **ROOMS)
     for _ in range(3):

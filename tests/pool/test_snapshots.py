@@ -307,6 +307,9 @@ def test_different_environments_in_one_pool():
         before = other.get_state()
         with pytest.raises(InvalidStateError, match=r"environment 0 .* environment 1"):
             other.set_state(state, rows=[1, 1, 2, 3])
+        # Of another number of rows nobody knows the environments.
+        with pytest.raises(InvalidStateError, match="expected 4 rows"):
+            other.set_state(state.take([0, 1, 2, 3, 0]), rows=[4, 1, 2, 3])
         assert_same(other.step(actions[0]), env.step(actions[0]))
         other.set_state(before, rows=[2, 3, 2, 3])
         other.set_state(state, mask=np.array([True, False, False, True]))

@@ -410,7 +410,8 @@ def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
 
 @in_batches
 def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
-    one, other = open_started(gates[0], 2)
+    one, other, ended = open_started(gates[0], 3)
+    assert ended.step(8)[2]
 
     def interrupt(calls):
         raise KeyboardInterrupt
@@ -419,8 +420,11 @@ def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeyp
         patch.setattr(gates[0]._rows, "start", interrupt)
         with pytest.raises(KeyboardInterrupt):
             one.step(1)
-    for session in (one, other):
+    for session in (one, other, ended):
         check_reset_needed(session)
+        # Also of an episode that had ended: nobody knows what has moved.
+        with pytest.raises(ResetNeededError):
+            session.get_state()
         session.reset()
         assert session.step(2)[0] == 2
 
