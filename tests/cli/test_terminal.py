@@ -277,7 +277,7 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
 )
 def test_ctrl_c_comes_through_while_rooms_are_drawn(child, tmp_path, command, text):
     # The progress bar shows when the rooms are being drawn.
-    out = tmp_path / "set.npz"
+    out = tmp_path / "set.txt"
     out.write_text("old")
     tty = child(*command.split(), *(["--out", out] if "make" in command else []))
     tty.wait_for(text)
