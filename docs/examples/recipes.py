@@ -78,11 +78,13 @@ def training_keywords(id: str, recipe: Recipe) -> dict[str, Any]:
     """
     keywords = dict(recipe.keywords)
     if recipe.curriculum:
+        # It is a keyword of batches, and chooses no levels.
+        limit = keywords.pop("max_episode_steps", None)
         sets = [
-            draw_levels(id, recipe.num_levels, **recipe.keywords, **bands)[0].grids
+            draw_levels(id, recipe.num_levels, **keywords, **bands)[0].grids
             for bands in recipe.curriculum
         ]
-        keywords = {"levels": np.concatenate(sets)}
+        keywords = {"levels": np.concatenate(sets), "max_episode_steps": limit}
     if recipe.num_levels is not None:
         keywords["num_levels"] = recipe.num_levels
     return keywords
