@@ -76,7 +76,7 @@ WORDS = {
     "replay ru": "run.npz",
     "watch roll_vec/So": "roll_vec/Sokoban-v0",
     "watch ru": "run.npz",
-    "export t": "train.jsonl",
+    "export tr": "train.jsonl",
     "rollout --out pi": "picture.bmp",
     "levels make --out b": "boxes.sok",
     "export roll_vec/So": "roll_vec/Sokoban-v0",
