@@ -148,7 +148,7 @@ class LevelProvider(LevelNumbers):
 
     def _keep(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
         """Put levels into the arrays."""
-        for kept, array in zip(self.arrays, levels, strict=True):
-            kept[numbers] = array[indices]
+        for table, array in zip(self.arrays, levels, strict=True):
+            table[numbers] = array[indices]
         self.is_present[numbers] = True
         self.is_complete = bool(self.is_present.all())

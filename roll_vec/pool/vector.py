@@ -213,13 +213,13 @@ context
 
         Objects that need no seed, and are in no group, are reset as the caller asked.
         """
-        drawn = super()._draw_missing_seeds(seeds)
+        new_seeds = super()._draw_missing_seeds(seeds)
         is_shared = np.bincount(self._group_ids)[self._group_ids] > 1
         needs_seed = is_shared | np.array(self.engine.needs_seed)
         return [
             new_seed if seed is not None or needs else None
             for seed, new_seed, needs in zip(
-                seeds, drawn, needs_seed.tolist(), strict=True
+                seeds, new_seeds, needs_seed.tolist(), strict=True
             )
         ]
 

@@ -71,8 +71,8 @@ class EnvRows:
         resets = {
             call.row: call.argument for call in calls if call.operation == "reset"
         }
-        begun = {*actions, *resets}
-        self._active |= {call.row: call for call in calls if call.row in begun}
+        active_rows = {*actions, *resets}
+        self._active |= {call.row: call for call in calls if call.row in active_rows}
         self._steps.begin(actions, resets)
 
     def _check(self, calls: Sequence[Call]) -> dict[int, Any]:
