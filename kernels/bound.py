@@ -74,14 +74,17 @@ def _find_row(rows, row):
     return low
 
 
-@kernel
-def keep_infos(k, infos):
-    """Write no infos of a reset."""
-
-
 @functools.cache
 def make_step(
-    step_rows, begin_next, write_reset_infos, observe_rows, num_flags, key, fixed_type
+    step_rows,
+    begin_next,
+    write_reset_infos,
+    observe_rows,
+    num_flags,
+    first_reset_info,
+    num_reset_infos,
+    key,
+    fixed_type,
 ):
     """Return the kernels of a batch that read what is fixed from words.
 
@@ -90,16 +93,17 @@ def make_step(
     step_rows : kernel
         ``step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos,
         observations)``.
-    begin_next : kernel
-        ``begin_next(i, episodes, state)``, see `.unroll.make_unroll`.
-    write_reset_infos : kernel
-        ``write_reset_infos(k, infos)``, see there.
+    begin_next, write_reset_infos : kernels
+        See `.unroll.make_unroll`.
     observe_rows : kernel
         ``observe_rows(start, stop, at, state, observations)``.
     num_flags : int
-        The first infos that are (n,) bool: 0 or 3.
+        Number of the first infos that are (n,) bool.
+    first_reset_info, num_reset_infos : int
+        Number of the infos between these, and of the last ones, which are infos of
+        resets, too.
     key : str
-        The name of the game, for the cache on disk.
+        Digest of the game, for the cache on disk.
     fixed_type : type
         `type_of` ``rules, state, episodes``.
 
@@ -108,10 +112,8 @@ def make_step(
     step, begin, observe : kernels
         The same for all batches with the same types.
     """
-    load = _make_loader(fixed_type)
-    all_infos = _join_flags if num_flags else _no_flags
-    compiled = _kernel_for(key, fixed_type)
-    writes_reset_infos = write_reset_infos is not keep_infos
+    load, join = _make_loader(fixed_type), _make_join(num_flags)
+    compiled, first_mask = _kernel_for(key, fixed_type), 3 + num_flags
 
     @compiled
     def step(
@@ -142,8 +144,8 @@ def make_step(
         rewards : (n,) float64, written
         flags : (3 + num_flags + m, n) bool, written
             Terminations, truncations, either of them, the first infos, and m times the
-            rows that have infos: those that are not to skip, and of games that write
-            the infos of resets those of ``begins``.
+            rows that have an info: those that are not to skip, and of the infos of
+            resets, which are the last ones, those of ``begins``.
         infos, out : tuples of (n, ...) arrays, written
             The other infos, and the observations of all rows.
 
@@ -156,7 +158,7 @@ def make_step(
         first, last = _find_row(begins, start), _find_row(begins, stop)
         for j in range(first, last):
             begin_next(np.uint64(begins[j]), episodes, state)
-        results, every = (rewards, flags[0], flags[1]), all_infos(flags, infos)
+        results, every = (rewards, flags[0], flags[1]), join(flags, infos)
         step_rows(
             start, stop, _0, actions, skip_mask, rules, state, results, every, out
         )
@@ -164,14 +166,15 @@ def make_step(
         for i in range(np.uint64(start), np.uint64(stop)):
             flags[2, i] = flags[0, i] | flags[1, i]
             has_ends |= flags[2, i]
-        for mask in range(3 + num_flags, flags.shape[0]):
+        for mask in range(first_mask, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not skip_mask[i]
-        if writes_reset_infos:
+        if num_reset_infos > 0:
+            reset_infos = infos[first_reset_info:]
             for j in range(first, last):
                 i = np.uint64(begins[j])
-                write_reset_infos(i, every)
-                for mask in range(3 + num_flags, flags.shape[0]):
+                write_reset_infos(i, i, state, reset_infos)
+                for mask in range(flags.shape[0] - num_reset_infos, flags.shape[0]):
                     flags[mask, i] = True
         return has_ends
 
@@ -215,9 +218,18 @@ def make_step(
     return step, begin, observe
 
 
-@kernel
-def _join_flags(flags, infos):
-    return flags[3], flags[4], flags[5], *infos
+@functools.cache
+def _make_join(num_flags):
+    """Return the kernel that puts so many rows of flags in front of the other infos."""
+    if num_flags == 0:
+        return _no_flags
+    join, row = _make_join(num_flags - 1), 2 + num_flags
+
+    @functools.partial(kernel, key=str(num_flags))
+    def join_flags(flags, infos):
+        return join(flags, (flags[row], *infos))
+
+    return join_flags
 
 
 @kernel

@@ -5,28 +5,44 @@ for each variable, whose first axis is the environment; the options are a tuple 
 numbers and arrays.  The rules see one environment, see `.rows`, and a generator, see
 `.rng.generator`::
 
-    begin(env, rng)                  begins an episode; all variables are 0 before
+    begin(env, rng)                  begins an episode; all variables are 0 before, but
+                                     for those of its level, where there are levels
     begin(env, rng, seed)            the same, with the seed of the episode
     step(env, action, rng)           takes one action; returns reward, terminated
     observe(env, out)                writes the observation
     legal(env, mask)                 writes 1 for each action that is possible
 
 `make_family` makes the kernels of a batch from these, each with one loop over rows.  An
-episode begins within the kernel, so that an unroll of many steps stops nowhere.  With
-the JIT off the same loops run as Python: they are the oracle of their compiled form.
+episode begins within the kernel, so that an unroll of many steps stops nowhere but
+where a level has to be drawn.  With the JIT off the same loops run as Python: they are
+the oracle of their compiled form.
+
+All kernels take one state::
+
+    state = variables, options, rng_states, elapsed_steps
+
+- ``variables``: a tuple of arrays whose first axis is the row;
+- ``options``: a tuple of numbers and arrays that all rows share;
+- ``rng_states``: (6, n) uint64 of generators, see `.rng.pcg64`; (6, 0) without any;
+- ``elapsed_steps``: (n,) int32.
+
+Arrays of results have the row ``at + i`` for row i of a step: ``at`` is 0 for the step
+of a batch, and ``t * num_envs`` for step t of an unroll.
 """
 
 import functools
 from collections import namedtuple
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._jit import IS_COMPILED, kernel
+from .bound import make_play, make_step
 from .calls import BEGIN, OBSERVE, STEP, call_rule
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
+from .views import flat
 
 if not IS_COMPILED:
     from .rng.generator import generator_of, put_generator
@@ -45,8 +61,35 @@ else:
 _1 = np.uint64(1)
 
 
+class Declaration(NamedTuple):
+    """The parts of a family beside its rules.
+
+    The classes are named tuples.  Their fields are the names that rules use.
+    """
+
+    variables: type[Any]
+    """It may have ``lengths`` and ``output_lengths``: see `._compiled_rows.RowType`."""
+    options: type[Any]
+    infos: type[Any]
+    """Variables that are infos of each step: first those that are flags, a bool each;
+    last those that are infos of resets as well."""
+    outputs: type[Any] | None
+    """The parts of an observation; None: the rule ``observe`` writes one array.
+    Without this rule the field is the variable that is the observation."""
+    level: type[Any] | None
+    """The first variables, which a level gives a value; None: there are no levels."""
+    reset_infos: type[Any]
+    num_flags: int
+    is_discrete: bool
+    """Whether an action is an integer; else it is a row of an array."""
+    draws: bool
+    """Whether rules draw random numbers."""
+    copies_variable: bool
+    """Whether the observation is a variable of the same dtype."""
+
+
 class Seeding(NamedTuple):
-    """The seeds of episodes.
+    """The seeds of the episodes of a family without levels.
 
     With ``is_stream`` a generator goes on from episode to episode, as in Gymnasium.
     Else episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set
@@ -60,21 +103,47 @@ class Seeding(NamedTuple):
     numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
-@kernel
-def seed_episode(i, seeding, rng_states):
-    """Seed the generator of row i for its present episode, unless it is a stream.
+class LevelEpisodes(NamedTuple):
+    """The episodes of rows that play levels.
 
-    Returns the seed of the episode, uint64; that of a stream has no meaning.
+    An episode of seed e plays level ``e mod l``, if it is in memory.
     """
-    is_stream, num_levels, start_level, first_seeds, numbers = seeding
+
+    levels: Any  # tuple of (l, ...) arrays: a level has one row in each; l may be 0
+    is_present: np.ndarray  # (l,) bool: the levels that are in memory
+    first_seeds: np.ndarray  # (n,) uint64
+    numbers: np.ndarray  # (n,) uint64, updated where an episode begins
+
+
+class GameKernels(NamedTuple):
+    """The kernels of a family over all rows; see `make_family`."""
+
+    begin_rows: Any
+    begin_levels: Any  # None: there are no levels
+    unroll: Any
+    unroll_rows: Any
+    make_step: Any  # of the type of the fixed arguments, see `.bound`
+    make_blind_step: Any  # the same, but nothing is observed
+    make_play: Any
+    write_masks: Any  # None: there is no rule ``legal``
+
+
+@kernel
+def episode_seed(i, first_seeds, number):
+    """Return the seed of an episode of row i."""
     seed = first_seeds[i]
-    if not is_stream:
-        if numbers[i] > 0:
-            seed = fold_in(seed, numbers[i])
-        if num_levels > 0:
-            seed = np.uint64(start_level) + seed % np.uint64(num_levels)
-        pcg_seed(rng_states, i, seed)
-    return seed
+    return fold_in(seed, number) if number > 0 else seed
+
+
+@kernel
+def copy_range(values, out, start, stop, at):
+    """Copy ``values[start:stop]`` to ``out[at + start:at + stop]``, one-dimensional.
+
+    Grids and positions of rows are copied as one range: row by row a copy of 36 bytes
+    takes 10 ns a row, as one range 1.
+    """
+    for i in range(np.uint64(start), np.uint64(stop)):
+        out[np.uint64(at) + i] = values[i]
 
 
 def takes_seed(begin):
@@ -89,28 +158,35 @@ def _make_output(lengths):
     return output
 
 
-def make_family(rules, types, is_discrete, key):
-    """Return the `.unroll.GameKernels` of rules.
+@kernel
+def _no_generator(rng_states, i):
+    """Return None in the place of the generator of row i."""
 
-    Parameters
-    ----------
-    rules : tuple of four `Rule`
-        ``begin, step, observe, legal``: the last may be None, and ``observe``, if a
-        variable is observed.
-    types : tuple of four named tuple classes
-        The fields of those of variables and options are the names that rules use.  The
-        first may have ``lengths`` and ``output_lengths``: see
-        `._compiled_rows.RowType`.  The fields of the third are the variables that are
-        infos of each step, those of the last the parts of an observation; None: it is
-        one array.  Without ``observe`` its field is the variable.
-    is_discrete : bool
-        Whether an action is an integer; else it is a row of an array.
-    key : str
-        Digest of the rules.
+
+@kernel
+def _keep_generator(rng, rng_states, i):
+    """Write nothing to the generator of row i."""
+
+
+@kernel
+def _no_seed(rng_states, i, seed):
+    """Do not seed the generator of row i."""
+
+
+def _make_begin(begin, declaration, key):
+    """Return ``begin_next(i, episodes, state)`` and ``begin_levels``, or None.
+
+    The first one returns False where the level of an episode is not in memory.
     """
-    begin, step, observe, legal = rules
-    variables_type, options_type, infos_type, output_type = types
+    variables_type, options_type, level_type = (
+        declaration.variables,
+        declaration.options,
+        declaration.level,
+    )
     compiled = functools.partial(kernel, key=key)
+    generator_at, put, seed_generator = _no_generator, _keep_generator, _no_seed
+    if declaration.draws:
+        generator_at, put, seed_generator = generator_of, put_generator, pcg_seed
 
     if takes_seed(begin):
 
@@ -126,38 +202,93 @@ def make_family(rules, types, is_discrete, key):
             begin(env, rng)
 
     @compiled
-    def begin_next(i, seeding, state):
-        """Begin the next episode of row i."""
+    def begin_row(i, seed, state):
+        """Begin an episode of row i; its generator has been seeded."""
         variables, options, rng_states, elapsed_steps = state
-        seeding[4][i] += _1
-        seed = seed_episode(i, seeding, rng_states)
-        named = variables_type(*variables)
-        clear_row(named, i)
-        rng = generator_of(rng_states, i)
-        env = row_of(named, options_type(*options), i)
+        rng = generator_at(rng_states, i)
+        env = row_of(variables_type(*variables), options_type(*options), i)
         call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
-        put_generator(rng, rng_states, i)
+        put(rng, rng_states, i)
         elapsed_steps[i] = 0
+
+    if level_type is None:
+
+        @compiled
+        def begin_next(i, episodes, state):
+            """Begin the next episode of row i; see `Seeding`."""
+            is_stream, num_levels, start_level, first_seeds, numbers = episodes
+            numbers[i] += _1
+            seed = episode_seed(i, first_seeds, numbers[i])
+            if num_levels > 0:
+                seed = np.uint64(start_level) + seed % np.uint64(num_levels)
+            if not is_stream:
+                seed_generator(state[2], i, seed)
+            clear_row(variables_type(*state[0]), i)
+            begin_row(i, seed, state)
+            return True
+
+        return begin_next, None
+
+    num_arrays = len(level_type._fields)
+
+    @compiled
+    def begin_level(i, levels, index, seed, state):
+        """Begin an episode of row i with a level; the seed is that of the episode."""
+        variables = state[0]
+        clear_row(variables, i)
+        target = level_type(*variables[:num_arrays])
+        copy_row(level_type(*levels), index, target, i)
+        seed_generator(state[2], i, seed)
+        begin_row(i, seed, state)
+
+    @compiled
+    def begin_next(i, episodes, state):
+        """Begin the next episode of row i, if its level is there: `LevelEpisodes`."""
+        levels, is_present, first_seeds, numbers = episodes
+        # After episode -1, modulo 2**64, comes episode 0.
+        number = numbers[i] + _1
+        seed, num_levels = episode_seed(i, first_seeds, number), is_present.shape[0]
+        if num_levels == 0:
+            return False
+        index = seed % np.uint64(num_levels)
+        if not is_present[index]:
+            return False
+        numbers[i] = number
+        begin_level(i, levels, index, seed, state)
         return True
 
-    if is_discrete:
+    @compiled
+    def begin_levels(start, stop, rows, levels, level_indices, seeds, state):
+        """Begin episodes of some rows with levels of the caller's choice.
 
-        @compiled
-        def take_action(env, actions, k, rules, rng):
-            first_action, _, invalid_reward, takes_invalid = rules
-            # With the JIT off a number of Python, not of numpy.
-            action = int(actions[k]) - first_action
-            if action >= 0 or takes_invalid:
-                reward, terminated = step(env, action, rng)
-                return np.float64(reward), bool(terminated)
-            return invalid_reward, False
+        Parameters
+        ----------
+        start, stop : int
+            The range of ``rows`` to work on.
+        rows : (m,) int64, read
+            The rows, each at most once.
+        levels : tuple of (l, ...) arrays, read
+        level_indices : (m,) int64, read
+            Row ``rows[j]`` gets the level ``level_indices[j]``.
+        seeds : (m,) uint64, read
+            Seeds of the episodes.
+        state : tuple, updated
+        """
+        for j in range(np.uint64(start), np.uint64(stop)):
+            index = np.uint64(level_indices[j])
+            begin_level(np.uint64(rows[j]), levels, index, seeds[j], state)
 
-    else:
+    return begin_next, begin_levels
 
-        @compiled
-        def take_action(env, actions, k, rules, rng):
-            reward, terminated = step(env, action_at(actions, k), rng)
-            return np.float64(reward), bool(terminated)
+
+def _make_observe(observe, declaration, key):
+    """Return the kernels that write the observation of one row, and of a range."""
+    variables_type, options_type, output_type = (
+        declaration.variables,
+        declaration.options,
+        declaration.outputs,
+    )
+    compiled = functools.partial(kernel, key=key)
 
     if observe is None:
 
@@ -185,6 +316,116 @@ def make_family(rules, types, is_discrete, key):
             parts = row_of(output_type(*out), (), k)
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
 
+    if declaration.copies_variable:
+        number = variables_type._fields.index(output_type._fields[0])
+
+        @compiled
+        def observe_range(start, stop, at, state, out):
+            values, target = flat(state[0][number]), flat(out[0])
+            size = values.shape[0] // state[3].shape[0]
+            at = np.uint64(at) * np.uint64(size)
+            copy_range(values, target, start * size, stop * size, at)
+
+    else:
+
+        @compiled
+        def observe_range(start, stop, at, state, out):
+            """Write the observations of rows to the rows ``at + i`` of ``out``.
+
+            ``out`` is a tuple of (T * n, ...) arrays; ``at`` counts modulo 2**64.
+            """
+            for i in range(np.uint64(start), np.uint64(stop)):
+                observe_row(i, np.uint64(at) + i, state, out)
+
+    return observe_row, observe_range
+
+
+def _make_write_infos(variables_type, infos_type, num_flags, key):
+    """Return the kernel that writes the infos of rows, variables that are numbers."""
+    compiled = functools.partial(kernel, key=key)
+
+    @compiled
+    def write_infos(start, stop, at, skip_mask, variables, infos):
+        pass
+
+    for number, name in enumerate(infos_type._fields):
+        place = variables_type._fields.index(name)
+        make = _write_flag if number < num_flags else _write_number
+        function = make(write_infos, number, place)
+        write_infos = kernel(function, key=f"{key}-{number}")
+    return write_infos
+
+
+def _write_flag(write_others, number, place):
+    def write_infos(start, stop, at, skip_mask, variables, infos):
+        write_others(start, stop, at, skip_mask, variables, infos)
+        values, out = variables[place], infos[number]
+        for i in range(np.uint64(start), np.uint64(stop)):
+            out[np.uint64(at) + i] = values[i] & (not skip_mask[i])
+
+    return write_infos
+
+
+def _write_number(write_others, number, place):
+    def write_infos(start, stop, at, skip_mask, variables, infos):
+        write_others(start, stop, at, skip_mask, variables, infos)
+        values, out = variables[place], infos[number]
+        for i in range(np.uint64(start), np.uint64(stop)):
+            out[np.uint64(at) + i] = 0 if skip_mask[i] else values[i]
+
+    return write_infos
+
+
+@kernel
+def _observe_nothing(start, stop, at, state, out):
+    """Observe nothing: users see arrays of the state."""
+
+
+def make_family(rules, declaration, key, tuned_step=None):
+    """Return the `GameKernels` of rules.
+
+    Parameters
+    ----------
+    rules : tuple of four `Rule`
+        ``begin, step, observe, legal``: the last may be None, and ``observe``, if a
+        variable is observed.
+    declaration : Declaration
+    key : str
+        Digest of the rules and the declaration.
+    tuned_step : kernel or None
+        ``tuned_step(start, stop, at, actions, skip_mask, rules, variables, options,
+        rng_states, elapsed_steps, results)`` does what ``play_rows`` below does, but
+        for the infos, which are numbers then.  Variables and options are named tuples.
+    """
+    begin, step, observe, legal = rules
+    variables_type, options_type, infos_type = declaration[:3]
+    reset_type, num_flags = declaration.reset_infos, declaration.num_flags
+    compiled = functools.partial(kernel, key=key)
+    begin_next, begin_levels = _make_begin(begin, declaration, key)
+    observe_row, observe_range = _make_observe(observe, declaration, key)
+    generator_at, put = _no_generator, _keep_generator
+    if declaration.draws:
+        generator_at, put = generator_of, put_generator
+
+    if declaration.is_discrete:
+
+        @compiled
+        def take_action(env, actions, k, rules, rng):
+            first_action, _, invalid_reward, takes_invalid = rules
+            # With the JIT off a number of Python, not of numpy.
+            action = int(actions[k]) - first_action
+            if action >= 0 or takes_invalid:
+                reward, terminated = step(env, action, rng)
+                return np.float64(reward), bool(terminated)
+            return invalid_reward, False
+
+    else:
+
+        @compiled
+        def take_action(env, actions, k, rules, rng):
+            reward, terminated = step(env, action_at(actions, k), rng)
+            return np.float64(reward), bool(terminated)
+
     @compiled
     def play_row(i, at, actions, skip_mask, rules, state, results, infos):
         """Take one step in row i, or write its zeros; see `play_rows`."""
@@ -196,63 +437,113 @@ def make_family(rules, types, is_discrete, key):
             clear_row(infos, k)
         else:
             named = variables_type(*variables)
-            rng = generator_of(rng_states, i)
+            rng = generator_at(rng_states, i)
             env = row_of(named, options_type(*options), i)
             arguments = env, actions, k, rules, rng
             outcome = call_rule(STEP, elapsed_steps, i, take_action, arguments)
-            put_generator(rng, rng_states, i)
+            put(rng, rng_states, i)
             elapsed_steps[i] += 1
             rewards[k], terminations[k] = outcome
             truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
             copy_row(named, i, infos_type(*infos), k)
 
-    @compiled
-    def play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos):
-        """Take one step a row; rows to skip stay and give zeros.
+    if tuned_step is None:
 
-        Parameters
-        ----------
-        start, stop : int
-            The rows to work on.
-        at : int
-            See `.unroll`.
-        actions : (T * n,) int64, or (T * n, ...) array, read
-        skip_mask : (n,) bool, read
-        rules : (int, int, float, bool)
-            The first action; the steps after which an episode is truncated, 0: never;
-            the reward of an action below the first, "no valid action", by which
-            nothing moves; whether the rule takes such an action, as -1.
-        state : tuple, updated
-            Of `.unroll`.
-        results : tuple of (T * n,) arrays, written
-            Rewards (float64), terminations and truncations (bool).
-        infos : tuple of (T * n, ...) arrays, written
-            The variables after the step; zeros of rows to skip.
-        """
-        for i in range(np.uint64(start), np.uint64(stop)):
-            play_row(i, at, actions, skip_mask, rules, state, results, infos)
+        @compiled
+        def play_rows(
+            start, stop, at, actions, skip_mask, rules, state, results, infos
+        ):
+            """Take one step a row; rows to skip stay and give zeros.
 
-    @compiled
-    def observe_range(start, stop, at, state, out):
-        """Write the observations of a range of rows to the rows ``at + i`` of ``out``.
+            Parameters
+            ----------
+            start, stop : int
+                The rows to work on.
+            at : int
+            actions : (T * n,) int64, or (T * n, ...) array, read
+            skip_mask : (n,) bool, read
+            rules : (int, int, float, bool)
+                The first action; the steps after which an episode is truncated, 0:
+                never; the reward of an action below the first, "no valid action", by
+                which nothing moves; whether the rule takes such an action, as a
+                negative number.
+            state : tuple, updated
+            results : tuple of (T * n,) arrays, written
+                Rewards (float64), terminations and truncations (bool).
+            infos : tuple of (T * n, ...) arrays, written
+                The variables after the step; zeros of rows to skip.
+            """
+            for i in range(np.uint64(start), np.uint64(stop)):
+                play_row(i, at, actions, skip_mask, rules, state, results, infos)
 
-        ``out`` is a tuple of (T * n, ...) arrays.
-        """
-        for i in range(np.uint64(start), np.uint64(stop)):
-            observe_row(i, np.uint64(at) + i, state, out)
+        @compiled
+        def step_rows(
+            start, stop, at, actions, skip_mask, rules, state, results, infos, out
+        ):
+            """Take one step a row, and observe all rows to ``out``."""
+            # One loop: what a row has written is still in registers or the nearest
+            # cache.
+            for i in range(np.uint64(start), np.uint64(stop)):
+                play_row(i, at, actions, skip_mask, rules, state, results, infos)
+                observe_row(i, np.uint64(at) + i, state, out)
 
-    @compiled
-    def step_rows(
-        start, stop, at, actions, skip_mask, rules, state, results, infos, observations
+    else:
+        write_infos = _make_write_infos(variables_type, infos_type, num_flags, key)
+
+        @compiled
+        def play_rows(
+            start, stop, at, actions, skip_mask, rules, state, results, infos
+        ):
+            variables, options, rng_states, elapsed_steps = state
+            named, settings = variables_type(*variables), options_type(*options)
+            tuned_step(
+                start,
+                stop,
+                at,
+                actions,
+                skip_mask,
+                rules,
+                named,
+                settings,
+                rng_states,
+                elapsed_steps,
+                results,
+            )
+            write_infos(start, stop, at, skip_mask, variables, infos)
+
+        @functools.partial(kernel, key=key, inline=True)
+        def step_rows(
+            start, stop, at, actions, skip_mask, rules, state, results, infos, out
+        ):
+            play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
+            observe_range(start, stop, at, state, out)
+
+    @functools.partial(kernel, key=key, inline=True)
+    def step_blindly(
+        start, stop, at, actions, skip_mask, rules, state, results, infos, out
     ):
-        """Take one step a row, see `play_rows`, and observe all rows.
+        play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
-        ``observations`` is a tuple of (n, ...) arrays, written.
-        """
-        # One loop: what a row has written is still in registers or the nearest cache.
-        for i in range(np.uint64(start), np.uint64(stop)):
-            play_row(i, at, actions, skip_mask, rules, state, results, infos)
-            observe_row(i, np.uint64(at) + i, state, observations)
+    num_reset_infos = len(reset_type._fields)
+
+    if num_reset_infos == 0:
+
+        @compiled
+        def write_reset_infos(i, k, state, reset_infos):
+            pass
+
+    else:
+
+        @compiled
+        def write_reset_infos(i, k, state, reset_infos):
+            """Write the infos of a reset of row i to row k; see `.unroll`."""
+            copy_row(variables_type(*state[0]), i, reset_type(*reset_infos), k)
+
+    @compiled
+    def begin_rows(start, stop, rows, episodes, state):
+        """Begin the next episodes of ``rows[start:stop]``, whose levels are there."""
+        for j in range(np.uint64(start), np.uint64(stop)):
+            begin_next(np.uint64(rows[j]), episodes, state)
 
     write_masks = None
     if legal is not None:
@@ -260,17 +551,27 @@ def make_family(rules, types, is_discrete, key):
         @compiled
         def write_masks(start, stop, rows, variables, options, masks):
             """Write the masks of rows ``rows[j]`` to ``masks[j]``, (m, A) int8."""
-            state, settings = variables_type(*variables), options_type(*options)
+            named, settings = variables_type(*variables), options_type(*options)
             for j in range(np.uint64(start), np.uint64(stop)):
-                legal(view_of(state, settings, rows[j]), items_of(masks, j))
+                legal(view_of(named, settings, rows[j]), items_of(masks, j))
 
-    return make_unroll(
-        play_rows,
-        observe_range,
-        begin_next,
-        key,
+    kernels = play_rows, play_row, observe_range, begin_next, write_reset_infos
+    begins = begin_next, write_reset_infos
+    num_others = len(infos_type._fields) - num_flags - num_reset_infos
+    counts = num_flags, num_others, num_reset_infos
+    return GameKernels(
+        begin_rows,
+        begin_levels,
+        *make_unroll(*kernels, key),
+        functools.partial(make_step, step_rows, *begins, observe_range, *counts, key),
+        functools.partial(
+            make_step,
+            step_blindly,
+            *begins,
+            _observe_nothing,
+            *counts,
+            f"{key}-blind",
+        ),
+        functools.partial(make_play, play_row, observe_range, key),
         write_masks,
-        step_rows=step_rows,
-        play_row=play_row,
-        num_flags=0,
     )

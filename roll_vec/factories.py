@@ -116,7 +116,7 @@ if not TYPE_CHECKING:
         kind, _, id = name.partition("/")
         if id in ENVIRONMENTS and kind == "single":
             make, registered = partial(make_single, id), resolve(id)
-            if registered.is_rule:
+            if not registered.pooled:
                 # `gymnasium.make` reads it, and collects frames in lists.
                 make.metadata = registered.load().metadata
             return make
@@ -142,7 +142,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     """
     registered = resolve(id)
     cls = registered.load()
-    if registered.is_rule:
+    if not registered.pooled:
         from roll_vec.arrays.single_env import SingleEnv
 
         return SingleEnv(parse_options(cls, keywords))
@@ -212,8 +212,8 @@ def make_vector(
     limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
     from roll_vec.arrays.engine import ArrayEngine
 
-    options_class = registered.load("Options")
-    options = parse_options(options_class, {**registered.keywords, **keywords})
+    keywords = {**registered.keywords, **keywords}
+    options = parse_options(registered.load(), keywords)
     threads = resolve_num_threads(num_threads)
     try:
         engine = ArrayEngine(options, num_envs, limit, threads)

@@ -11,7 +11,6 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -35,10 +34,8 @@ class RegisteredEnv:
     keywords : dict
         Registered values of keywords.
     pooled : bool
-        True: a batch is a pool of objects.  False: a batch is an engine over stacked
-        arrays, and ``<name>Options`` is beside the class, unless it is an `ArrayEnv`.
-    rules : bool
-        True: the class, which may not be imported yet, is an `ArrayEnv`.
+        True: a batch is a pool of objects.  False: the class is an `ArrayEnv`, and a
+        batch is an engine over stacked arrays.
     summary : str
         The environment in one line; empty: the first line of its class's docstring.
     reward_threshold : float or None
@@ -50,25 +47,15 @@ class RegisteredEnv:
     max_episode_steps: int | None
     keywords: Mapping[str, Any] = field(default_factory=dict)
     pooled: bool = False
-    rules: bool = False
     summary: str = ""
     reward_threshold: float | None = None
 
-    def load(self, suffix: str = "") -> Any:
-        """Return the class ``<name><suffix>``; without a suffix, the environment's.
-
-        The options of an `ArrayEnv` are the class itself.
-        """
+    def load(self) -> Any:
+        """Return the class of the environment."""
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
-            suffix = "" if self.is_rule else suffix
-            return getattr(importlib.import_module(module), name + suffix)
+            return getattr(importlib.import_module(module), name)
         return self.entry
-
-    @property
-    def is_rule(self) -> bool:
-        """Whether the class is an `ArrayEnv`, from whose rules all is derived."""
-        return self.rules or _is_rule(self.entry)
 
     def summarize(self) -> str:
         """Return the environment in one line, without a full stop."""
@@ -84,7 +71,7 @@ class RegisteredEnv:
 
             parameters = parameters_of(self.load())
         else:
-            parameters = dict(inspect.signature(self.load("Options")).parameters)
+            parameters = dict(inspect.signature(self.load()).parameters)
         defaults = {name: each.default for name, each in parameters.items()}
         return defaults | dict(self.keywords)
 
@@ -96,7 +83,6 @@ def _built_in(
     summary: str = "",
     reward_threshold: float | None = None,
     *,
-    rules: bool = False,
     pooled: bool = False,
     **keywords: Any,
 ) -> RegisteredEnv:
@@ -110,7 +96,7 @@ def _built_in(
         ``module:class`` in ``roll_vec.envs``.
     summary : str
         Empty: it is a game of Gymnasium.
-    max_episode_steps, reward_threshold, rules, pooled, **keywords
+    max_episode_steps, reward_threshold, pooled, **keywords
         See `RegisteredEnv`.
     """
     return RegisteredEnv(
@@ -119,13 +105,11 @@ def _built_in(
         max_episode_steps,
         keywords,
         pooled=pooled,
-        rules=rules,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         reward_threshold=reward_threshold,
     )
 
 
-_of_rules = partial(_built_in, rules=True)
 _LAKE = "frozen_lake:FrozenLake"
 
 ENVIRONMENTS = {
@@ -147,38 +131,38 @@ ENVIRONMENTS = {
             100,
             "ROLL's FrozenLake: a new map and start each episode",
         ),
-        _of_rules("CliffWalking-v1", "cliff_walking:CliffWalking", None),
-        _of_rules("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
-        _of_rules("Taxi-v4", "taxi:TaxiV4", 200, reward_threshold=8),
-        _of_rules("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
-        _of_rules("CartPole-v1", "cart_pole:CartPole", 500, reward_threshold=475),
-        _of_rules(
+        _built_in("CliffWalking-v1", "cliff_walking:CliffWalking", None),
+        _built_in("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
+        _built_in("Taxi-v4", "taxi:TaxiV4", 200, reward_threshold=8),
+        _built_in("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
+        _built_in("CartPole-v1", "cart_pole:CartPole", 500, reward_threshold=475),
+        _built_in(
             "MountainCar-v0", "mountain_car:MountainCar", 200, reward_threshold=-110
         ),
-        _of_rules(
+        _built_in(
             "MountainCarContinuous-v0",
             "mountain_car:MountainCarContinuous",
             999,
             reward_threshold=90,
         ),
-        _of_rules("Acrobot-v1", "acrobot:Acrobot", 500, reward_threshold=-100),
-        _of_rules("Pendulum-v1", "pendulum:Pendulum", 200),
-        _of_rules(
+        _built_in("Acrobot-v1", "acrobot:Acrobot", 500, reward_threshold=-100),
+        _built_in("Pendulum-v1", "pendulum:Pendulum", 200),
+        _built_in(
             "Game2048-v0",
             "game_2048:Game2048",
             1000,
             "GEM's Game2048: slide and merge tiles until one is 2048",
         ),
-        _of_rules(
+        _built_in(
             "SlidingTiles-v0",
             "sliding_tiles:SlidingTiles",
             None,
             "GEM's FifteenPuzzle of any size: put the tiles in order",
         ),
-        _of_rules(
+        _built_in(
             "Sudoku-v0", "sudoku:Sudoku", 100, "GEM's Sudoku, with one solution each"
         ),
-        _of_rules(
+        _built_in(
             "Minesweeper-v0",
             "minesweeper:Minesweeper",
             64,
@@ -359,12 +343,9 @@ def _name_of(entry: type[Any] | str) -> str:
 def _register(registered: RegisteredEnv) -> None:
     """Register an id with Gymnasium."""
     id = registered.id
-    entry_point: Any = registered.entry
-    if registered.pooled or registered.is_rule:
-        entry_point = f"{_FACTORIES}:single/{id}"
     gymnasium.register(
         id,
-        entry_point=entry_point,
+        entry_point=f"{_FACTORIES}:single/{id}",
         vector_entry_point=f"{_FACTORIES}:vector/{id}",
         reward_threshold=registered.reward_threshold,
         max_episode_steps=registered.max_episode_steps,

@@ -158,7 +158,7 @@ def test_the_first_line_of_a_users_rules_stands_once():
 @pytest.mark.parametrize("id", ENVIRONMENTS)
 def test_every_keyword_is_described_in_one_line(id):
     keywords = describe_keywords(gymnasium.spec(id))
-    unused = getattr(ENVIRONMENTS[id].load("Options")(), "unused_keywords", {})
+    unused = getattr(ENVIRONMENTS[id].load()(), "unused_keywords", {})
     assert {one.name: one.default for one in keywords} == {
         name: repr(value)
         for name, value in ENVIRONMENTS[id].defaults().items()

@@ -15,5 +15,5 @@ class StateAttribute(NamedTuple):
 
     read: Callable[[Any], Any]
     """Return the value of one environment, which has variables: numbers, arrays."""
-    write: Callable[[Any], Mapping[str, Any]]
-    """Return the variables of a value, or raise an error."""
+    write: Callable[[Any], Mapping[str, Any]] | None = None
+    """Return the variables of a value, or raise an error; None: it is only read."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.bound import pack, type_of
-from roll_vec.kernels.unroll import GameKernels
+from roll_vec.kernels.families import GameKernels
 from roll_vec.text.turn import BatchStep
 
 
@@ -54,7 +54,7 @@ class OneStep:
     Parameters
     ----------
     make_play : function
-        Of `roll_vec.kernels.unroll.GameKernels`.
+        Of `roll_vec.kernels.families.GameKernels`.
     rules, state : tuples
         As kernels take them; the arrays must not be replaced.
     outcome : BatchStep

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
+from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.observations import ObservedEngine
-from roll_vec.arrays.options import Arrays, Ids
+from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
@@ -102,30 +103,35 @@ class ArrayEngine(ObservedEngine):
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
+        infos, num_flags = sort_infos(options)
         # Options look these up, which takes as long as a step of one environment.
-        # The infos of kernels after `FLAG_INFOS`, in their order.
+        # The infos that are no flags, as kernels take them.
         self._step_infos = [
             (name, (num_envs, *shape), np.dtype(dtype))
-            for name, (dtype, shape) in options.info_arrays.items()
+            for name in infos[num_flags:]
+            for dtype, shape in [options.info_array(name)]
         ]
         # The rows of flags beside the ends of a step: infos, then masks of infos.
-        flags, first_mask = options.FLAG_INFOS, 3 + len(options.FLAG_INFOS)
-        shown = [name for name in (*options.info_arrays, *flags) if name not in hidden]
-        rows = {name: k for k, name in enumerate(flags, 3)}
-        self._flags: list[tuple[int, str]] = []
-        for mask, name in enumerate(shown, first_mask):
+        rows = {name: k for k, name in enumerate(infos[:num_flags], 3)}
+        shown = [name for name in infos if name not in hidden]
+        self._flag_names, self._flags = infos[:num_flags], []
+        for mask, name in enumerate(shown, 3 + num_flags):
             if name in rows:
                 self._flags.append((rows[name], name))
             self._flags.append((mask, f"_{name}"))
-        self._flags_shape = first_mask + len(shown), num_envs
+        self._flags_shape = 3 + num_flags + len(shown), num_envs
         # A step needs to know successes that users do not see.
-        if "success" in hidden and "success" in flags:
+        if "success" in hidden:
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
         # Whether kernels write all infos of the episodes that they begin, if any.
         others = self._has_masks or self.action_parser or options.has_level_infos
-        self._has_no_begin_infos = not (others or options.adds_reset_infos)
-        self._writes_begin_infos = options.HAS_RESET_INFOS and not others
+        others = bool(others) or self._finish is not None
+        self._has_no_begin_infos = not (others or options.reset_infos)
+        is_written = {*options.reset_infos} <= {*options.infos}
+        self._writes_begin_infos = is_written and not (
+            others or self._has_no_begin_infos
+        )
         self._bound = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -385,14 +391,11 @@ class ArrayEngine(ObservedEngine):
 
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
         """Return the arrays of T * n steps for kernels to write, each (T, n, ...)."""
-        names = self.options.FLAG_INFOS
+        names = self._flag_names
         flags = np.empty((2 + len(names), *shape), np.bool_)
         infos = dict(zip(names, flags[2:], strict=True))
-        for name, (n, *inner), dtype in self._step_infos:
-            # Where it is no info, it is the kernel's own, of one step.
-            is_own = name in self._hidden_infos and name != "success"
-            own = (n,) if is_own else shape
-            infos[name] = np.empty((*own, *inner), dtype)
+        for name, (_, *inner), dtype in self._step_infos:
+            infos[name] = np.empty((*shape, *inner), dtype)
         return np.empty(shape), flags[0], flags[1], infos
 
     # ---------------------------------------------------------------- many steps
@@ -419,6 +422,11 @@ class ArrayEngine(ObservedEngine):
         results, infos = outcome[:3], outcome[3]
         if out is not None:
             results = out.rewards, out.terminations, out.truncations
+        begin_infos = {name: infos[name] for name in self.options.reset_infos}
+        if same_step:
+            begin_infos = {
+                name: np.empty_like(info) for name, info in begin_infos.items()
+            }
         times, states = np.zeros(n, np.int64), np.where(has_ended, NEEDS_RESET, PLAYING)
         # The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`.
         buffer = (
@@ -427,10 +435,11 @@ class ArrayEngine(ObservedEngine):
             (np.empty(n, np.bool_), np.empty(n, np.bool_), times.copy()),
             tuple(map(_flatten, results)),
             tuple(map(_flatten, infos.values())),
+            tuple(map(_flatten, begin_infos.values())),
             observations,
             next_observations,
         )
-        self._observations, needs_numbers = None, self.options.needs_level_numbers
+        self._observations, needs_numbers = None, self._needs_level_numbers
         numbers = self.episodes.numbers.copy() if needs_numbers else None
         self._unroll(len(codes), buffer)
         if needs_numbers:
@@ -445,7 +454,7 @@ class ArrayEngine(ObservedEngine):
             *results,
             {name: infos[name] for name in infos if name not in self._hidden_infos},
             times,
-            self.options.HAS_RESET_INFOS and mode is AutoresetMode.NEXT_STEP,
+            begin_infos,
         )
 
     def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
@@ -464,9 +473,8 @@ class ArrayEngine(ObservedEngine):
     @cached_property
     def _needs_single_steps(self) -> bool:
         """Whether the options ask for more than a compiled unroll does."""
-        options = self.options
-        # Infos of resets are read off the state, which an unroll leaves behind.
-        if options.action_mask or options.has_level_infos or options.reset_infos:
+        # Some infos are read off the state, which an unroll leaves behind.
+        if not (self._has_no_begin_infos or self._writes_begin_infos):
             return True
         return self._finish is not None or self.observes_text
 
@@ -594,7 +602,7 @@ class ArrayEngine(ObservedEngine):
         attribute = self.options.attributes.get(name)
         if name in self.named_variables():
             values = {name: value}
-        elif isinstance(attribute, StateAttribute):
+        elif isinstance(attribute, StateAttribute) and attribute.write is not None:
             values = dict(attribute.write(value))
         else:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
@@ -9,11 +10,11 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_providers import LevelNumbers
-from roll_vec.arrays.options import Ids
+from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.row_threads import for_row_ranges
+from roll_vec.arrays.rules import explain_failure
 from roll_vec.arrays.state_checks import check_generators, check_limits
-from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
 from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS, fold_in_rows, seed_rows
 from roll_vec.options import (
@@ -97,11 +98,8 @@ class EpisodeSeeds:
 class EpisodeEngine(Engine):
     """The part of `roll_vec.arrays.engine.ArrayEngine` that begins episodes.
 
-    An episode begins in one of three ways, as the kernels of the family say:
-
-    - by a rule, from a seed, within kernels;
-    - from a level of a provider; within kernels, if all levels are in memory;
-    - from a generator that goes on from episode to episode, within kernels.
+    Kernels begin episodes.  Where the family has levels which are not all in memory,
+    those that are missing are drawn before.
 
     Attributes
     ----------
@@ -136,8 +134,8 @@ class EpisodeEngine(Engine):
         is_large = num_envs >= 2 * options.ROWS_PER_THREAD
         self._uses_threads = is_large and self.kernel_threads > 1
         self.num_envs, self.variables = n, options.allocate(n)
-        self.constants = tuple(options.constants.values())
-        self.rng_states = np.zeros((PCG_WORDS, n if options.DRAWS else 0), np.uint64)
+        self.constants = tuple(options.kernel_constants.values())
+        self.rng_states = np.zeros((PCG_WORDS, n if options.draws else 0), np.uint64)
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
@@ -148,9 +146,11 @@ class EpisodeEngine(Engine):
         self._level_numbers = np.zeros(n, np.int64)
         # Of episodes that a kernel has begun, and whose levels nobody asked for.
         self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
-        self.level_provider: Any = LevelNumbers(0, 0)
-        if not self.is_stream:
-            self.level_provider = options.make_provider(num_threads)
+        self.level_provider: Any = options.make_provider(num_threads)
+        # Whether the number of the level that is played is of use later.
+        self._needs_level_numbers = (
+            options.level_info or options.user_levels is not None
+        )
 
     @allow_overflow
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
@@ -168,7 +168,7 @@ class EpisodeEngine(Engine):
     def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
         """Raise the error of a kernel, as users get it; rows may have moved."""
         self.needs_full_reset = True
-        explained = self.options.explain(error, self.elapsed_steps, rule)
+        explained = explain_failure(self.options, error, self.elapsed_steps, rule)
         if explained is error:
             raise error
         raise explained from error
@@ -202,7 +202,7 @@ class EpisodeEngine(Engine):
         if options:
             check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
-            values = self.options.parse_reset_options(options)
+            values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
             with self._replaced_constants(values):
                 self.advance(env_ids)
@@ -218,7 +218,7 @@ class EpisodeEngine(Engine):
             yield
             return
         state, bound = self._state, self._bound
-        constants = tuple({**self.options.constants, **values}.values())
+        constants = tuple({**self.options.kernel_constants, **values}.values())
         self._state, self._bound = (state[0], constants, *state[2:]), {}
         try:
             yield
@@ -271,7 +271,8 @@ class EpisodeEngine(Engine):
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
-        if self.options.HAS_NEW_GENERATORS:
+        if not self.options.draws:
+            # Those of the episodes, as if rules drew.
             seeds = self.episodes.seeds(np.arange(self.num_envs)).tolist()
             return tuple(np.random.Generator(np.random.PCG64(seed)) for seed in seeds)
         return tuple(map(generator_at, self.rng_states.T.tolist()))
@@ -279,21 +280,21 @@ class EpisodeEngine(Engine):
     @property
     def _can_begin_in_kernel(self) -> bool:
         """Whether kernels can begin each next episode."""
-        return self._kernels.place_rows is None or self.level_provider.is_complete
+        return self._kernels.begin_levels is None or self.level_provider.is_complete
 
     def _begin_from_levels(self, env_ids: Ids, seeds: Seeds) -> None:
         """Start episodes with levels of the provider, which are drawn if need be."""
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
         levels, level_indices = self.level_provider.get(seeds)
         arguments = env_ids, levels, level_indices, seeds, self._state
-        self._run(self._kernels.place_rows, len(env_ids), *arguments)
-        if self.options.needs_level_numbers:
+        self._run(self._kernels.begin_levels, len(env_ids), *arguments)
+        if self._needs_level_numbers:
             self.level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
         self._observe_begun(env_ids)
 
     def _note_levels(self, env_ids: Ids) -> None:
         """Note episodes that a kernel has begun, whose levels have no numbers yet."""
-        if self.options.needs_level_numbers:
+        if self._needs_level_numbers:
             self._is_unnumbered[env_ids] = self._has_unnumbered = True
 
     @property
@@ -314,10 +315,9 @@ class EpisodeEngine(Engine):
         """Return what kernels begin next episodes with."""
         numbers = self.episodes.first_seeds, self.episodes.numbers
         levels = self.level_provider
-        if self._kernels.place_rows is None:
-            begins = self.is_stream, levels.num_levels, levels.start_level, *numbers
-            return self.options.next_episodes(begins)  # type: ignore[no-any-return]
-        return levels.arrays, levels.table, *numbers
+        if self._kernels.begin_levels is None:
+            return self.is_stream, levels.num_levels, levels.start_level, *numbers
+        return levels.arrays, levels.is_present, *numbers
 
     # ---------------------------------------------------------------- level options
 
@@ -355,7 +355,7 @@ class EpisodeEngine(Engine):
             "elapsed_steps": self.elapsed_steps,
             "successes": self.successes,
         }
-        if self.options.DRAWS:
+        if self.options.draws:
             arrays["generator_states"] = self.rng_states.T
         if not self.is_stream:
             arrays |= self.episodes.state_arrays()
@@ -391,7 +391,7 @@ class EpisodeEngine(Engine):
         if not self.is_stream:
             last = self.level_provider.last_number
             limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
-        if self.options.DRAWS:
+        if self.options.draws:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:
             check_limits(name, arrays[name], *limits[name])
@@ -415,3 +415,30 @@ class EpisodeEngine(Engine):
                 np.take(values.T, rows, -1, array.T, mode="clip")
         if is_whole:
             self.needs_full_reset = False
+
+
+def _read_reset_options(
+    known: Any, options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the ``reset_options`` that the argument of a reset sets, checked.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    names = known.reset_options.keys() & (options or {}).keys()
+    values = {}
+    for name in sorted(names):
+        value = options[name]  # type: ignore[index]
+        try:
+            # As Gymnasium reads them, from arrays of one number as well.
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            owner = f"options[{name!r}]"
+            raise InvalidOptionError.expected(owner, "a finite number", value)
+        values[name] = number
+    if values:
+        known.check_reset_options({**known.reset_options, **values})
+    return values

@@ -7,22 +7,26 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
-from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.grid_family import Cell, GridFamily
-from roll_vec.arrays.options import GridOptions
-from roll_vec.errors import InvalidOptionError
+from roll_vec.arrays.array_env import METADATA, ArrayEnv
+from roll_vec.arrays.grid_family import ArrayMode, Cell, GridFamily
+from roll_vec.arrays.grid_observations import OBS_MODES, GridObserver
+from roll_vec.errors import InvalidOptionError, RollVecWarning, warn_caller
 from roll_vec.kernels.rows import Items, Row
+from roll_vec.options import check_lookup
 from roll_vec.render.tiles import TILE_SIZE
 
+# Of a generated grid.
+MAX_CELLS = 1 << 20
 
-class GridEnv(ArrayEnv, GridOptions):
+
+class GridEnv(ArrayEnv):
     """Base class of array environments that are played on a board.
 
     The board is a variable of cell codes; a table says what each code looks like.
     Observations in all modes, pictures, texts and instructions follow from these.
-    ``render_scale`` is that of `roll_vec.arrays.options.ArrayOptions`.
 
     Parameters
     ----------
@@ -37,6 +41,8 @@ class GridEnv(ArrayEnv, GridOptions):
     render_mode : str or None
         Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
         coloured text, ``human`` a window (extra ``render``).
+    render_scale : int
+        Scale of pictures, from 1 to 64: a tile has 16 n times 16 n pixels.
 
     Attributes
     ----------
@@ -48,6 +54,8 @@ class GridEnv(ArrayEnv, GridOptions):
         rule ``observe(env, out)`` may write the codes: ``out[row, column] = 1``.
     tiles : (C, 16, 16, 3) uint8, or None, of the class
         A picture of each code; None: squares of its colour.
+    more_modes : dict of str to ArrayMode, of the class
+        Observation modes beside those of every board.
 
     Raises
     ------
@@ -55,11 +63,12 @@ class GridEnv(ArrayEnv, GridOptions):
     """
 
     cells: ClassVar[Any] = ()
-    tiles: ClassVar[NDArray[np.uint8] | None] = None
-    observation: ClassVar[str | None] = "board"
-    CHECKS_CODES: ClassVar[bool] = True
-    OBS_MODES: ClassVar[Mapping[str, str]] = GridOptions.OBS_MODES
-    metadata: ClassVar[dict[str, Any]] = GridOptions.metadata
+    tiles: ClassVar[Any] = None
+    more_modes: ClassVar[Mapping[str, ArrayMode]] = {}
+    observation: ClassVar[Any] = "board"
+    OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
+    metadata: ClassVar[dict[str, Any]] = METADATA
+    FAMILY: ClassVar[GridFamily]
 
     obs_mode: str = "grid"
     grid_lookup: Any = None
@@ -77,7 +86,31 @@ class GridEnv(ArrayEnv, GridOptions):
             raise InvalidOptionError.expected(owner, accepted, self.cells)
         super().__post_init__()
         self._check_symbols()
-        self._set(grid_lookup={**self.FAMILY.glyphs, **self.grid_lookup})
+
+    def _check_symbols(self) -> None:
+        """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
+        family, vocab = self.FAMILY, self.grid_vocab
+        lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
+        vocab = family.meanings if vocab is None else vocab
+        if not isinstance(vocab, Mapping):
+            accepted = "a dict from str to str"
+            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
+        glyphs = {*family.glyphs.values(), *lookup.values()}
+        unknown = [repr(symbol) for symbol in vocab if symbol not in glyphs]
+        if unknown:
+            message = f"grid_vocab: {', '.join(unknown)}: the board has no such symbols"
+            warn_caller(message, RollVecWarning)
+        self._set(grid_lookup={**family.glyphs, **lookup}, grid_vocab=dict(vocab))
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Each symbol of a grid as text and its meaning, in the order of codes."""
+        # A user's symbol has the meaning of the default symbol of its code.
+        cells, vocab = self.FAMILY.cells, self.grid_vocab
+        return [
+            (symbol, vocab.get(symbol, cells[code].meaning))
+            for code, symbol in self.grid_lookup.items()
+        ]
 
     @cached_property
     def grid_shape(self) -> tuple[int, int]:
@@ -90,9 +123,14 @@ class GridEnv(ArrayEnv, GridOptions):
             raise InvalidOptionError.expected(f"{name}.state", accepted, value)
         return shape
 
-    def allocate_codes(self, num_envs: int) -> NDArray[np.uint8]:
-        """Return an array for the cell codes of so many boards, as rules write them."""
-        return np.empty((num_envs, *self.grid_shape), np.uint8)
+    @cached_property
+    def observation_space(self) -> Space[Any]:
+        """The space of cell codes, which the observations of a grid are made of."""
+        return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
+
+    def make_observer(self, num_threads: int) -> GridObserver:
+        """Return what turns grids into observations and frames."""
+        return GridObserver(self, num_threads)
 
     @property
     def known_limits(self) -> dict[str, Any]:
@@ -103,20 +141,48 @@ class GridEnv(ArrayEnv, GridOptions):
         return {**codes, **self.state_limits}
 
     @property
-    def writes_own_text(self) -> bool:
-        """Whether the method ``text`` is a subclass's own."""
+    def writes_texts(self) -> bool:
+        """Whether the method ``text`` is that of a subclass."""
         return type(self).text is not GridEnv.text
 
-    def text(self, env: Row) -> str:
-        """Return the board as characters; a subclass may have its own text."""
+    def write_codes(self, env: Row) -> NDArray[np.uint8]:
+        """Return the cell codes of the board of an environment, (H, W)."""
         codes = np.zeros(self.grid_shape, np.uint8)
         observe = getattr(type(self), "observe", None)
         if observe is None:
             codes[...] = getattr(env, str(self.observation)).array
         else:
             observe(env, Items(codes, "out"))
+        return codes
+
+    def text(self, env: Row) -> str:
+        """Return the board as characters; a subclass may have its own text."""
+        codes = self.write_codes(env)
         texts: tuple[str, ...] = self.make_observer(1).frames(codes[None], "text")
         return texts[0]
+
+    def _describe_grid(self) -> list[str]:
+        # Not of a number that stands for itself.
+        symbols = ", ".join(
+            f"{one} is {text}" for one, text in self.symbol_meanings if one != text
+        )
+        return [f"Symbols of the board: {symbols}."]
+
+
+def check_cells(name: str, shape: tuple[int, int]) -> None:
+    """Refuse a generated grid that is too large, before anything is allocated.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    rows, columns = shape
+    if rows * columns > MAX_CELLS:
+        message = (
+            f"{name}: expected a board of at most {MAX_CELLS} cells, got {rows} rows "
+            f"and {columns} columns, which are {rows * columns} cells"
+        )
+        raise InvalidOptionError(message)
 
 
 def _make_family(cls: type[GridEnv]) -> GridFamily:
@@ -149,4 +215,4 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
         tiles = np.array(tiles, order="C")
         tiles.flags.writeable = False
     names = cls.actions if isinstance(cls.actions, (tuple, list)) else ()
-    return GridFamily(tuple(cells), tuple(names), tiles)
+    return GridFamily(tuple(cells), tuple(names), tiles, cls.more_modes)

@@ -57,56 +57,48 @@ class LevelProvider(LevelNumbers):
 
     Parameters
     ----------
-    options : LevelOptions
+    options : ArrayEnv
         Its ``levels`` are played, if there are any.  Else levels are drawn, those of a
         finite set once: they are kept, unless the set is above `CACHE_BYTES`.
     generate : callable
         From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows: the
-        values of the first `NUM_LEVEL_ARRAYS` variables.
+        values of ``level_variables``.
 
     Attributes
     ----------
     arrays : tuple of (l, ...) arrays
         The levels that are kept: level j is row j of each.  They are never replaced.
     is_present : (l,) bool
-        The levels that were drawn already; (0,): all.
+        The levels that are in the arrays.
     is_complete : bool
-        Whether all levels are in the arrays.
+        Whether all levels are.
     """
 
     def __init__(self, options: Any, generate: Callable[[Seeds], Levels]) -> None:
         super().__init__(options.level_count, options.start_level)
         self.generate, self._options = generate, options
-        variables = [*options.variables.values()][: options.NUM_LEVEL_ARRAYS]
-        self.is_complete = options.levels is not None
+        self.is_complete = options.user_levels is not None
+        variables = [options.variables[name] for name in options.level_variables]
         if self.is_complete:
             rows = slice(self.start_level, self.start_level + self.num_levels)
             self.arrays: Levels = tuple(
-                array.reshape(len(array), *shape)[rows]
-                for array, (_, shape) in zip(
-                    options.levels.arrays, variables, strict=True
-                )
+                array[rows] for array in options.user_levels.arrays
             )
-            self.last_number = len(options.levels) - 1
-            self.is_present = np.zeros(0, np.bool_)
+            self.last_number = len(options.user_levels) - 1
+            self.is_present = np.ones(len(self.arrays[0]), np.bool_)
             return
         level_bytes = sum(
             dtype.itemsize * math.prod(shape) for dtype, shape in variables
         )
         count = self.num_levels if self.num_levels * level_bytes <= CACHE_BYTES else 0
         self.arrays = tuple(
-            np.zeros((count, *each), dtype) for dtype, each in variables
+            np.zeros((count, *shape), dtype) for dtype, shape in variables
         )
         self.is_present = np.zeros(count, np.bool_)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Levels can be drawn again: they are no state.
         return type(self), (self._options, self.generate)
-
-    @property
-    def table(self) -> tuple[int, NDArray[np.bool_]]:
-        """The items of `roll_vec.kernels.unroll.LevelTable`."""
-        return len(self.arrays[0]), self.is_present
 
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels, and the index of the level that each episode plays.

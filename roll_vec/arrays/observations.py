@@ -11,9 +11,9 @@ from gymnasium.spaces import Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
+from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.bound_steps import BoundStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.options import Arrays, Ids
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.rows import Row
 from roll_vec.render.mosaic import upscale
@@ -65,7 +65,7 @@ class ObservedEngine(EpisodeEngine):
     @cached_property
     def observes_text(self) -> bool:
         """Whether observations are texts of the method ``text`` of a class."""
-        return bool(self.options.obs_mode == "text" and self.options.writes_own_text)
+        return bool(self.options.obs_mode == "text" and self.options.writes_texts)
 
     @cached_property
     def _observes_codes(self) -> bool:
@@ -105,7 +105,7 @@ class ObservedEngine(EpisodeEngine):
 
     def _keep_observations(self) -> None:
         """Make the arrays of `_observe_in_place`."""
-        array = self.options.observed_array(self.variables)
+        array = self._observed_variable()
         if array is None:
             self._batch = self.observe()
             if not self.observes_text:
@@ -116,6 +116,14 @@ class ObservedEngine(EpisodeEngine):
         # Steps are other kernels from now on.
         self._bound.clear()
         self._observations, self._out_arrays, self._shows_state = None, (), True
+
+    def _observed_variable(self) -> NDArray[Any] | None:
+        """Return the array of the state that is the observations; None: there is none.
+        """
+        if not self.options.declaration.copies_variable or self._plain_shape is None:
+            return None
+        variable = self.named_variables()[str(self.options.observation)]
+        return variable.reshape(self.num_envs, *self._plain_shape)
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
         """Return the observations of all environments, from those of a step, if any."""
@@ -149,8 +157,8 @@ class ObservedEngine(EpisodeEngine):
         """
         if self._observes_codes and self.options.obs_mode != "grid":
             return None
-        own = self.options.allocate_observations(0)
-        pairs = zip(self._parts_of(out), own, strict=True)
+        arrays = self.options.allocate_observations(0)
+        pairs = zip(self._parts_of(out), arrays, strict=True)
         return tuple(each.reshape(num_rows, *array.shape[1:]) for each, array in pairs)
 
     def _parts_of(self, batch: Any) -> Any:
@@ -200,8 +208,6 @@ class ObservedEngine(EpisodeEngine):
     def _check_codes(self, codes: NDArray[Any]) -> None:
         """Refuse codes that have no looks; kernels would read outside of tables."""
         options = self.options
-        if not options.CHECKS_CODES:
-            return
         count, highest = options.FAMILY.num_codes, codes.max(initial=0)
         if highest >= count:
             message = (
@@ -254,17 +260,16 @@ class ObservedEngine(EpisodeEngine):
     @cached_property
     def _plain_shape(self) -> tuple[int, ...] | None:
         """The shape of an observation that is an array of a kernel, else None."""
-        options, parts = self.options, self.options.parts
-        is_other = self._observes_codes and options.obs_mode != "grid"
-        is_other = is_other or self.observes_text or options.CHECKS_CODES
-        if "" not in parts or is_other:
+        parts = self.options.parts
+        is_other = self._observes_codes and self.options.obs_mode != "grid"
+        if "" not in parts or is_other or self.observes_text:
             return None
         return parts[""].shape or ()
 
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
         options, scale = self.options, self.options.render_scale
-        is_other = options.writes_own_text
+        is_other = options.writes_texts
         if mode == "rgb_array":
             is_other = options.gymnasium_renderer is not None
         if self.observer is not None and not is_other:
@@ -277,10 +282,14 @@ class ObservedEngine(EpisodeEngine):
 
     def grids(self, env_ids: Ids) -> NDArray[np.uint8]:
         """Return the cell codes of the boards of some environments, (m, H, W)."""
-        codes: NDArray[np.uint8] = self.options.allocate_codes(len(env_ids))
-        self._write_observations(env_ids, np.arange(len(env_ids)), (codes,))
+        codes = np.empty((len(env_ids), *self.observer.shape), np.uint8)
+        if self._observes_codes or self.observes_text:
+            self._write_observations(env_ids, np.arange(len(env_ids)), (codes,))
+        else:
+            for j, env_id in enumerate(env_ids.tolist()):
+                codes[j] = self.options.write_codes(self.row(env_id))
         self._check_codes(codes)
-        return codes.reshape(-1, *self.observer.shape)
+        return codes
 
     def _texts(self, env_ids: Ids) -> tuple[str, ...]:
         texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
@@ -300,6 +309,5 @@ class ObservedEngine(EpisodeEngine):
 
     def row(self, env_id: int) -> Row:
         """Return a copy of an environment, as rules see it."""
-        variables, constants, _, _ = self.options.types
         copies = [array[env_id : env_id + 1].copy() for array in self.variables]
-        return Row(variables(*copies), constants(*self.constants), 0)
+        return self.options.row_of(tuple(copies))  # type: ignore[no-any-return]

@@ -57,7 +57,7 @@ class RuleCode:
     rules: tuple[Rule | None, ...] = dataclasses.field(compare=not IS_COMPILED)
     exceptions: tuple[type[Exception], ...] = dataclasses.field(compare=False)
 
-    def with_own_class(self, error: Exception) -> Exception:
+    def with_class(self, error: Exception) -> Exception:
         """Return an error of copies with the class that the rule names."""
         if type(error) not in RAISED:
             return error

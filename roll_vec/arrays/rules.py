@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.core.types import Type as NumbaType
+from numpy.typing import NDArray
 
 from roll_vec.arrays.rule_code import chains_of, codes_of, globals_of, is_of_library
-from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import Rule
+from roll_vec.errors import InvalidOptionError, RollVecError
+from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.rng.generator import NOT_SHUFFLED
 from roll_vec.kernels.rows import INDICES
 
+# In the order of `roll_vec.kernels.calls`.
+RULES = ("begin", "step", "observe", "legal")
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
 # How numba reports an error in what `roll_vec.kernels.calls.call_rule` calls.
@@ -251,3 +255,48 @@ def explain(
             source = linecache.getline(file, int(number)).strip()
             return InvalidOptionError(f"{name}: line {number}: {source}: {message}")
     return InvalidOptionError(f"{name}: a rule cannot be compiled: {message}")
+
+
+def explain_failure(
+    options: Any,
+    error: Exception,
+    elapsed_steps: NDArray[np.int32],
+    rule: str | None = None,
+) -> Exception:
+    """Return an error of a kernel, or of its compilation, as one of a rule.
+
+    Parameters
+    ----------
+    options : ArrayEnv
+        The message names its class.
+    error : Exception
+    elapsed_steps : (n,) int32, updated
+        Of the state of the kernel; see `roll_vec.kernels.calls`.
+    rule : str or None
+        The rule, where the kernel does not mark it there.
+    """
+    if isinstance(error, (NumbaError, UnsupportedBytecodeError)):
+        return explain(error, options.name, options.rules())
+    error = options.code.with_class(error)
+    if isinstance(error, RollVecError):
+        return error
+    rows, place = np.flatnonzero(elapsed_steps < 0), ""
+    if len(rows):
+        rule = RULES[-1 - elapsed_steps[rows[0]]]
+        place = f" in environment {rows[0]}"
+        elapsed_steps[rows] = 0
+    if rule is None:
+        return error
+    function, where = getattr(type(options), rule), f"{options.name}.{rule}"
+    frame = frame_of(error, function)
+    if frame is not None and not IS_COMPILED:
+        where = f"{where}: {describe_frame(frame, function)}"
+    elif frame is not None and frame.name != rule:
+        where = f"{where}, in {frame.name}"
+    # Of a tuple that is None.
+    is_none = isinstance(error, TypeError) and "None" in str(error)
+    hint = " (a path has no return)" if is_none else ""
+    more = "; with NUMBA_DISABLE_JIT=1 the message has its line"
+    more = more if IS_COMPILED else ""
+    message = f"{where}: a rule failed{place}: {describe_error(error)}{hint}{more}"
+    return with_message(error, message)

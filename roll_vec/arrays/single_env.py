@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.engine import ArrayEngine, copy_array
-from roll_vec.arrays.options import METADATA
-from roll_vec.base_envs import ClosableEnv, SeededEnv
+from roll_vec.arrays.array_env import METADATA
+from roll_vec.base_envs import ClosableEnv
 from roll_vec.errors import (
     InvalidActionError,
     InvalidStateError,
@@ -21,8 +21,8 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
-from roll_vec.options import MAX_INT, check_choice, check_reset_keys
-from roll_vec.seeding import check_seed, draw_entropy, episode_seed, generator_words
+from roll_vec.options import MAX_INT, check_choice
+from roll_vec.seeding import check_seed, draw_entropy, fold_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.state import fit_value
 
@@ -42,6 +42,9 @@ class SingleEnv(ClosableEnv):
         The validated keywords, with the level options of the next episode.
     num_env_steps : int
         Steps of the current episode.
+    level_seed : int or None
+        Seed of the current episode, below 2**32; None before the first reset.  Games
+        whose random numbers are one stream do not have it.
     """
 
     metadata = METADATA
@@ -64,6 +67,8 @@ class SingleEnv(ClosableEnv):
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
+        # Whether there is a stream whose next episode a reset can begin.
+        self._can_continue = False
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
         self._has_mask = engine.options.action_mask
@@ -91,9 +96,8 @@ class SingleEnv(ClosableEnv):
             check_choice(name, value, (None, *self.metadata["render_modes"]))
         values = None
         if not (name.startswith("_") or hasattr(type(self), name)):
-            own = vars(self)
             # Not before the constructor, as in subclasses.
-            if name not in own and "_engine" in own:
+            if name not in vars(self) and "_engine" in vars(self):
                 values = self._engine.variables_of(name, value)
         if values is None:
             super().__setattr__(name, value)
@@ -133,6 +137,38 @@ class SingleEnv(ClosableEnv):
 
     # ---------------------------------------------------------------- episodes
 
+    @property
+    def level_seed(self) -> int | None:
+        """Seed of the current episode; None before the first reset."""
+        if self._engine.is_stream:
+            message = f"{self.options.name} has no level_seed"
+            raise AttributeError(message)
+        if not self._has_started:
+            return None
+        return int(self._engine.episodes.seeds(_ONE)[0])
+
+    def resume(self, seed: int, episode: int) -> None:
+        """Make the next `reset` without a seed begin a certain episode of a stream.
+
+        Parameters
+        ----------
+        seed : int
+            Of the stream.
+        episode : int
+            Number of that episode, from 0.
+
+        Raises
+        ------
+        InvalidSeedError
+        """
+        # The number of the level that is played is that of its episode.
+        _, episodes = self._engine.level_numbers, self._engine.episodes
+        first_seed = np.array([fold_seed(check_seed(seed))], np.uint64)
+        # Before episode 0 is -1, modulo 2**64.
+        number = np.array([episode], np.uint64) - np.uint64(1)
+        episodes.commit(_ONE, first_seed, number)
+        self._np_random_seed, self._can_continue = seed, True
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -154,19 +190,21 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if seed is not None:
             seed = check_seed(seed)
-        elif not self._has_started and self._lent is None:
-            seed = draw_entropy()
-        self._take_generator()
+        elif not self._can_continue:
+            is_lent = self._engine.is_stream and self._lent is not None
+            seed = None if is_lent else draw_entropy()
+        self._read_generator()
         with self._demands_reset():
             self._engine.reset(_ONE, [seed], options)
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
-        self._give_generator()
+        self._write_generator()
         return self._start_episode()
 
     def _start_episode(self) -> tuple[Any, dict[str, Any]]:
         """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
+        self._can_continue = True
         self._engine.successes[0] = self._engine.needs_full_reset = False
         if self.render_mode == "human":
             self._show()
@@ -220,17 +258,18 @@ class SingleEnv(ClosableEnv):
             else:
                 action = engine.check_array("action", action)[np.newaxis]
         try:
-            if self._lent is not None:
-                self._take_generator()
+            is_lent = self._lent is not None and engine.options.draws
+            if is_lent:
+                self._read_generator()
             if parser is not None:
                 elapsed_steps = engine.elapsed_steps[0] + 1
                 _, reward, terminated, _, info = step_text(
-                    parser, action, self._take_code, MULTIPLIED_INFOS
+                    parser, action, self._play_code, MULTIPLIED_INFOS
                 )
                 # A turn of several actions is one step for every limit.
                 engine.elapsed_steps[0] = elapsed_steps
             elif engine.action_codes is not None:
-                reward, terminated, info = self._take_action(action)
+                reward, terminated, info = self._play(action)
             else:
                 reward, terminated, info = engine.play_one(action)
             limit = self._max_steps
@@ -239,8 +278,8 @@ class SingleEnv(ClosableEnv):
             # Steps after the end of an episode do not take it back.
             if (terminated or truncated) and not self._has_ended:
                 self._has_ended = True
-            if self._lent is not None:
-                self._give_generator()
+            if is_lent:
+                self._write_generator()
             if self.render_mode == "human":
                 self._show()
             if self._has_mask:
@@ -253,15 +292,15 @@ class SingleEnv(ClosableEnv):
             self._is_ready = False
             raise
 
-    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
         self._action[0] = action
         result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
         return result
 
-    def _take_code(self, code: int) -> EnvStep:
+    def _play_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
-        reward, terminated, info = self._take_action(code)
+        reward, terminated, info = self._play(code)
         info["action_is_valid"] = code >= self.first_action
         return None, reward, terminated, False, info
 
@@ -331,12 +370,12 @@ class SingleEnv(ClosableEnv):
     def _np_random(self, generator: np.random.Generator | None) -> None:
         self._lent = generator
 
-    def _take_generator(self) -> None:
+    def _read_generator(self) -> None:
         """Let the rules go on from where the generator is that a user has."""
-        if self._lent is not None:
+        if self._lent is not None and self._engine.options.draws:
             self._engine.rng_states[:, 0] = generator_words(self._lent)
 
-    def _give_generator(self) -> None:
+    def _write_generator(self) -> None:
         """Let a user's generator go on from where the rules are."""
         if self._lent is not None:
             state = self._engine.generators()[0].bit_generator.state
@@ -374,12 +413,11 @@ class SingleEnv(ClosableEnv):
     def oracle_action(self) -> int | None:
         """The first action of `solve`; None if there is none."""
         try:
-            return self._first_action(self.solve())
+            solution = self.solve()
         except (SolverLimitError, UnsolvableLevelError):
             return None
-
-    def _first_action(self, solution: Any) -> int | None:
-        """Return the first action of a solution; None if there is none."""
+        if hasattr(solution, "first_action"):  # a policy for all cells
+            return solution.first_action  # type: ignore[no-any-return]
         return None if solution is None or not len(solution) else int(solution[0])
 
     def set_level_options(self, **level_options: Any) -> None:
@@ -421,7 +459,7 @@ class SingleEnv(ClosableEnv):
         ResetNeededError, ClosedError
         """
         self._check_started()
-        self._take_generator()
+        self._read_generator()
         arrays = self._engine.get_state()
         row = {name: copy_array(array[0]) for name, array in arrays.items()}
         return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
@@ -465,74 +503,10 @@ class SingleEnv(ClosableEnv):
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
-        self._give_generator()
+        self._can_continue = True
+        self._write_generator()
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
-
-
-class LevelEnv(SingleEnv, SeededEnv):
-    """One environment that plays a new level in each episode.
-
-    The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as
-    an environment of a batch; it draws from ``level_seed`` alone.
-    """
-
-    state_has_stream = True
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode.
-
-        Parameters
-        ----------
-        seed : int or None
-            An int starts a sequence of episodes; None starts the next episode (the
-            first time, of a sequence from an entropy seed).
-        options : dict or None
-            As for `SingleEnv.reset`.
-
-        Returns
-        -------
-        observation, info
-            The info has ``env_instruction`` with ``action_mode="text"``, and what the
-            options ask for; else it is empty.
-
-        Raises
-        ------
-        InvalidSeedError, InvalidOptionTypeError, ClosedError
-        LevelGenerationError
-            If no level was found; nothing has changed then.
-        """
-        episode = self._plan_episode(seed)
-        check_reset_keys(self._engine.options.reset_options, options)
-        first_seeds = np.array([episode.stream], np.uint64)
-        numbers = np.array([episode.number], np.uint64)
-        with self._demands_reset():
-            self._engine.begin_episodes(_ONE, first_seeds, numbers)
-        self._commit_episode(episode)
-        return self._start_episode()
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the state with the episode; see `SingleEnv.get_state`."""
-        if self._stream is not None:
-            # `resume` moves the stream alone: the level that is played has its number.
-            _, episodes = self._engine.level_numbers, self._engine.episodes
-            episodes.first_seeds[0], episodes.numbers[0] = self._stream, self._episode
-        return super().get_state()
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a state; see `SingleEnv.set_state`."""
-        self._go_to(state)
-        episodes = self._engine.episodes
-        self._stream = int(episodes.first_seeds[0])
-        self._episode = int(episodes.numbers[0])
-        self.level_seed = episode_seed(self._stream, self._episode)
-        self._generator = None
-        self._is_ready = True
-
-    # New in each episode.
-    _np_random = SeededEnv._np_random
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -242,7 +242,7 @@ POLICIES: dict[str, PolicyFactory] = {
 def _is_solved(spec: EnvSpec | None) -> bool:
     """Return whether the class of a registered id knows the right action."""
     entry = None if spec is None else ENVIRONMENTS.get(spec.id)
-    is_rule = entry is not None and entry.is_rule
+    is_rule = entry is not None and not entry.pooled
     attribute = "solve" if is_rule else _ACTION
     return spec is not None and hasattr(load_class(spec), attribute)
 

@@ -311,7 +311,7 @@ class _Player:
             success = success_of(getattr(bare, "success", None))
         if success is None:
             entry = ENVIRONMENTS.get("" if self.env.spec is None else self.env.spec.id)
-            return None if entry is not None and entry.is_rule else is_likely
+            return None if entry is not None and not entry.pooled else is_likely
         return success
 
     def compile_kernels(self) -> None:

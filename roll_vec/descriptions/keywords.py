@@ -76,7 +76,7 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     options_class = find_options(registered)
     owner = registered.load() if options_class is None else options_class
     defaults = registered.defaults()
-    if registered.is_rule:
+    if not registered.pooled:
         unused = parse_options(owner, registered.keywords).unused_keywords
         defaults = {name: each for name, each in defaults.items() if name not in unused}
     # These describe `action_mode` of pools, and levels of users' array environments.
@@ -109,7 +109,7 @@ def find_options(registered: RegisteredEnv) -> Any:
     """Return the options class beside an environment's class; None: it has none."""
     if isinstance(registered.entry, str):
         try:
-            return registered.load("Options")
+            return registered.load()
         except AttributeError:
             return None
     return None

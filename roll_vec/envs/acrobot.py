@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
 from roll_vec.envs.rounding import square, to_float32

@@ -9,7 +9,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.kernels.rows import Row
 from roll_vec.options import refuse_unused

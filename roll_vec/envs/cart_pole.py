@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, ClassicControl, renderer_of, stack
 from roll_vec.kernels.rows import Row

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.attributes import StateAttribute
-from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
 from roll_vec.envs.rounding import to_float32

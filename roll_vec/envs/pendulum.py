@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.options import METADATA
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
 from roll_vec.envs.rounding import square, square_float32, to_float32

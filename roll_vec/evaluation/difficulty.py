@@ -76,7 +76,7 @@ def draw_levels(
         Lakes are too large to be measured.
     """
     registered = ENVIRONMENTS.get(id)
-    options_class: Any = registered and registered.load("Options")
+    options_class: Any = registered and registered.load()
     measures = getattr(options_class, "MEASURES", {})
     if not measures:
         accepted = "an id whose levels have measures, such as roll_vec/Sokoban-v0"

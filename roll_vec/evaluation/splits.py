@@ -99,7 +99,7 @@ class Split:
     def has_success(self) -> bool:
         """Whether an episode can be a success; some games of rules know none."""
         known = resolve(self.id)
-        return not known.is_rule or "success" in known.load().infos
+        return known.pooled or "success" in known.load().infos
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -145,7 +145,7 @@ class Split:
         """
         mode = {}
         registered = resolve(self.id)
-        if not registered.pooled and "grid" in registered.load("Options").OBS_MODES:
+        if not registered.pooled and "grid" in registered.load().OBS_MODES:
             mode = {"obs_mode": "grid"}
         seeds = list(self.seeds)
         envs = self.make_vec(min(len(seeds), _DIGEST_ENVS), **mode)

@@ -56,8 +56,9 @@ class UnrollResult(NamedTuple):
     times: NDArray[np.int64]
     """(N,) the number of steps taken: less than T if an episode ended in DISABLED mode.
     """
-    has_begin_infos: bool = False
-    """Whether ``infos`` has all infos of resets, too; in NEXT_STEP mode alone."""
+    begin_infos: dict[str, NDArray[Any]]
+    """(T, N) each, of the episodes that began; in NEXT_STEP mode arrays of ``infos``.
+    """
 
 
 class Engine:

@@ -165,25 +165,20 @@ class Unroller(NamedTuple):
         }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        has_all = mode is SAME_STEP or result.has_begin_infos
-        has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos: Infos = {}
-        if np.count_nonzero(has_infos):
-            for key, value in values.items():
-                # Not one mask for all keys: the arrays of infos are the caller's.
-                infos[key], infos[f"_{key}"] = value, has_infos.copy()
+        for key, value in values.items():
+            has_info = np.ones_like(has_reset)
+            if mode is not SAME_STEP and key not in result.begin_infos:
+                has_info = ~has_reset
+            if np.count_nonzero(has_info):
+                infos[key], infos[f"_{key}"] = value, has_info
         final_info: Infos = {}
-        if any_resets:
-            if mode is SAME_STEP:
-                final_info = cut_final_infos(infos, has_reset)
-            # Most games have no infos of resets: the list of all resets of thousands of
-            # environments takes longer than all else here.
-            begin_infos = self.autoreset.engine.begin_infos
-            if not result.has_begin_infos and begin_infos(NO_IDS):
-                indices = has_reset.nonzero()[0]
-                # The remainder: numpy's own takes twice as long.
-                env_ids = indices - indices // ends.shape[1] * ends.shape[1]
-                add_infos(infos, indices, begin_infos(env_ids), ends.size)
+        if any_resets and mode is SAME_STEP:
+            final_info = cut_final_infos(infos, has_reset)
+            indices = has_reset.nonzero()[0] if result.begin_infos else NO_IDS
+            for key, value in result.begin_infos.items():
+                value = value.reshape(ends.size, *value.shape[2:])[indices]
+                add_infos(infos, indices, {key: value}, ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations

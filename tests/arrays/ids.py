@@ -5,7 +5,7 @@ from roll_vec.registration import ENVIRONMENTS
 
 # Not games of rules: these have no class of options beside the rules.
 IDS = tuple(id for id, x in ENVIRONMENTS.items() if not x.pooled and not x.rules)
-OPTIONS = {id: ENVIRONMENTS[id].load("Options") for id in IDS}
+OPTIONS = {id: ENVIRONMENTS[id].load() for id in IDS}
 # Those that play a new level in each episode and have `action_start`.
 LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], LevelOptions))
 FAMILIES = {id: OPTIONS[id].FAMILY for id in IDS}

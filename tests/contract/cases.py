@@ -229,7 +229,7 @@ VIEWS = tuple(
     (id, obs_mode)
     for id in ARRAY_IDS
     for obs_mode in OBS_MODES
-    if obs_mode in ENVIRONMENTS[id].load("Options").OBS_MODES
+    if obs_mode in ENVIRONMENTS[id].load().OBS_MODES
 )
 LEVEL_IDS = tuple(id for id in ARRAY_IDS if "num_levels" in single_keywords(id))
 LEVELS = tuple(

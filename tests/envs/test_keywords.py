@@ -91,7 +91,7 @@ def show(value):
 def test_every_value_of_every_keyword_is_kept_or_refused_as_in_the_golden_file():
     lines = []
     for id in (SOKOBAN, LAKE, RANDOM_LAKE, COUNTDOWN, WEBSHOP):
-        options = ENVIRONMENTS[id].load("Options")
+        options = ENVIRONMENTS[id].load()
         for name in inspect.signature(options).parameters:
             values_by_outcome = {}
             for value in (*VALUES, *MORE_VALUES.get(name, ())):
@@ -176,7 +176,7 @@ def test_values_that_do_not_go_together_are_refused(id, keywords, message):
 
 @pytest.mark.parametrize("id", ALL_IDS)
 def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
-    cls, options = ENVIRONMENTS[id].load(), ENVIRONMENTS[id].load("Options")
+    cls, options = ENVIRONMENTS[id].load(), ENVIRONMENTS[id].load()
     shown = inspect.signature(cls).parameters
     if id in GAME_IDS:
         cls = functools.partial(gymnasium.make, id)
@@ -199,7 +199,7 @@ def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
 
 @pytest.mark.parametrize("id", ALL_IDS)
 def test_options_are_frozen_and_equal_ones_are_the_same(id):
-    options = ENVIRONMENTS[id].load("Options")
+    options = ENVIRONMENTS[id].load()
     one, other = options(), options()
     assert one == other
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -274,12 +274,12 @@ def show_all(value):
 def test_a_keyword_changes_something_or_is_neither_listed_nor_taken(id):
     is_text = ENVIRONMENTS[id].pooled
     listed = {one.name for one in describe_env(id).keywords}
-    fields = inspect.signature(ENVIRONMENTS[id].load("Options")).parameters
+    fields = inspect.signature(ENVIRONMENTS[id].load()).parameters
     values = dict(OTHER_VALUES)
     if "action_mask" in fields:
         values["action_mask"] = not fields["action_mask"].default, {}
     if "grid_vocab" in fields:
-        glyph = next(iter(ENVIRONMENTS[id].load("Options")().grid_vocab))
+        glyph = next(iter(ENVIRONMENTS[id].load()().grid_vocab))
         values["grid_vocab"] = {glyph: "a riddle"}, {}
     for name, (value, needed) in values.items():
         if is_text:

@@ -1,13 +1,6 @@
-"""FrozenLake: one map for all episodes, or a random map for each."""
+"""FrozenLake: walk over the ice to the goal."""
 
 from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
-from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.solver import LakeSolution
 
-__all__ = [
-    "FrozenLake",
-    "FrozenLakeOptions",
-    "LakeSolution",
-    "RandomFrozenLake",
-    "RandomFrozenLakeOptions",
-]
+__all__ = ["FrozenLake", "LakeSolution", "RandomFrozenLake"]

@@ -38,14 +38,14 @@ class LakeSet(LevelSet):
 
     def __init__(self, cells: Grids) -> None:
         super().__init__(cells)
-        flat = cells.reshape(len(cells), -1)
+        is_start = cells == kernels.PLAYER
         # A map itself has ice below the player.
-        maps = np.where(flat == kernels.PLAYER, np.uint8(kernels.ICE), flat)
-        self._arrays = maps, (flat == kernels.PLAYER).argmax(axis=1)
+        boards = np.where(is_start, np.uint8(kernels.ICE), cells)
+        self._arrays = boards, is_start.reshape(len(cells), -1).argmax(axis=1)
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Maps (l, H * W) uint8 and start cells (l,) int64; not to be written."""
+        """Maps (l, H, W) uint8 and start cells (l,) int64; not to be written."""
         return self._arrays
 
     @classmethod

@@ -134,11 +134,11 @@ _MAPS_PER_THREAD = 64
 def generate_maps(
     size: int, p: float, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
 ) -> Levels:
-    """Return the maps of some level seeds, for `LevelProvider`.
+    """Return the maps of some level seeds.
 
     Returns
     -------
-    maps : (m, size * size) uint8
+    maps : (m, size, size) uint8
     starts : (m,) int64
         Start cells.
 
@@ -177,4 +177,4 @@ def generate_maps(
             "smaller size"
         )
         raise LevelGenerationError(message)
-    return maps, starts
+    return maps.reshape(-1, size, size), starts

@@ -46,11 +46,15 @@ class LakeSolution(NamedTuple):
         The highest chance ever to reach a goal from the present cell.
     values : (H * W,) float64
         The same from each cell.
+    first_action : int or None
+        The action of the present cell; None: the goal is never reached from there, or
+        the episode is over.
     """
 
     policy: NDArray[np.int64]
     value: float
     values: NDArray[np.float64]
+    first_action: int | None
 
 
 class LakeSolver:
@@ -133,7 +137,6 @@ class LakeSolver:
 def measure_maps(
     maps: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    shape: tuple[int, int],
     *,
     is_slippery: bool = True,
     success_rate: float = 1.0 / 3.0,
@@ -143,12 +146,10 @@ def measure_maps(
 
     Parameters
     ----------
-    maps : (m, H * W) uint8
+    maps : (m, H, W) uint8
         Tile codes of `roll_vec.kernels.frozen_lake.rules`: 1 ice, 2 hole, 3 goal.
     starts : (m,) int64
         Start cells, row * W + column.
-    shape : (int, int)
-        Rows and columns.
     is_slippery : bool
     success_rate : float
         Chance of moving in the direction chosen, if the ice is slippery.
@@ -165,7 +166,8 @@ def measure_maps(
         For slippery maps of more than rows * columns**2 = `MAX_LINKS`.
     """
     slip = rules.make_slip(is_slippery, success_rate)
-    solutions = LakeSolver(shape, slip, num_threads).solve(maps, saves_steps=False)
+    lake_solver = LakeSolver(maps.shape[1:], slip, num_threads)
+    solutions = lake_solver.solve(maps.reshape(len(maps), -1), saves_steps=False)
     values: NDArray[np.float64] = solutions.values[np.arange(len(maps)), starts]
     return values
 
@@ -198,12 +200,15 @@ def solve_positions(
         accepted = "'moves': nothing is pushed on a frozen lake"
         raise InvalidOptionError.expected("objective", accepted, objective)
     check_choice("objective", objective, OBJECTIVES)
-    (maps, _, positions), (_, slip, _) = engine.variables, engine.constants
-    lake_solver = LakeSolver(engine.observer.shape, slip, engine.num_threads)
-    positions, first_action = positions[env_ids], engine.first_action
+    options, variables = engine.options, engine.named_variables()
+    lake_solver = LakeSolver(options.grid_shape, options.slip, engine.num_threads)
+    positions, first_action = variables["position"][env_ids], engine.first_action
     indices = np.zeros(len(positions), np.int64)
-    if len(maps) > 1:
-        maps, indices = np.unique(maps[env_ids], axis=0, return_inverse=True)
+    if "board" in variables:
+        maps = variables["board"][env_ids].reshape(len(env_ids), -1)
+        maps, indices = np.unique(maps, axis=0, return_inverse=True)
+    else:
+        maps = options.board.reshape(1, -1)
     solutions = lake_solver.solve(np.ascontiguousarray(maps))
     indices, policies = indices.reshape(-1), solutions.policies + first_action
     if not lake_solver.is_slippery:
@@ -211,10 +216,17 @@ def solve_positions(
     for array in (policies, solutions.values):
         # Environments with the same map share them.
         array.flags.writeable = False
-    values = solutions.values[indices, positions].tolist()
+    values, actions = solutions.values[indices, positions], policies[indices, positions]
+    has_action = (values > 0.0) & (maps[indices, positions] == rules.ICE)
     return [
-        LakeSolution(policies[index], value, solutions.values[index])
-        for index, value in zip(indices.tolist(), values, strict=True)
+        LakeSolution(policies[k], value, solutions.values[k], action if has_one else None)
+        for k, value, action, has_one in zip(
+            indices.tolist(),
+            values.tolist(),
+            actions.tolist(),
+            has_action.tolist(),
+            strict=True,
+        )
     ]
 
 

@@ -2,6 +2,5 @@
 
 from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
-from roll_vec.envs.sokoban.options import SokobanOptions
 
-__all__ = ["LevelSet", "Sokoban", "SokobanOptions", "load_levels"]
+__all__ = ["LevelSet", "Sokoban", "load_levels"]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,6 +77,11 @@ class RoomSet(LevelSet):
     )
     HIGHEST_CODE: ClassVar[int] = kernels.NUM_CODES - 1
     SUFFIXES: ClassVar[tuple[str, ...]] = (".txt", ".xsb", ".sok")
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The values of the variables of `Sokoban` that a level has."""
+        return room_arrays(self._cells)
 
     @classmethod
     def is_text(cls, levels: str) -> bool:
@@ -151,6 +157,21 @@ class RoomSet(LevelSet):
             cells[start:stop, : grids.shape[1], : grids.shape[2]] = grids
             start = stop
         return cells
+
+
+def room_arrays(
+    grids: Grids,
+) -> tuple[Grids, NDArray[np.int32], NDArray[np.int32]]:
+    """Return rooms, their players' cells, and their numbers of boxes off targets.
+
+    Parameters
+    ----------
+    grids : (l, H, W) uint8
+    """
+    cells = grids.reshape(len(grids), -1)
+    players = (cells >= kernels.PLAYER).argmax(axis=1)
+    boxes_left = (cells == kernels.BOX).sum(axis=1)
+    return grids, players.astype(np.int32), boxes_left.astype(np.int32)
 
 
 def load_levels(levels: Any) -> RoomSet:

@@ -41,7 +41,7 @@ def draw_rooms(
 
     Parameters
     ----------
-    options : SokobanOptions
+    options : Sokoban
     seeds : (m,) uint64
         Below 2**32.
     num_threads : int
@@ -74,8 +74,8 @@ def draw_rooms(
 
 def generate_rooms(
     options: Any, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint8]]:
-    """Return the rooms of some level seeds, (m, H * W) uint8, for `LevelProvider`.
+) -> NDArray[np.uint8]:
+    """Return the rooms of some level seeds, (m, H, W) uint8.
 
     Raises
     ------
@@ -93,4 +93,4 @@ def generate_rooms(
             "boxes, a larger room or a deeper search"
         )
         raise LevelGenerationError(message)
-    return (grids.reshape(len(grids), -1),)
+    return grids

@@ -1,0 +1,306 @@
+"""From the declarations of an `ArrayEnv` to what kernels are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import enum
+import functools
+import inspect
+import math
+import types
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from roll_vec.arrays.rule_code import RuleCode
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import IS_COMPILED
+from roll_vec.kernels.families import Declaration, GameKernels, make_family
+from roll_vec.options import (
+    MAX_INT,
+    check_bool,
+    check_int,
+    check_number,
+    check_optional_text,
+)
+
+Variable = tuple[np.dtype[Any], tuple[int, ...]]
+
+_DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
+_DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
+_BOOL = np.dtype(np.bool_)
+_INT64 = range(-(1 << 63), 1 << 63)
+# Numbers of an environment are Python's in its infos, and become these in a batch.
+_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
+
+
+def read_variable(owner: Any, name: str, declared: Any) -> Variable:
+    """Return the dtype and the shape of a variable.
+
+    Parameters
+    ----------
+    owner : ArrayEnv
+        Its options may be lengths of the shape.
+    name : str
+    declared : dtype, or (dtype, shape)
+        An item of ``state``.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    full_name = f"{type(owner).__name__}.state[{name!r}]"
+    dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
+    if isinstance(shape, (int, np.integer, str)):
+        shape = (shape,)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype not in _DTYPES:
+        accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
+        raise InvalidOptionError.expected(full_name, accepted, declared)
+    lengths = []
+    for length in shape:
+        is_name = isinstance(length, str)
+        value: Any = getattr(owner, length, None) if is_name else length
+        is_integer = isinstance(value, (int, np.integer))
+        if isinstance(value, bool) or not is_integer or value < 1:
+            accepted = "a shape of positive numbers and names of options"
+            raise InvalidOptionError.expected(full_name, accepted, length)
+        lengths.append(int(value))
+    return dtype, tuple(lengths)
+
+
+def tuned_step_of(owner: Any) -> Any:
+    """Return the kernel that plays many rows in the place of the rule, if any.
+
+    With the JIT off the rule plays, where a debugger stops.
+    """
+    return type(owner).tuned_step if IS_COMPILED else None
+
+
+def uses_argument(function: types.FunctionType, number: int) -> bool:
+    """Return whether the code of a function reads one of its arguments."""
+    name = function.__code__.co_varnames[number]
+    values = (each.argval for each in dis.get_instructions(function))
+    # One instruction of Python 3.13 may load two.
+    return any(name in each if isinstance(each, tuple) else name == each for each in values)
+
+
+def read_constants(owner: Any) -> dict[str, Any]:
+    """Return what rules read as ``env.name`` beside variables: numbers and arrays.
+
+    Parameters
+    ----------
+    owner : ArrayEnv
+        A property of its class is a constant only if a rule reads it.
+
+    Raises
+    ------
+    InvalidOptionError
+        For a value that a rule reads and kernels cannot hold.
+    """
+    names = [field.name for field in dataclasses.fields(owner)]
+    for cls in reversed(type(owner).__mro__):
+        names += [name for name in vars(cls) if not name.startswith("_")]
+    result: dict[str, Any] = {}
+    for name in dict.fromkeys(names):
+        if name in owner.common_names() or name in owner.state:
+            continue
+        member = inspect.getattr_static(type(owner), name, None)
+        is_property = isinstance(member, (property, functools.cached_property))
+        is_read = name in owner.names_in_rules
+        if callable(member) or (is_property and not is_read):
+            continue
+        full_name = f"{type(owner).__name__}.{name}"
+        try:
+            value = read_constant(full_name, getattr(owner, name))
+        except InvalidOptionError:
+            if is_read:
+                raise
+            continue
+        if value is not None:
+            result[name] = value
+        elif is_read:
+            accepted = "a number, or an array of numbers, as a rule reads it"
+            value = getattr(owner, name)
+            raise InvalidOptionError.expected(full_name, accepted, value)
+    return {**result, **owner.reset_options}
+
+
+def read_constant(name: str, value: Any) -> Any:
+    """Return a number or an array of numbers as kernels take it, else None.
+
+    Raises
+    ------
+    InvalidOptionError
+        For a number that kernels cannot hold, and an array of anything but numbers.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
+    if isinstance(value, (int, np.integer)):
+        if int(value) not in _INT64:
+            raise InvalidOptionError.expected(name, accepted, value)
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return None
+    try:
+        # A copy: kernels are compiled anew for an array that is read-only.
+        array = np.array(value, order="C")
+        if not isinstance(value, np.ndarray):
+            # numpy would make them unsigned, or floats.
+            numbers = np.array(value, object).ravel().tolist()
+            integers = (each for each in numbers if isinstance(each, (int, np.integer)))
+            if not all(int(each) in _INT64 for each in integers):
+                raise OverflowError
+    except (ValueError, OverflowError):  # also for rows of several lengths
+        raise InvalidOptionError.expected(name, accepted, value) from None
+    if array.dtype == np.float16:
+        return array.astype(np.float64)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InvalidOptionError.expected(name, accepted, value)
+    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
+        raise InvalidOptionError.expected(name, accepted, value)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def check_option(name: str, value: Any, default: Any) -> Any:
+    """Return the value of an option, of the type that its default has."""
+    if isinstance(default, enum.Enum):
+        try:
+            return type(default)(value)
+        except ValueError:
+            accepted = f"one of {', '.join(map(repr, type(default)))}"
+            raise InvalidOptionError.expected(name, accepted, value) from None
+    if isinstance(default, (bool, np.bool_)):
+        return check_bool(name, value)
+    if isinstance(default, (int, np.integer)):
+        return check_int(name, value, -MAX_INT)
+    if isinstance(default, (float, np.floating)):
+        return check_number(name, value, -math.inf, math.inf)
+    if isinstance(default, str):
+        return check_optional_text(name, value)
+    if isinstance(default, tuple) and not isinstance(value, (tuple, list, np.ndarray)):
+        raise InvalidOptionError.expected(name, "a tuple, a list or an array", value)
+    return value
+
+
+def info_variable(variable: Variable) -> Variable:
+    """Return the dtype and the shape of the info that a variable becomes."""
+    dtype, shape = variable
+    return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
+
+
+def sort_infos(owner: Any) -> tuple[tuple[str, ...], int]:
+    """Return the infos of a step in the order of kernels, and how many are flags.
+
+    First those that are flags, a bool each; last those that are infos of resets too.
+    """
+    flags, others, of_resets = [], [], []
+    for name in owner.infos:
+        if name in owner.reset_infos:
+            of_resets.append(name)
+        elif owner.variables[name] == (_BOOL, ()):
+            flags.append(name)
+        else:
+            others.append(name)
+    return (*flags, *others, *of_resets), len(flags)
+
+
+def declare(owner: Any) -> Declaration:
+    """Return the parts of a family beside its rules.
+
+    Parameters
+    ----------
+    owner : ArrayEnv
+    """
+    infos, num_flags = sort_infos(owner)
+    names = {
+        "variables": tuple(owner.variables),
+        "options": tuple(owner.kernel_constants),
+        "infos": infos,
+        "outputs": (str(owner.observation),),
+        "level": tuple(owner.level_variables),
+        "reset_infos": tuple(name for name in infos if name in owner.reset_infos),
+    }
+    copies_variable = False
+    if owner.rules()[2] is not None:
+        names["outputs"] = tuple(owner.parts)
+    else:
+        (space,) = owner.parts.values()
+        copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
+    types = _make_types(*names.values(), lengths=_known_lengths(owner))
+    is_discrete, draws = not isinstance(owner.actions, Box), owner.draws
+    return Declaration(*types, num_flags, is_discrete, draws, copies_variable)
+
+
+def _axes_of(owner: Any) -> list[tuple[Any, ...]]:
+    """Return the lengths of the axes of each variable, as ``state`` declares them."""
+    shapes = [
+        each[1] if isinstance(each, tuple) else () for each in owner.state.values()
+    ]
+    return [(each,) if isinstance(each, (int, str)) else tuple(each) for each in shapes]
+
+
+def kernel_constants_of(owner: Any) -> dict[str, Any]:
+    """Return the constants that kernels need: those that rules mention, and lengths.
+
+    Others may have another type in another environment of the class, and kernels would
+    be compiled anew.
+    """
+    lengths = {length for axes in _axes_of(owner) for length in axes}
+    names = owner.names_in_rules | lengths | set(owner.reset_options)
+    return {name: each for name, each in owner.constants.items() if name in names}
+
+
+def _known_lengths(owner: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what kernels know of the shapes of variables, and of the observation.
+
+    A length is a number or the name of an option with this value; None: unknown.
+    """
+    axes = _axes_of(owner)
+    lengths = dict.fromkeys(length for each in axes for length in each)
+    names = {getattr(owner, str(each), each): each for each in lengths}
+    output = owner.allocate_observations(0)[0].shape[1:]
+    return tuple(axes), tuple(names.get(length) for length in output)
+
+
+@functools.lru_cache(maxsize=64)
+def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the classes of a `Declaration`: the same ones for the same names."""
+    variables, options, infos, outputs, level, reset_infos = names
+    variables_type: Any = namedtuple("Row", variables)
+    axes, variables_type.output_lengths = lengths
+    variables_type.lengths = dict(zip(variables, axes, strict=True))
+    return (
+        variables_type,
+        namedtuple("Row", options),
+        namedtuple("Row", infos),
+        None if outputs == ("",) else namedtuple("Output", outputs),
+        namedtuple("Level", level) if level else None,
+        namedtuple("Row", reset_infos),
+    )
+
+
+def describe_declaration(owner: Any) -> Any:
+    """Return what kernels depend on beside the rules; its `repr` tells two apart."""
+    declaration = owner.declaration
+    names = [each and each._fields for each in declaration[:6]]
+    tuned_step = tuned_step_of(owner)
+    place = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
+    return names, declaration[6:], _known_lengths(owner), place
+
+
+@functools.lru_cache(maxsize=64)
+def make_kernels(
+    code: RuleCode, declaration: Declaration, tuned_step: Any
+) -> GameKernels:
+    """Return kernels; they are compiled once for equal rules."""
+    return make_family(code.rules, declaration, code.digest, tuned_step)
