@@ -218,10 +218,12 @@ def _make_begin(begin, declaration, key):
             """Begin the next episode of row i; see `Seeding`."""
             is_stream, num_levels, start_level, first_seeds, numbers = episodes
             numbers[i] += _1
-            seed = episode_seed(i, first_seeds, numbers[i])
-            if num_levels > 0:
-                seed = np.uint64(start_level) + seed % np.uint64(num_levels)
+            # That of a stream has no meaning.
+            seed = first_seeds[i]
             if not is_stream:
+                seed = episode_seed(i, first_seeds, numbers[i])
+                if num_levels > 0:
+                    seed = np.uint64(start_level) + seed % np.uint64(num_levels)
                 seed_generator(state[2], i, seed)
             clear_row(variables_type(*state[0]), i)
             begin_row(i, seed, state)

@@ -109,100 +109,79 @@ def player_code(tile):
 
 
 @kernel
-def _move_rows(start, stop, at, tiles, size, neighbours, position, codes, has_moved):
-    """Move the players of rows by their headings.
+def _draw_headings(
+    start, stop, at, actions, skip_mask, first_action, slip, rng_states, codes, chances
+):
+    """Draw the slips of rows, and write where they head.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
     at : uint64
-    tiles : (m * H * W,) uint8, read
-        One map, or one for each row.
-    size : uint64
-        The number of tiles of a map; 0: one map for all rows.
-    neighbours : (H * W, 8) int64, read
-    position : (n,) int64, updated
-    codes : (T * n,) uint8, updated
-        Headings before; then the codes of the tiles that the players are on.  A code
-        has the player on it, if the player stood on a terminal tile before: Gymnasium's
-        terminal states lead to themselves.
-    has_moved : (T * n,) bool, written
+        Where the items of row 0 are in arrays of T * n.
+    actions : (T * n,) int64, read
+    skip_mask : (n,) bool, read
+    first_action : int
+    slip : (2, 3) float64, read
+    rng_states : (6, n) uint64, updated
+    codes : (T * n,) bool, written
+        As bytes: directions, or `STAY`.
+    chances : (T * n,) float64, written
+        The probabilities of the slips.
+    """
+    first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
+    aside, along = slip[0, 0], slip[0, 1]
+    headings = as_uint8(codes)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        codes[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
+    pcg_random_rows(start, stop, at, codes, rng_states, chances)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        k = at + i
+        slip_index = sample_slip(chances[k], first, second, third)
+        direction = turn(actions[k] - first_action, slip_index)
+        headings[k] = direction if headings[k] != 0 else STAY
+        chances[k] = along if slip_index == 1 else aside
+
+
+@kernel
+def _move_rows(start, stop, at, board, neighbours, position, codes):
+    """Move the players of rows on one map; ``codes`` are headings, then tiles.
+
+    The code of a tile has the player on it, if the player stood on a terminal tile
+    before: Gymnasium's terminal states lead to themselves.
     """
     # Look-ups: a function of its own, or LLVM would not vectorise all other passes, and
     # a step would take 3.2 ns a row instead of 2.8.
     for i in range(np.uint64(start), np.uint64(stop)):
-        before = position[i]
-        here, first = np.uint64(before), i * size
-        stays = is_terminal(tiles[first + here])
-        heading = np.uint64(codes[at + i] | stays * STAY)
-        there = np.uint64(neighbours[here, heading])
+        here = np.uint64(position[i])
+        stays = is_terminal(board[here])
+        there = np.uint64(neighbours[here, np.uint64(codes[at + i] | stays * STAY)])
         position[i] = there
-        has_moved[at + i] = np.int64(there) != before
-        codes[at + i] = tiles[first + there] + stays * _PLAYER_ON
+        codes[at + i] = board[there] + stays * _PLAYER_ON
 
 
 @kernel
-def _step_rows(
-    start,
-    stop,
-    at,
-    actions,
-    skip_mask,
-    rules,
-    tiles,
-    size,
-    variables,
-    options,
-    rng_states,
-    elapsed_steps,
-    results,
-):
-    """Take one step a row; see `step_lakes`, and `_move_rows` for tiles and size."""
-    first_action, max_steps = rules[0], rules[1]
-    slip, schedule = options.slip, options.rewards
-    position, effective = variables.position, variables.action_is_effective
-    valid, success = variables.action_is_valid, variables.success
-    prob = variables.prob
-    rewards, terminations, truncations = results
-    first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
-    aside, along = slip[0, 0], slip[0, 1]
-    at_goal, in_hole, on_ice = schedule[0], schedule[1], schedule[2]
-    at = np.uint64(at)
-    # Passes leave their results where the last one writes.
-    draws, codes = terminations, as_uint8(terminations)
-    uniforms, has_moved = rewards, truncations
-    # Passes without branches, see `kernels`: the draws, the table look-ups and the
-    # results.  LLVM vectorises all but the look-ups.
+def _move_players(start, stop, at, grids, size, neighbours, position, codes, has_moved):
+    """Move the players of rows on their grids; see `_move_rows`.
+
+    ``grids`` are (n * H * W,) uint8, updated; ``has_moved`` is (T * n,) bool, written.
+    """
     for i in range(np.uint64(start), np.uint64(stop)):
-        draws[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
-    pcg_random_rows(start, stop, at, draws, rng_states, uniforms)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        k = at + i
-        slip_index = sample_slip(uniforms[k], first, second, third)
-        direction = turn(actions[k] - first_action, slip_index)
-        codes[k] = direction if codes[k] != 0 else STAY
-        uniforms[k] = along if slip_index == 1 else aside
-    table = options.neighbours
-    _move_rows(start, stop, at, tiles, size, table, position, codes, has_moved)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        k, skips = at + i, skip_mask[i]
-        plays, code, chance = not skips, codes[k], rewards[k]
-        is_valid = plays & (actions[k] >= first_action)
-        entered = is_valid & (code <= GOAL)
-        reward = in_hole if code == HOLE else on_ice
-        reward = at_goal if code == GOAL else reward
-        chance = chance if entered else 1.0
-        has_won = is_valid & ((code == GOAL) | (code == PLAYER_ON_GOAL))
-        rewards[k] = reward if entered else 0.0
-        terminations[k] = is_valid & is_terminal(code)
-        # The variables of rows to skip stay as they are.
-        effective[i] = has_moved[k] | (skips & effective[i])
-        valid[i] = is_valid | (skips & valid[i])
-        success[i] = has_won | (skips & success[i])
-        prob[i] = prob[i] if skips else chance
-        elapsed_steps[i] += plays
-        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        before, first = np.uint64(position[i]), i * size
+        code = grids[first + before]
+        stays = code != PLAYER
+        heading = np.uint64(codes[at + i] | stays * STAY)
+        cell = np.uint64(neighbours[before, heading])
+        moves = cell != before
+        # What stays is written as it is: branches would be mispredicted.
+        tile = grids[first + cell]
+        grids[first + before] = ICE if moves else code
+        tile_code = tile if moves else code
+        grids[first + cell] = player_code(tile) if moves else code
+        position[i] = cell
+        has_moved[at + i] = moves
+        codes[at + i] = ICE if tile_code == PLAYER else tile_code
 
 
 @kernel
@@ -221,8 +200,8 @@ def step_lakes(
 ):
     """Take one step a lake, on one map; lakes to skip stay and give zeros.
 
-    It does what the rule ``step`` of `roll_vec.envs.frozen_lake.env.Lake` does, for
-    many lakes: 2.8 ns a lake, where the rule takes 18.
+    It does what the rule ``step`` of `roll_vec.envs.frozen_lake.env.FrozenLake` does,
+    for many lakes: 2.8 ns a lake, where the rule takes 18.
 
     Parameters
     ----------
@@ -238,7 +217,7 @@ def step_lakes(
         episode is truncated, also if it terminates, 0: never; and two that lakes have
         no use for.
     variables : named tuple of (n,) arrays, updated
-        Those of `Lake`.
+        ``position``, ``prob`` and ``success``.
     options : named tuple, read
         ``board`` (H, W) uint8, ``neighbours`` and ``slip`` as `make_neighbours` and
         `make_slip` return them, ``rewards`` (3,) float64 for goal, hole and ice.
@@ -247,22 +226,46 @@ def step_lakes(
     results : tuple of (T * n,) arrays, written
         Rewards, terminations, truncations.
     """
-    tiles, size = flat(options.board), np.uint64(0)
-    _step_rows(
+    first_action, max_steps = rules[0], rules[1]
+    success, prob = variables.success, variables.prob
+    rewards, terminations, truncations = results
+    schedule, slip = options.rewards, options.slip
+    at_goal, in_hole, on_ice = schedule[0], schedule[1], schedule[2]
+    at = np.uint64(at)
+    # Passes without branches, see `kernels`: the draws, the table look-ups and the
+    # results.  LLVM vectorises all but the look-ups.  They leave their results where
+    # the last one writes.
+    codes, chances = as_uint8(terminations), rewards
+    _draw_headings(
         start,
         stop,
         at,
         actions,
         skip_mask,
-        rules,
-        tiles,
-        size,
-        variables,
-        options,
+        first_action,
+        slip,
         rng_states,
-        elapsed_steps,
-        results,
+        terminations,
+        chances,
     )
+    board, table, position = flat(options.board), options.neighbours, variables.position
+    _move_rows(start, stop, at, board, table, position, codes)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        k, skips = at + i, skip_mask[i]
+        plays, code, chance = not skips, codes[k], chances[k]
+        is_valid = plays & (actions[k] >= first_action)
+        entered = is_valid & (code <= GOAL)
+        reward = in_hole if code == HOLE else on_ice
+        reward = at_goal if code == GOAL else reward
+        has_won = is_valid & ((code == GOAL) | (code == PLAYER_ON_GOAL))
+        rewards[k] = reward if entered else 0.0
+        terminations[k] = is_valid & is_terminal(code)
+        chance = chance if entered else 1.0
+        # The variables of rows to skip stay as they are.
+        success[i] = has_won | (skips & success[i])
+        prob[i] = prob[i] if skips else chance
+        elapsed_steps[i] += plays
+        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
 
 
 @kernel
@@ -281,21 +284,39 @@ def step_random_lakes(
 ):
     """Take one step a lake, each on a map of its own; see `step_lakes`.
 
-    ``board`` is a variable, (n, H, W) uint8.
+    Variables are ``grid``, (n, H, W) uint8, with the player, and those of
+    `roll_vec.envs.frozen_lake.env.RandomFrozenLake` which are infos.
     """
-    tiles, size = flat(variables.board), np.uint64(options.neighbours.shape[0])
-    _step_rows(
+    first_action, max_steps = rules[0], rules[1]
+    effective, valid = variables.action_is_effective, variables.action_is_valid
+    success = variables.success
+    rewards, terminations, truncations = results
+    at = np.uint64(at)
+    codes, has_moved = as_uint8(terminations), truncations
+    _draw_headings(
         start,
         stop,
         at,
         actions,
         skip_mask,
-        rules,
-        tiles,
-        size,
-        variables,
-        options,
+        first_action,
+        options.slip,
         rng_states,
-        elapsed_steps,
-        results,
+        terminations,
+        rewards,
     )
+    grids, size = flat(variables.grid), np.uint64(options.neighbours.shape[0])
+    table, position = options.neighbours, variables.position
+    _move_players(start, stop, at, grids, size, table, position, codes, has_moved)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        k, skips = at + i, skip_mask[i]
+        plays, code = not skips, codes[k]
+        is_valid = plays & (actions[k] >= first_action)
+        has_won = is_valid & ((code == GOAL) | (code == PLAYER_ON_GOAL))
+        rewards[k] = is_valid & (code == GOAL)
+        terminations[k] = is_valid & (code != ICE)
+        effective[i] = has_moved[k] | (skips & effective[i])
+        valid[i] = is_valid | (skips & valid[i])
+        success[i] = has_won | (skips & success[i])
+        elapsed_steps[i] += plays
+        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)

@@ -17,6 +17,7 @@ from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.frozen_lake.map_sets import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
@@ -24,6 +25,7 @@ from roll_vec.envs.frozen_lake.maps import (
     parse_map,
     start_distribution,
     tile_codes,
+    tiles_below,
 )
 from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
 from roll_vec.envs.roll_grids import RollGridEnv
@@ -33,6 +35,7 @@ from roll_vec.kernels.frozen_lake.rules import (
     HOLE,
     ICE,
     PLAYER,
+    PLAYER_ON_GOAL,
     REWARD_TILES,
     is_terminal,
     make_neighbours,
@@ -60,15 +63,51 @@ _CELL = StateAttribute(lambda env: env.position, lambda cell: {"position": cell}
 
 
 @rule
-def tile_at(env: Any, cell: int) -> Any:
-    """Return the tile of a cell."""
-    return env.board[cell // env.ncol, cell % env.ncol]
+def draw_move(env: Any, action: int, rng: Any) -> tuple[int, float]:
+    """Return the cell to which a move leads, and the probability of its slip."""
+    slip = env.slip
+    outcome = sample_slip(rng.random(), slip[1, 0], slip[1, 1], slip[1, 2])
+    cell = env.neighbours[env.position, turn(action, outcome)]
+    return cell, slip[0, outcome]
+
+
+@rule
+def mark_moves(env: Any, mask: Any) -> None:
+    """Write 1 for the actions that may lead to another cell."""
+    for action in range(4):
+        for outcome in range(3):
+            cell = env.neighbours[env.position, turn(action, outcome)]
+            if env.slip[0, outcome] > 0.0 and cell != env.position:
+                mask[action] = 1
+
+
+@rule
+def walk(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+    """Take one action on Gymnasium's map; return the reward and whether it ends."""
+    env.success = False
+    env.prob = 1.0
+    if action < 0:
+        return 0.0, False
+    cell, chance = draw_move(env, action, rng)
+    tile = env.board[env.position // env.ncol, env.position % env.ncol]
+    if is_terminal(tile):
+        # Gymnasium's terminal states lead to themselves.
+        env.success = tile == GOAL
+        return 0.0, True
+    env.position = cell
+    env.prob = chance
+    tile = env.board[cell // env.ncol, cell % env.ncol]
+    env.success = tile == GOAL
+    reward = env.rewards[2]
+    if tile == GOAL:
+        reward = env.rewards[0]
+    elif tile == HOLE:
+        reward = env.rewards[1]
+    return reward, is_terminal(tile)
 
 
 class Lake(GridEnv):
     """One lake: what both games have.
-
-    Its ``board`` is a variable or an option: (nrow, ncol) uint8, 1 ice, 2 hole, 3 goal.
 
     Parameters
     ----------
@@ -83,14 +122,6 @@ class Lake(GridEnv):
         The player is on the goal.
     """
 
-    state: ClassVar[Mapping[str, Any]] = {
-        "position": np.int64,
-        "prob": np.float64,
-        "action_is_effective": np.bool_,
-        "action_is_valid": np.bool_,
-        "success": np.bool_,
-    }
-    observation = None
     takes_invalid_actions = True
     actions = ("Left", "Down", "Right", "Up")
     # By code.  The glyphs are ROLL's; the actions are Gymnasium's directions in its
@@ -126,11 +157,6 @@ class Lake(GridEnv):
         """Columns of the map."""
         return self.grid_shape[1]
 
-    @property
-    def rewards(self) -> Sequence[float]:
-        """The rewards for entering the goal, a hole and ice."""
-        return 1.0, 0.0, 0.0
-
     @cached_property
     def neighbours(self) -> NDArray[np.int64]:
         """(H * W, 8) int64: the cells that headings lead to."""
@@ -140,57 +166,6 @@ class Lake(GridEnv):
     def slip(self) -> NDArray[np.float64]:
         """(2, 3) float64: the probabilities of slips, and their sums."""
         return make_slip(self.is_slippery, self.success_rate)
-
-    @property
-    def state_limits(self) -> dict[str, Any]:
-        """The lowest and the highest value of variables of a state."""
-        return {"position": (0, self.nrow * self.ncol - 1), "prob": (0.0, 1.0)}
-
-    # ---------------------------------------------------------------- the rules
-
-    @rule
-    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
-        env.action_is_valid = action >= 0
-        env.action_is_effective = False
-        env.success = False
-        env.prob = 1.0
-        if action < 0:
-            return 0.0, False
-        slip = env.slip
-        outcome = sample_slip(rng.random(), slip[1, 0], slip[1, 1], slip[1, 2])
-        tile = tile_at(env, env.position)
-        if is_terminal(tile):
-            # Gymnasium's terminal states lead to themselves.
-            env.success = tile == GOAL
-            return 0.0, True
-        env.prob = slip[0, outcome]
-        cell = env.neighbours[env.position, turn(action, outcome)]
-        env.action_is_effective = cell != env.position
-        env.position = cell
-        tile = tile_at(env, cell)
-        env.success = tile == GOAL
-        reward = env.rewards[2]
-        if tile == GOAL:
-            reward = env.rewards[0]
-        elif tile == HOLE:
-            reward = env.rewards[1]
-        return reward, is_terminal(tile)
-
-    @rule
-    def observe(env: Any, out: Any) -> None:
-        out[...] = env.board
-        row, column = env.position // env.ncol, env.position % env.ncol
-        out[row, column] = player_code(env.board[row, column])
-
-    @rule
-    def legal(env: Any, mask: Any) -> None:
-        if is_terminal(tile_at(env, env.position)):
-            return
-        for action in range(4):
-            for outcome in range(3):
-                cell = env.neighbours[env.position, turn(action, outcome)]
-                if env.slip[0, outcome] > 0.0 and cell != env.position:
-                    mask[action] = 1
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""
@@ -341,11 +316,27 @@ class FrozenLake(Lake):
         self._set(reward_schedule=rewards)
 
     @property
+    def state(self) -> dict[str, Any]:  # type: ignore[override]
+        """The variables: those of texts have an info that Gymnasium has not."""
+        variables: dict[str, Any] = {
+            "position": np.int64,
+            "prob": np.float64,
+            "success": np.bool_,
+        }
+        if self.action_mode == "text":
+            variables["action_is_effective"] = np.bool_
+        return variables
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """The lowest and the highest value of variables of a state."""
+        return {"position": (0, self.nrow * self.ncol - 1), "prob": (0.0, 1.0)}
+
+    @property
     def infos(self) -> tuple[str, ...]:
         """The infos of a step; with integer actions Gymnasium's, beside success."""
-        if self.action_mode != "text":
-            return "prob", "success"
-        return "action_is_effective", "action_is_valid", "success", "prob"
+        flags = ("action_is_effective",) if self.action_mode == "text" else ()
+        return (*flags, "success", "prob")
 
     @property
     def hidden_infos(self) -> tuple[str, ...]:
@@ -360,6 +351,7 @@ class FrozenLake(Lake):
     def rules(self) -> list[Any]:
         """Return the rules; without ``observe`` where positions are observed."""
         begin, step, observe, legal = super().rules()
+        step = type(self).step_of_text if self.action_mode == "text" else step
         return [begin, step, None if self.observation else observe, legal]
 
     @cached_property
@@ -399,6 +391,29 @@ class FrozenLake(Lake):
         while cell < len(env.start_chances) and env.start_chances[cell] <= draw:
             cell += 1
         env.position = cell if cell < len(env.start_chances) else 0
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        return walk(env, action, rng)
+
+    @rule
+    def step_of_text(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        before = env.position
+        reward, terminated = walk(env, action, rng)
+        env.action_is_effective = env.position != before
+        return reward, terminated
+
+    @rule
+    def observe(env: Any, out: Any) -> None:
+        out[...] = env.board
+        row, column = env.position // env.ncol, env.position % env.ncol
+        out[row, column] = player_code(env.board[row, column])
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        row, column = env.position // env.ncol, env.position % env.ncol
+        if not is_terminal(env.board[row, column]):
+            mark_moves(env, mask)
 
     # The names of Gymnasium.
 
@@ -531,11 +546,15 @@ class RandomFrozenLake(RollGridEnv, Lake):
     """
 
     state: ClassVar[Mapping[str, Any]] = {
-        "board": (np.uint8, ("nrow", "ncol")),
+        "grid": (np.uint8, ("nrow", "ncol")),
         "start": np.int64,
-        **Lake.state,
+        "position": np.int64,
+        "action_is_effective": np.bool_,
+        "action_is_valid": np.bool_,
+        "success": np.bool_,
     }
-    level_variables = ("board", "start")
+    level_variables = ("grid", "start")
+    observation = "grid"
     tuned_step = step_random_lakes  # 4,096 lakes: 3 ns each, with the rule 18
     LEVEL_OPTIONS = ("p", *RollGridEnv.LEVEL_OPTIONS)
     # See `roll_vec.envs.sokoban.env.Sokoban.MEASURES`.
@@ -567,7 +586,34 @@ class RandomFrozenLake(RollGridEnv, Lake):
         # Gymnasium's reset uses up one draw for the start cell.
         rng.random()
         env.position = env.start
-        env.prob = 1.0
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
+        env.action_is_valid = action >= 0
+        env.action_is_effective = False
+        env.success = False
+        if action < 0:
+            return 0.0, False
+        cell, _ = draw_move(env, action, rng)
+        row, column = env.position // env.ncol, env.position % env.ncol
+        code = env.grid[row, column]
+        if code == PLAYER:
+            env.action_is_effective = cell != env.position
+            env.grid[row, column] = ICE
+            env.position = cell
+            row, column = cell // env.ncol, cell % env.ncol
+            tile = env.grid[row, column]
+            env.grid[row, column] = player_code(tile)
+            env.success = tile == GOAL
+            return float(env.success), is_terminal(tile)
+        # Gymnasium's terminal states lead to themselves.
+        env.success = code == PLAYER_ON_GOAL
+        return 0.0, True
+
+    @rule
+    def legal(env: Any, mask: Any) -> None:
+        if env.grid[env.position // env.ncol, env.position % env.ncol] == PLAYER:
+            mark_moves(env, mask)
 
     def read_levels(self, levels: Any) -> LevelSet:
         """Return the levels of the keyword ``levels`` as a set."""
@@ -581,10 +627,7 @@ class RandomFrozenLake(RollGridEnv, Lake):
 
     def make_level_set(self, arrays: tuple[NDArray[Any], ...]) -> LakeSet:
         """Return maps that `draw_levels` has drawn as a set."""
-        boards, starts = arrays
-        grids = boards.copy()
-        grids.reshape(len(grids), -1)[np.arange(len(grids)), starts] = PLAYER
-        return LakeSet(grids)
+        return LakeSet(arrays[0])
 
     def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
         """Return the highest chance ever to reach the goal of each level, (L,).
@@ -592,9 +635,9 @@ class RandomFrozenLake(RollGridEnv, Lake):
         It is rounded to 12 decimals, so that a chance of one half is inside a band that
         ends at 0.5: the solver's last digits are not exact.
         """
-        boards, starts = levels.arrays
+        grids, starts = levels.arrays
         chances = measure_maps(
-            boards,
+            tiles_below(grids),
             starts,
             is_slippery=self.is_slippery,
             success_rate=self.success_rate,
@@ -606,16 +649,25 @@ class RandomFrozenLake(RollGridEnv, Lake):
     def state_limits(self) -> dict[str, Any]:
         """The lowest and the highest value of variables of a state."""
         cells = 0, self.nrow * self.ncol - 1
-        return {**super().state_limits, "board": (ICE, GOAL), "start": cells}
+        return {"position": cells, "start": cells}
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that the one player is at its position."""
+        position = arrays["position"]
+        cells = arrays["grid"].reshape(len(position), -1)
+        is_player = (cells == PLAYER) | (cells > GOAL)
+        is_right = (is_player.sum(1) == 1) & (is_player.argmax(1) == position)
+        check_each("position", position, is_right, "the cell of the one player")
 
     attributes: ClassVar[Any] = {
-        "s": _CELL,
-        "desc": StateAttribute(lambda env: _write_map(env.board, env.start)),
+        "s": StateAttribute(lambda env: env.position),
+        "board": StateAttribute(lambda env: tiles_below(env.grid)),
+        "desc": StateAttribute(lambda env: _write_map(env.grid, env.start)),
     }
 
 
-def _write_map(board: NDArray[np.uint8], start: int) -> NDArray[np.bytes_]:
+def _write_map(grid: NDArray[np.uint8], start: int) -> NDArray[np.bytes_]:
     """Return a map of bytes: S, F, H, G."""
-    letters = np.array([b"?", b"F", b"H", b"G"])[board]
+    letters = np.array([b"?", b"F", b"H", b"G"])[tiles_below(grid)]
     letters.reshape(-1)[start] = b"S"
     return letters

@@ -6,6 +6,7 @@ A map has rows of one length of the letters S start, F ice, H hole and G goal.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,17 +37,11 @@ class LakeSet(LevelSet):
     LEVEL: ClassVar[str] = "map"
     HIGHEST_CODE: ClassVar[int] = kernels.GOAL
 
-    def __init__(self, cells: Grids) -> None:
-        super().__init__(cells)
-        is_start = cells == kernels.PLAYER
-        # A map itself has ice below the player.
-        boards = np.where(is_start, np.uint8(kernels.ICE), cells)
-        self._arrays = boards, is_start.reshape(len(cells), -1).argmax(axis=1)
-
-    @property
+    @cached_property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Maps (l, H, W) uint8 and start cells (l,) int64; not to be written."""
-        return self._arrays
+        """The grids, and their start cells (l,) int64; not to be written."""
+        is_start = self._cells.reshape(len(self), -1) == kernels.PLAYER
+        return self._cells, is_start.argmax(axis=1)
 
     @classmethod
     def load(cls, levels: Any) -> LakeSet:

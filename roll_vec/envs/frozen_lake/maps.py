@@ -34,6 +34,11 @@ MAPS = {
         "FFFHFFFG",
     ),
 }
+# By code of a grid.
+_TILES_BELOW = np.array(
+    [kernels.ICE, kernels.ICE, kernels.HOLE, kernels.GOAL, kernels.HOLE, kernels.GOAL],
+    np.uint8,
+)
 _TILES = {b"S": kernels.ICE, b"F": kernels.ICE, b"H": kernels.HOLE, b"G": kernels.GOAL}
 
 
@@ -120,6 +125,12 @@ def tile_codes(desc: NDArray[np.bytes_]) -> NDArray[np.uint8]:
     return codes
 
 
+def tiles_below(grids: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the tiles of grids that are observed: without the player, uint8."""
+    tiles: NDArray[np.uint8] = _TILES_BELOW[grids]
+    return tiles
+
+
 def start_distribution(desc: NDArray[np.bytes_]) -> NDArray[np.float64]:
     """Return the (H * W,) probabilities of starting in each cell of a map."""
     starts = (desc == b"S").astype(np.float64).ravel()
@@ -134,11 +145,11 @@ _MAPS_PER_THREAD = 64
 def generate_maps(
     size: int, p: float, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
 ) -> Levels:
-    """Return the maps of some level seeds.
+    """Return the grids of some level seeds, as they are observed at the start.
 
     Returns
     -------
-    maps : (m, size, size) uint8
+    grids : (m, size, size) uint8
     starts : (m,) int64
         Start cells.
 
@@ -177,4 +188,5 @@ def generate_maps(
             "smaller size"
         )
         raise LevelGenerationError(message)
+    maps[np.arange(len(maps)), starts] = kernels.PLAYER
     return maps.reshape(-1, size, size), starts

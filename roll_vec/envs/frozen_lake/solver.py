@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.envs.frozen_lake.maps import tiles_below
 from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import rules, solver
 from roll_vec.options import check_choice
@@ -204,8 +205,8 @@ def solve_positions(
     lake_solver = LakeSolver(options.grid_shape, options.slip, engine.num_threads)
     positions, first_action = variables["position"][env_ids], engine.first_action
     indices = np.zeros(len(positions), np.int64)
-    if "board" in variables:
-        maps = variables["board"][env_ids].reshape(len(env_ids), -1)
+    if "grid" in variables:
+        maps = tiles_below(variables["grid"][env_ids]).reshape(len(env_ids), -1)
         maps, indices = np.unique(maps, axis=0, return_inverse=True)
     else:
         maps = options.board.reshape(1, -1)
