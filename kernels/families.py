@@ -237,7 +237,7 @@ def _make_begin(begin, declaration, key):
     def begin_level(i, levels, index, seed, state):
         """Begin an episode of row i with a level; the seed is that of the episode."""
         variables = state[0]
-        clear_row(variables, i)
+        clear_row(variables[num_arrays:], i)
         target = level_type(*variables[:num_arrays])
         copy_row(level_type(*levels), index, target, i)
         seed_generator(state[2], i, seed)

@@ -4,9 +4,9 @@ from roll_vec.arrays import row_threads
 
 # The options of the package that say how many rows are left to another thread.
 _OPTIONS = (
-    "arrays.options.ArrayOptions",
+    "arrays.array_env.ArrayEnv",
     "envs.acrobot.Acrobot",
-    "envs.frozen_lake.options.FrozenLakeOptions",
+    "envs.frozen_lake.FrozenLake",
     "envs.game_2048.Game2048",
     "envs.pendulum.Pendulum",
 )

@@ -25,8 +25,9 @@ from website.public_names import first_line, public_modules
 
 # Titles of the keywords that a class of options defines; others are the game's own.
 _OWNERS = {
-    "LevelOptions": "Levels and actions",
-    "ArrayOptions": "Observations, frames and texts",
+    "RollGridEnv": "Levels and actions",
+    "ArrayEnv": "Observations, frames, texts and levels",
+    "GridEnv": "Observations, frames, texts and levels",
     "CatalogueOptions": "The shop",
 }
 Rows = Iterable[Sequence[str]]

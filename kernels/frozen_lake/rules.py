@@ -37,6 +37,8 @@ assert PLAYER_ON_GOAL - GOAL == _PLAYER_ON
 assert max(ICE, HOLE, GOAL) == GOAL
 # A heading is a direction, or one of these: a bit, which is set without a branch.
 STAY = 4
+# The code of a step without a valid action.
+INVALID = 6
 assert max(LEFT, DOWN, RIGHT, UP) == STAY - 1
 
 
@@ -109,8 +111,58 @@ def player_code(tile):
 
 
 @kernel
+def _mark_results(start, stop, at, skip_mask, codes, is_valid, success):
+    """Write `INVALID` to ``codes`` of rows without a valid action, and who has won.
+
+    ``codes`` is (T * n,) uint8, updated; ``is_valid`` (T * n,) bool, read; ``success``
+    (n,) bool, updated: that of rows to skip stays as it is.
+    """
+    for i in range(np.uint64(start), np.uint64(stop)):
+        codes[at + i] = codes[at + i] if is_valid[at + i] else np.uint8(INVALID)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
+        has_won = (code == GOAL) | (code == PLAYER_ON_GOAL)
+        success[i] = has_won | (skip_mask[i] & success[i])
+
+
+@kernel
+def _end_steps(
+    start,
+    stop,
+    at,
+    skip_mask,
+    codes,
+    elapsed_steps,
+    max_steps,
+    terminations,
+    truncations,
+):
+    """Count a step of each row that plays, and write which episodes have ended.
+
+    ``codes`` and ``terminations`` may be the same memory.
+    """
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
+        terminations[at + i] = (code != ICE) & (code != INVALID)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        plays = not skip_mask[i]
+        elapsed_steps[i] += plays
+        truncations[at + i] = plays & reaches_limit(elapsed_steps[i], max_steps)
+
+
+@kernel
 def _draw_headings(
-    start, stop, at, actions, skip_mask, first_action, slip, rng_states, codes, chances
+    start,
+    stop,
+    at,
+    actions,
+    skip_mask,
+    first_action,
+    slip,
+    rng_states,
+    draws,
+    codes,
+    chances,
 ):
     """Draw the slips of rows, and write where they head.
 
@@ -125,22 +177,23 @@ def _draw_headings(
     first_action : int
     slip : (2, 3) float64, read
     rng_states : (6, n) uint64, updated
-    codes : (T * n,) bool, written
-        As bytes: directions, or `STAY`.
+    draws : (T * n,) bool, written
+        Which rows have a valid action.
+    codes : (T * n,) uint8, written
+        Directions, or `STAY`.
     chances : (T * n,) float64, written
         The probabilities of the slips.
     """
     first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
     aside, along = slip[0, 0], slip[0, 1]
-    headings = as_uint8(codes)
     for i in range(np.uint64(start), np.uint64(stop)):
-        codes[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
-    pcg_random_rows(start, stop, at, codes, rng_states, chances)
+        draws[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
+    pcg_random_rows(start, stop, at, draws, rng_states, chances)
     for i in range(np.uint64(start), np.uint64(stop)):
         k = at + i
         slip_index = sample_slip(chances[k], first, second, third)
         direction = turn(actions[k] - first_action, slip_index)
-        headings[k] = direction if headings[k] != 0 else STAY
+        codes[k] = direction if draws[k] else STAY
         chances[k] = along if slip_index == 1 else aside
 
 
@@ -245,27 +298,33 @@ def step_lakes(
         first_action,
         slip,
         rng_states,
-        terminations,
+        truncations,
+        codes,
         chances,
     )
     board, table, position = flat(options.board), options.neighbours, variables.position
     _move_rows(start, stop, at, board, table, position, codes)
+    _mark_results(start, stop, at, skip_mask, codes, truncations, success)
+    # The variables of rows to skip stay as they are.
     for i in range(np.uint64(start), np.uint64(stop)):
-        k, skips = at + i, skip_mask[i]
-        plays, code, chance = not skips, codes[k], chances[k]
-        is_valid = plays & (actions[k] >= first_action)
-        entered = is_valid & (code <= GOAL)
+        chance = chances[at + i] if codes[at + i] <= GOAL else 1.0
+        prob[i] = prob[i] if skip_mask[i] else chance
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
         reward = in_hole if code == HOLE else on_ice
         reward = at_goal if code == GOAL else reward
-        has_won = is_valid & ((code == GOAL) | (code == PLAYER_ON_GOAL))
-        rewards[k] = reward if entered else 0.0
-        terminations[k] = is_valid & is_terminal(code)
-        chance = chance if entered else 1.0
-        # The variables of rows to skip stay as they are.
-        success[i] = has_won | (skips & success[i])
-        prob[i] = prob[i] if skips else chance
-        elapsed_steps[i] += plays
-        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        rewards[at + i] = reward if code <= GOAL else 0.0
+    _end_steps(
+        start,
+        stop,
+        at,
+        skip_mask,
+        codes,
+        elapsed_steps,
+        max_steps,
+        terminations,
+        truncations,
+    )
 
 
 @kernel
@@ -302,21 +361,31 @@ def step_random_lakes(
         first_action,
         options.slip,
         rng_states,
-        terminations,
+        truncations,
+        codes,
         rewards,
     )
+    for i in range(np.uint64(start), np.uint64(stop)):
+        valid[i] = truncations[at + i] | (skip_mask[i] & valid[i])
     grids, size = flat(variables.grid), np.uint64(options.neighbours.shape[0])
     table, position = options.neighbours, variables.position
     _move_players(start, stop, at, grids, size, table, position, codes, has_moved)
+    # The variables of rows to skip stay as they are.
     for i in range(np.uint64(start), np.uint64(stop)):
-        k, skips = at + i, skip_mask[i]
-        plays, code = not skips, codes[k]
-        is_valid = plays & (actions[k] >= first_action)
-        has_won = is_valid & ((code == GOAL) | (code == PLAYER_ON_GOAL))
-        rewards[k] = is_valid & (code == GOAL)
-        terminations[k] = is_valid & (code != ICE)
-        effective[i] = has_moved[k] | (skips & effective[i])
-        valid[i] = is_valid | (skips & valid[i])
-        success[i] = has_won | (skips & success[i])
-        elapsed_steps[i] += plays
-        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        effective[i] = has_moved[at + i] | (skip_mask[i] & effective[i])
+    for i in range(np.uint64(start), np.uint64(stop)):
+        has_moved[at + i] = valid[i] & (not skip_mask[i])
+    _mark_results(start, stop, at, skip_mask, codes, has_moved, success)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        rewards[at + i] = codes[at + i] == GOAL
+    _end_steps(
+        start,
+        stop,
+        at,
+        skip_mask,
+        codes,
+        elapsed_steps,
+        max_steps,
+        terminations,
+        truncations,
+    )

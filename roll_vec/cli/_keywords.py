@@ -162,7 +162,6 @@ def _describe(hint: Any) -> str:
 def _types_of_keywords(env_id: str) -> dict[str, Any]:
     """Return the types of the keywords of an id and of its batches, where known."""
     # They import numba, which other commands do without.
-    from roll_vec.descriptions.keywords import find_options
     from roll_vec.factories import make_pool_vector, make_vector
     from roll_vec.recordings.environments import SetupError, find_spec, load_class
     from roll_vec.registration import ENVIRONMENTS
@@ -176,7 +175,7 @@ def _types_of_keywords(env_id: str) -> dict[str, Any]:
     if spec.id in ENVIRONMENTS:
         registered = ENVIRONMENTS[spec.id]
         makers = make_vector, make_pool_vector
-        owners += [find_options(registered), TextOptions, makers[registered.pooled]]
+        owners += [registered.load(), TextOptions, makers[registered.pooled]]
     accepted: dict[str, Any] = {}
     for owner in owners:
         for name, each in _read_types(owner):

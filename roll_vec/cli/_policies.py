@@ -354,7 +354,7 @@ class SolverPolicy:
             self._plan(env_ids)
         columns = steps - self._starts
         if self._is_by_cell:
-            columns = engine.named_variables()["positions"]
+            columns = engine.named_variables()["position"]
         # An episode that has ended is past the end of its plan.
         columns = np.minimum(columns, self._plans.shape[1] - 1)
         actions = self._plans[np.arange(num_envs), columns]

@@ -55,8 +55,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _make(arguments: argparse.Namespace) -> int:
+    from roll_vec.envs.sokoban import Sokoban
     from roll_vec.envs.sokoban.level_files import format_levels
-    from roll_vec.envs.sokoban.options import SokobanOptions
     from roll_vec.evaluation.difficulty import read_bands, search_levels
 
     id, out, options = full_id(arguments.id), arguments.out, dict(arguments.options)
@@ -77,7 +77,7 @@ def _make(arguments: argparse.Namespace) -> int:
         text = f"expected seeds below 2**32, got {last}"
         raise argument_error("--start-level", text)
     require("rich", "roll-vec levels")
-    bands = read_bands(SokobanOptions.MEASURES, options)
+    bands = read_bands(Sokoban.MEASURES, options)
     with closing(make_vector(id, 1, options=options)) as envs:
         parsed = envs.unwrapped.engine.options  # type: ignore[attr-defined]
     numbers = np.arange(start, start + count, dtype=np.uint64)

@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.options import ArrayOptions, GridOptions, LevelOptions
+from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.descriptions.keywords import (
     Keyword,
     describe_batch_keywords,
@@ -227,8 +227,8 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     # None: to make it failed likewise, and `obstacle` says why.
     entry = load_class(spec)
     options = getattr(env, "options", None)
-    # The last of these describe the keywords of pools, and levels of an `ArrayEnv`.
-    bases = TextOptions, ArrayOptions, LevelOptions, TextLevelEnv
+    # These describe the keywords of pools.
+    bases = TextOptions, ArrayEnv, TextLevelEnv
     docstrings = _read_docstrings([entry, type(env), type(options), *bases])
     sections: dict[str, str] = {}
     for each in reversed(docstrings):
@@ -334,7 +334,7 @@ def _list_infos(
                 meanings.setdefault(each, text)
         for key, kind, text in read_entries(sections.get("Infos", "")):
             type_name, calls, keyword = (*kind.split("; "), "")[:3]
-            if isinstance(options, ArrayOptions):
+            if isinstance(options, ArrayEnv):
                 count = str(len(options.action_names))
                 type_name = type_name.replace("num_actions", count)
             if not keyword or keyword.partition("=")[0] in keywords:
@@ -353,7 +353,7 @@ def _list_infos(
 
 def _list_cells(options: Any) -> tuple[Cell, ...]:
     """Return the cell codes of a board."""
-    if not isinstance(options, GridOptions):
+    if not isinstance(options, GridEnv):
         return ()
     cells = enumerate(options.FAMILY.cells)
     return tuple(Cell(code, cell.glyph, cell.meaning) for code, cell in cells)
@@ -367,7 +367,7 @@ def _list_limits(
     if limit is not None:
         limits.append(f"After {limit} steps (``max_episode_steps``).")
     max_steps = getattr(options, "max_steps", None)
-    if isinstance(options, ArrayOptions) and max_steps:
+    if isinstance(options, ArrayEnv) and max_steps:
         limits.append(f"After {max_steps} steps (``max_steps``).")
     limits += [text for name, _, text in ends if name == "truncated"]
     return (*limits, *[_FAULT] * is_pooled)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec
 
-from roll_vec.arrays.options import ArrayOptions, LevelOptions
+from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.docstrings import read_entries, read_sections
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.options import parse_options
@@ -44,7 +44,7 @@ class Keyword(NamedTuple):
     description: str
     """All of it, with the docstring's mark-up of code."""
     owner: str = ""
-    """The name of the class that defines it, such as ``LevelOptions``; may be empty."""
+    """The name of the class that defines it, such as ``GridEnv``; may be empty."""
 
 
 def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
@@ -73,14 +73,12 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
             if one.kind not in variadic
         }
         return _describe({**defaults, **spec.kwargs}, parameters, [entry])
-    options_class = find_options(registered)
-    owner = registered.load() if options_class is None else options_class
-    defaults = registered.defaults()
+    owner, defaults = registered.load(), registered.defaults()
     if not registered.pooled:
         unused = parse_options(owner, registered.keywords).unused_keywords
         defaults = {name: each for name, each in defaults.items() if name not in unused}
-    # These describe `action_mode` of pools, and levels of users' array environments.
-    classes = [*inspect.getmro(owner), TextOptions, ArrayOptions, LevelOptions]
+    # These describe `action_mode` of pools.
+    classes = [*inspect.getmro(owner), TextOptions, ArrayEnv]
     keywords = _describe(defaults, _parameters(owner), classes)
     # A decorator of a constructor may add keywords that no class is known to define.
     order = ["", *(one.__name__ for one in classes)]
@@ -103,16 +101,6 @@ def describe_batch_keywords(pooled: bool) -> tuple[Keyword, ...]:
         if name not in _NO_KEYWORDS
     }
     return _describe(defaults, parameters, [maker, BatchOptions, PoolOptions])
-
-
-def find_options(registered: RegisteredEnv) -> Any:
-    """Return the options class beside an environment's class; None: it has none."""
-    if isinstance(registered.entry, str):
-        try:
-            return registered.load()
-        except AttributeError:
-            return None
-    return None
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -76,15 +76,15 @@ def draw_levels(
         Lakes are too large to be measured.
     """
     registered = ENVIRONMENTS.get(id)
-    options_class: Any = registered and registered.load()
-    measures = getattr(options_class, "MEASURES", {})
+    env_class: Any = registered and registered.load()
+    measures = getattr(env_class, "MEASURES", {})
     if not measures:
         accepted = "an id whose levels have measures, such as roll_vec/Sokoban-v0"
         raise InvalidOptionError.expected("id", accepted, id)
     bands = read_bands(measures, keywords)
     count = check_int("num_levels", num_levels, 1, MAX_ENVS)
     start = check_int("start_level", start_level, 0, (1 << 32) - count)
-    options = parse_options(options_class, keywords)
+    options = parse_options(env_class, keywords)
     if options.levels is not None:
         raise InvalidOptionError.expected("levels", "None: levels are drawn", "levels")
     numbers = np.arange(start, start + count, dtype=np.uint64)
@@ -100,7 +100,7 @@ def read_bands(measures: Mapping[str, float], keywords: dict[str, Any]) -> Bands
     Parameters
     ----------
     measures : mapping from str to number
-        `LevelOptions.MEASURES`.
+        ``MEASURES`` of the class.
     keywords : dict, updated
 
     Raises
@@ -124,7 +124,7 @@ def search_levels(
 
     Parameters
     ----------
-    options : LevelOptions
+    options : ArrayEnv
     numbers : (m,) uint64
         Below 2**32.
     bands : mapping from str to (low, high)

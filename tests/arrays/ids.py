@@ -1,13 +1,14 @@
 """The ids of stacked environments, and what tests need to know of each."""
 
-from roll_vec.arrays.options import LevelOptions
+from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.registration import ENVIRONMENTS
 
-# Not games of rules: these have no class of options beside the rules.
-IDS = tuple(id for id, x in ENVIRONMENTS.items() if not x.pooled and not x.rules)
+# ROLL's grids and Gymnasium's lakes.
+NAMES = "Sokoban", "FrozenLake", "FrozenLake8x8", "RandomFrozenLake"
+IDS = tuple(id for id in ENVIRONMENTS if id.partition("/")[2].partition("-")[0] in NAMES)
 OPTIONS = {id: ENVIRONMENTS[id].load() for id in IDS}
 # Those that play a new level in each episode and have `action_start`.
-LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], LevelOptions))
+LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], RollGridEnv))
 FAMILIES = {id: OPTIONS[id].FAMILY for id in IDS}
 
 

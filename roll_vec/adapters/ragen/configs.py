@@ -17,8 +17,8 @@ from roll_vec.adapters.roll import countdown as roll
 from roll_vec.adapters.roll.configs import GridConfig, plain_value
 from roll_vec.adapters.roll.webshop import ShopConfig
 from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
-from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
-from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.frozen_lake import RandomFrozenLake
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 
@@ -77,7 +77,7 @@ class SokobanEnvConfig(_GridConfig):
     ``roll_vec``: whose pictures the latter is made of.
     """
 
-    OPTIONS: ClassVar[type[Any]] = SokobanOptions
+    OPTIONS: ClassVar[type[Any]] = Sokoban
     TILES: ClassVar[str] = GYM_SOKOBAN
 
     tiles: str = field(default=GYM_SOKOBAN, kw_only=True)
@@ -104,7 +104,7 @@ class FrozenLakeEnvConfig(_GridConfig):
     ``gymnasium`` or ``roll_vec``: whose pictures ``rgb_array`` is made of.
     """
 
-    OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
+    OPTIONS: ClassVar[type[Any]] = RandomFrozenLake
     TILES: ClassVar[str] = GYMNASIUM
 
     tiles: str = field(default=GYMNASIUM, kw_only=True)

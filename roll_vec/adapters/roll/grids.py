@@ -17,15 +17,16 @@ from roll_vec.adapters.roll.configs import (
     AnswerOptions,
     GridConfig,
     GuideEnv,
+    make_config,
 )
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.adapters.roll.shared_batch import engine_of
 from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
-from roll_vec.arrays.options import LevelOptions
-from roll_vec.arrays.single_env import LevelEnv
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.single_env import SingleEnv
 from roll_vec.base_envs import BaseDiscreteActionEnv
-from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
-from roll_vec.envs.sokoban import Sokoban, SokobanOptions
+from roll_vec.envs.frozen_lake import RandomFrozenLake
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import accepts_keywords_of, check_choice, check_int, keywords_of
 from roll_vec.render.tiles import TILE_SIZE
@@ -64,13 +65,16 @@ def _nearest_pixels(length: int) -> NDArray[np.int64]:
     return np.arange(size) * length // size
 
 
-class GuideGridEnv(GuideEnv, LevelEnv, BaseDiscreteActionEnv):
+class GuideGridEnv(GuideEnv, SingleEnv, BaseDiscreteActionEnv):
     """The methods that ROLL adds to Sokoban and FrozenLake."""
+
+    state_has_stream = True
 
     def __init__(
         self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
     ) -> None:
-        super().__init__(config_class, config, keywords)
+        self.config = make_config(config_class, config, keywords)
+        SingleEnv.__init__(self, self.config.make_options())
         # Users declare these tables on their class; here each environment has its own.
         self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
         self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
@@ -107,19 +111,19 @@ class GuideGridEnv(GuideEnv, LevelEnv, BaseDiscreteActionEnv):
 
 @dataclass
 class SokobanEnvConfig(GridConfig):
-    """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
+    """ROLL's configuration of Sokoban; the fields are those of `Sokoban`.
 
     ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
     ``levels`` are played in place of generated rooms; ``dim_room`` becomes their size.
     """
 
-    OPTIONS: ClassVar[type[Any]] = SokobanOptions
+    OPTIONS: ClassVar[type[Any]] = Sokoban
     SIZES = (("levels",), ("dim_room",), ("dim_x", "dim_y"))
 
-    dim_room: tuple[int, int] = SokobanOptions.dim_room
+    dim_room: tuple[int, int] = Sokoban.dim_room
     max_steps: int = MAX_STEPS
-    num_boxes: int = SokobanOptions.num_boxes
-    search_depth: int = SokobanOptions.search_depth
+    num_boxes: int = Sokoban.num_boxes
+    search_depth: int = Sokoban.search_depth
     num_gen_steps: int | None = None
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
@@ -130,7 +134,7 @@ class SokobanEnvConfig(GridConfig):
     levels: Any = None
 
 
-class SokobanEnv(GuideGridEnv, Sokoban):
+class SokobanEnv(GuideGridEnv):
     """Sokoban for users of ROLL: ``SokobanEnv(config)``.
 
     Parameters
@@ -156,18 +160,18 @@ class SokobanEnv(GuideGridEnv, Sokoban):
 
 @dataclass
 class FrozenLakeEnvConfig(GridConfig):
-    """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
+    """ROLL's configuration of FrozenLake, see `RandomFrozenLake`.
 
     ``map_seed`` is the seed of the first episode if `reset` gets none.  ``levels`` are
     played in place of random maps; ``size`` becomes their number of rows.
     """
 
-    OPTIONS: ClassVar[type[Any]] = RandomFrozenLakeOptions
+    OPTIONS: ClassVar[type[Any]] = RandomFrozenLake
     SIZES = (("levels",), ("size",))
 
-    size: int = RandomFrozenLakeOptions.size
-    p: float = RandomFrozenLakeOptions.p
-    is_slippery: bool = RandomFrozenLakeOptions.is_slippery
+    size: int = RandomFrozenLake.size
+    p: float = RandomFrozenLake.p
+    is_slippery: bool = RandomFrozenLake.is_slippery
     max_steps: int = MAX_STEPS
     map_seed: int | None = None
     grid_lookup: Mapping[int, str] | None = None
@@ -182,7 +186,7 @@ class FrozenLakeEnvConfig(GridConfig):
         super().__post_init__()
 
 
-class FrozenLakeEnv(GuideGridEnv, RandomFrozenLake):
+class FrozenLakeEnv(GuideGridEnv):
     """FrozenLake for users of ROLL: ``FrozenLakeEnv(config)``.
 
     Parameters
@@ -281,7 +285,7 @@ class GemGridEnv(GemEnv):
     max_steps : int
     """
 
-    OPTIONS: ClassVar[type[LevelOptions]]
+    OPTIONS: ClassVar[type[GridEnv]]
     OWN: ClassVar[type[GemGridOptions]]
     LEFT_OUT = frozenset(
         {
@@ -395,7 +399,7 @@ class GemSokobanEnv(GemGridEnv):
     ----------
     **keywords
         Those of `GemSokobanOptions`, and those of
-        `roll_vec.envs.sokoban.options.SokobanOptions` with ROLL's defaults: rooms of
+        `roll_vec.envs.sokoban.Sokoban` with ROLL's defaults: rooms of
         10 × 10 cells with 4 boxes.
 
     Raises
@@ -404,7 +408,7 @@ class GemSokobanEnv(GemGridEnv):
     """
 
     ID = "roll_vec/Sokoban-v0"
-    OPTIONS = SokobanOptions
+    OPTIONS = Sokoban
     OWN = GemSokobanOptions
     ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (10, 10), "num_boxes": 4}
     """ROLL's defaults of rooms that are generated."""
@@ -464,7 +468,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         without one.
     **keywords
         Those of `GemFrozenLakeOptions`, and those of
-        `roll_vec.envs.frozen_lake.options.RandomFrozenLakeOptions`, whose defaults are
+        `roll_vec.envs.frozen_lake.RandomFrozenLake`, whose defaults are
         ROLL's.
 
     Raises
@@ -473,7 +477,7 @@ class GemFrozenLakeEnv(GemGridEnv):
     """
 
     ID = "roll_vec/RandomFrozenLake-v0"
-    OPTIONS = RandomFrozenLakeOptions
+    OPTIONS = RandomFrozenLake
     OWN = GemFrozenLakeOptions
     ACTION_START = 0
     EPISODE = (*GemGridEnv.EPISODE, "_success", "_direction")

@@ -130,7 +130,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     ----------
     **keywords
         Those of `NativeOptions`, and those of
-        `roll_vec.envs.sokoban.options.SokobanOptions` with ROLL's defaults: rooms of
+        `roll_vec.envs.sokoban.Sokoban` with ROLL's defaults: rooms of
         6 × 6 cells with 1 box.
 
     Attributes
@@ -363,7 +363,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
     ----------
     **keywords
         Those of `ToolCallOptions`, and those of
-        `roll_vec.envs.sokoban.options.SokobanOptions`, as in `GemSokobanNativeEnv`.
+        `roll_vec.envs.sokoban.Sokoban`, as in `GemSokobanNativeEnv`.
 
     Raises
     ------

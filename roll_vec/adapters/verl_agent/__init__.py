@@ -71,11 +71,11 @@ def build_sokoban_envs(
     """
     del resources_per_worker
     # Imported here: WebShop starts without the kernels of grids.
-    from roll_vec.envs.sokoban.grid import SOKOBAN
+    from roll_vec.envs.sokoban import Sokoban
     from roll_vec.kernels.sokoban.rules import PENALTY_STEP
 
     groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
-    game = GridGame("roll_vec/Sokoban-v0", SOKOBAN, still_reward=PENALTY_STEP)
+    game = GridGame("roll_vec/Sokoban-v0", Sokoban.FAMILY, PENALTY_STEP)
     return GridEnvs(game, groups, env_kwargs, mode=mode, tiles=tiles)
 
 
@@ -107,10 +107,10 @@ def build_frozen_lake_envs(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     del resources_per_worker
-    from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
+    from roll_vec.envs.frozen_lake import RandomFrozenLake
 
     groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
-    game = GridGame("roll_vec/RandomFrozenLake-v0", FROZEN_LAKE, still_reward=0.0)
+    game = GridGame("roll_vec/RandomFrozenLake-v0", RandomFrozenLake.FAMILY, 0.0)
     return GridEnvs(game, groups, env_kwargs, mode=mode, tiles="roll_vec")
 
 
