@@ -112,9 +112,7 @@ def store_progress(until, progress, scratch, start, stop):
             states[i] = NEEDS_RESET if skip_mask[i] else PLAYING
 
 
-def make_unroll(
-    play_rows, play_row, observe_rows, begin_next, write_reset_infos, key
-):
+def make_unroll(play_rows, play_row, observe_rows, begin_next, write_reset_infos, key):
     """Return the kernels ``unroll`` and ``unroll_rows`` of a game.
 
     Parameters

@@ -343,7 +343,7 @@ class ArrayEnv(TextOptions):
     def draw_levels(
         self, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
     ) -> Arrays:
-        """Return the levels of some seeds: values of ``level_variables``, (m, ...) each.
+        """Return levels from seeds: values of ``level_variables``, (m, ...) each.
 
         A class with such variables has this method.
 

@@ -90,7 +90,9 @@ def uses_argument(function: types.FunctionType, number: int) -> bool:
     name = function.__code__.co_varnames[number]
     values = (each.argval for each in dis.get_instructions(function))
     # One instruction of Python 3.13 may load two.
-    return any(name in each if isinstance(each, tuple) else name == each for each in values)
+    return any(
+        name in each if isinstance(each, tuple) else name == each for each in values
+    )
 
 
 def read_constants(owner: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
+from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.observations import ObservedEngine
-from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError

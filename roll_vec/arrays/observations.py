@@ -118,8 +118,7 @@ class ObservedEngine(EpisodeEngine):
         self._observations, self._out_arrays, self._shows_state = None, (), True
 
     def _observed_variable(self) -> NDArray[Any] | None:
-        """Return the array of the state that is the observations; None: there is none.
-        """
+        """Return the array of the state that is the observations, or None."""
         if not self.options.declaration.copies_variable or self._plain_shape is None:
             return None
         variable = self.named_variables()[str(self.options.observation)]

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.arrays.array_env import METADATA
+from roll_vec.arrays.engine import ArrayEngine, copy_array
 from roll_vec.base_envs import ClosableEnv
 from roll_vec.errors import (
     InvalidActionError,
@@ -95,10 +95,10 @@ class SingleEnv(ClosableEnv):
         if name == "render_mode":
             check_choice(name, value, (None, *self.metadata["render_modes"]))
         values = None
-        if not (name.startswith("_") or hasattr(type(self), name)):
-            # Not before the constructor, as in subclasses.
-            if name not in vars(self) and "_engine" in vars(self):
-                values = self._engine.variables_of(name, value)
+        is_plain = name.startswith("_") or hasattr(type(self), name)
+        # Not before the constructor, as in subclasses.
+        if not (is_plain or name in vars(self)) and "_engine" in vars(self):
+            values = self._engine.variables_of(name, value)
         if values is None:
             super().__setattr__(name, value)
         else:

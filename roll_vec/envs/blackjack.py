@@ -8,8 +8,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
 
-from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.array_env import METADATA
+from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.rules import rule
 from roll_vec.kernels.rows import Row
 from roll_vec.options import refuse_unused

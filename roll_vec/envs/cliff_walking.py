@@ -9,9 +9,8 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
-from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
 from roll_vec.kernels.rows import Row
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer

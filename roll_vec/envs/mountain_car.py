@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.array_env import METADATA
+from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import STARTS, ClassicControl, renderer_of, stack
 from roll_vec.envs.rounding import to_float32

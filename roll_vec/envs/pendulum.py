@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.array_env import METADATA
+from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
 from roll_vec.envs.rounding import square, square_float32, to_float32

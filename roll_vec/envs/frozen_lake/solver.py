@@ -220,7 +220,9 @@ def solve_positions(
     values, actions = solutions.values[indices, positions], policies[indices, positions]
     has_action = (values > 0.0) & (maps[indices, positions] == rules.ICE)
     return [
-        LakeSolution(policies[k], value, solutions.values[k], action if has_one else None)
+        LakeSolution(
+            policies[k], value, solutions.values[k], action if has_one else None
+        )
         for k, value, action, has_one in zip(
             indices.tolist(),
             values.tolist(),
