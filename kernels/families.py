@@ -174,7 +174,7 @@ def _no_seed(rng_states, i, seed):
 
 
 def _make_begin(begin, declaration, key):
-    """Return ``begin_next(i, episodes, state)`` and ``begin_levels``, or None.
+    """Return ``begin_next(i, episodes, state)``, and ``begin_levels`` or None.
 
     The first one returns False where the level of an episode is not in memory.
     """
@@ -214,7 +214,7 @@ def _make_begin(begin, declaration, key):
     if level_type is None:
 
         @compiled
-        def begin_next(i, episodes, state):
+        def begin_seeded(i, episodes, state):
             """Begin the next episode of row i; see `Seeding`."""
             is_stream, num_levels, start_level, first_seeds, numbers = episodes
             numbers[i] += _1
@@ -229,7 +229,7 @@ def _make_begin(begin, declaration, key):
             begin_row(i, seed, state)
             return True
 
-        return begin_next, None
+        return begin_seeded, None
 
     num_arrays = len(level_type._fields)
 

@@ -74,10 +74,8 @@ def check_rules(options: ArrayEnv) -> None:
     _check_rules_of(options, name)
     _check_names(options, name)
     _check_spaces(options, name)
-    variables, constants, _, output = options.types
-    env = Row(
-        variables(*options.allocate(1)), constants(*options.constants.values()), 0
-    )
+    variables, output = options.declaration.variables, options.declaration.outputs
+    env = options.row_of(options.allocate(1))
     view = Row(env._variables, env._options, 0, is_writable=False)
     words = np.zeros((PCG_WORDS, 1), np.uint64)
     words[:, 0] = (1, 2, 3, 5, 0, 0)
@@ -106,7 +104,7 @@ def check_rules(options: ArrayEnv) -> None:
         if legal is not None:
             mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
             _require_none(name, "legal", _run(name, "legal", legal, view, mask))
-        if options.writes_own_text:
+        if options.writes_texts:
             # It gets a copy, as in a batch.
             copies = variables(*(array.copy() for array in env._variables))
             copy = Row(copies, env._options, 0)

@@ -280,11 +280,11 @@ def _known_lengths(owner: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the classes of a `Declaration`: the same ones for the same names."""
     variables, options, infos, outputs, level, reset_infos = names
-    variables_type: Any = namedtuple("Row", variables)
-    axes, variables_type.output_lengths = lengths
-    variables_type.lengths = dict(zip(variables, axes, strict=True))
+    row: Any = namedtuple("Row", variables)
+    axes, row.output_lengths = lengths
+    row.lengths = dict(zip(variables, axes, strict=True))
     return (
-        variables_type,
+        row,
         namedtuple("Row", options),
         namedtuple("Row", infos),
         None if outputs == ("",) else namedtuple("Output", outputs),
@@ -307,4 +307,5 @@ def make_kernels(
     code: RuleCode, declaration: Declaration, tuned_step: Any
 ) -> GameKernels:
     """Return kernels; they are compiled once for equal rules."""
-    return make_family(code.rules, declaration, code.digest, tuned_step)
+    family: GameKernels = make_family(code.rules, declaration, code.digest, tuned_step)
+    return family

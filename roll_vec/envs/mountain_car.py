@@ -41,6 +41,7 @@ _ATTRIBUTES = {
 def write_float64_state(value: Any) -> Mapping[str, Any]:
     """Return the variables of a new state; float64 decides the next step's numbers."""
     is_single = getattr(value, "dtype", None) == np.float32
+    assert _STATE.write is not None
     return {**_STATE.write(value), "has_moved": is_single}
 
 

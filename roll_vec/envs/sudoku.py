@@ -491,7 +491,7 @@ def solve_puzzles(
     """
     keywords: dict[str, Any] = {"levels": puzzles}
     options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
-    constants, begin = tuple(options.constants.values()), options.family().advance_rows
+    constants, begin = tuple(options.kernel_constants.values()), options.family().begin_rows
     split = count_cores(), _PUZZLES_PER_THREAD, slices
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)

@@ -65,7 +65,9 @@ def _nearest_pixels(length: int) -> NDArray[np.int64]:
     return np.arange(size) * length // size
 
 
-class GuideGridEnv(GuideEnv, SingleEnv, BaseDiscreteActionEnv):
+class GuideGridEnv(  # type: ignore[override, misc, unused-ignore]
+    GuideEnv, SingleEnv, BaseDiscreteActionEnv
+):
     """The methods that ROLL adds to Sokoban and FrozenLake."""
 
     state_has_stream = True

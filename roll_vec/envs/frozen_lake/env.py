@@ -160,12 +160,14 @@ class Lake(GridEnv):
     @cached_property
     def neighbours(self) -> NDArray[np.int64]:
         """(H * W, 8) int64: the cells that headings lead to."""
-        return make_neighbours(*self.grid_shape)
+        table: NDArray[np.int64] = make_neighbours(*self.grid_shape)
+        return table
 
     @cached_property
     def slip(self) -> NDArray[np.float64]:
         """(2, 3) float64: the probabilities of slips, and their sums."""
-        return make_slip(self.is_slippery, self.success_rate)
+        table: NDArray[np.float64] = make_slip(self.is_slippery, self.success_rate)
+        return table
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""
