@@ -557,14 +557,16 @@ def make_family(rules, declaration, key, tuned_step=None):
             for j in range(np.uint64(start), np.uint64(stop)):
                 legal(view_of(named, settings, rows[j]), items_of(masks, j))
 
-    kernels = play_rows, play_row, observe_range, begin_next, write_reset_infos
+    steps = play_rows, play_row, observe_range, begin_next, write_reset_infos
+    unroll, unroll_rows = make_unroll(*steps, key)
     begins = begin_next, write_reset_infos
     num_others = len(infos_type._fields) - num_flags - num_reset_infos
     counts = num_flags, num_others, num_reset_infos
     return GameKernels(
         begin_rows,
         begin_levels,
-        *make_unroll(*kernels, key),
+        unroll,
+        unroll_rows,
         functools.partial(make_step, step_rows, *begins, observe_range, *counts, key),
         functools.partial(
             make_step,

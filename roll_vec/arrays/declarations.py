@@ -240,7 +240,7 @@ def declare(owner: Any) -> Declaration:
     else:
         (space,) = owner.parts.values()
         copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
-    types = _make_types(*names.values(), lengths=_known_lengths(owner))
+    types: Any = _make_types(*names.values(), lengths=_known_lengths(owner))
     is_discrete, draws = not isinstance(owner.actions, Box), owner.draws
     return Declaration(*types, num_flags, is_discrete, draws, copies_variable)
 
@@ -279,17 +279,19 @@ def _known_lengths(owner: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 @functools.lru_cache(maxsize=64)
 def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the classes of a `Declaration`: the same ones for the same names."""
-    variables, options, infos, outputs, level, reset_infos = names
-    row: Any = namedtuple("Row", variables)
+    make: Any = namedtuple
+    row, options, infos, outputs, level, reset_infos = (
+        make("Row", () if fields == ("",) else fields) for fields in names
+    )
     axes, row.output_lengths = lengths
-    row.lengths = dict(zip(variables, axes, strict=True))
+    row.lengths = dict(zip(row._fields, axes, strict=True))
     return (
         row,
-        namedtuple("Row", options),
-        namedtuple("Row", infos),
-        None if outputs == ("",) else namedtuple("Output", outputs),
-        namedtuple("Level", level) if level else None,
-        namedtuple("Row", reset_infos),
+        options,
+        infos,
+        None if names[3] == ("",) else outputs,
+        level if names[4] else None,
+        reset_infos,
     )
 
 

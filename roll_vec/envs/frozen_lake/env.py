@@ -346,7 +346,7 @@ class FrozenLake(Lake):
         return () if self.action_mode == "text" else ("success",)
 
     @property
-    def observation(self) -> str | None:
+    def observation(self) -> str | None:  # type: ignore[override]
         """The variable that is the observation; None: the grid is."""
         return "position" if self.obs_mode == "position" else None
 
@@ -396,7 +396,7 @@ class FrozenLake(Lake):
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
-        return walk(env, action, rng)
+        return walk(env, action, rng)  # type: ignore[no-any-return]
 
     @rule
     def step_of_text(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -456,7 +456,7 @@ class FrozenLake(Lake):
         return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 
     @cached_property
-    def gymnasium_renderer(self) -> GymnasiumRenderer:  # type: ignore[override]
+    def gymnasium_renderer(self) -> GymnasiumRenderer:
         """Gymnasium's renderer of the map."""
         rows = tuple(b"".join(row).decode() for row in self.map.tolist())
         return GymnasiumRenderer(

@@ -375,7 +375,7 @@ class Sokoban(RollGridEnv):
     # ---------------------------------------------------------------- dead ends
 
     @cached_property
-    def finish_step(self) -> Callable[..., None] | None:  # type: ignore[override]
+    def finish_step(self) -> Callable[..., None] | None:
         """The function that marks dead ends and ends their episodes; None: nothing."""
         return self._mark_steps if self.deadlock or self.terminate_on_deadlock else None
 
