@@ -240,9 +240,10 @@ def declare(owner: Any) -> Declaration:
     else:
         (space,) = owner.parts.values()
         copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
-    types: Any = _make_types(*names.values(), lengths=_known_lengths(owner))
+    classes = _make_types(*names.values(), lengths=_known_lengths(owner))
     is_discrete, draws = not isinstance(owner.actions, Box), owner.draws
-    return Declaration(*types, num_flags, is_discrete, draws, copies_variable)
+    rest = num_flags, is_discrete, draws, copies_variable
+    return Declaration._make((*classes, *rest))
 
 
 def _axes_of(owner: Any) -> list[tuple[Any, ...]]:

@@ -491,13 +491,13 @@ def solve_puzzles(
     """
     keywords: dict[str, Any] = {"levels": puzzles}
     options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
-    constants, begin = tuple(options.kernel_constants.values()), options.family().begin_rows
+    constants, begin = options.kernel_constants.values(), options.family().begin_rows
     split = count_cores(), _PUZZLES_PER_THREAD, slices
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
         m, last = len(numbers), np.full_like(numbers, (1 << 64) - 1)
         variables, generators = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
-        state = variables, constants, generators, np.zeros(m, np.int32)
+        state = variables, tuple(constants), generators, np.zeros(m, np.int32)
         # The kernel begins the episode after the last, which is number 0.
         seeding = False, 0, 0, numbers, last
         for_row_ranges(begin, m, *split, (np.arange(m), seeding, state))
