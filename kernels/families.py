@@ -29,7 +29,7 @@ from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
 
 if not IS_COMPILED:
-    from .rng.generator import generator_of, put_generator
+    from .rng.generator import generator_of
     from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
 else:
     from ._compiled_rows import (
@@ -40,7 +40,7 @@ else:
         row_of,
         view_of,
     )
-    from .rng._compiled_generator import generator_of, put_generator
+    from .rng._compiled_generator import generator_of
 
 _1 = np.uint64(1)
 
@@ -136,7 +136,6 @@ def make_family(rules, types, is_discrete, key):
         rng = generator_of(rng_states, i)
         env = row_of(named, options_type(*options), i)
         call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
-        put_generator(rng, rng_states, i)
         elapsed_steps[i] = 0
         return True
 
@@ -200,7 +199,6 @@ def make_family(rules, types, is_discrete, key):
             env = row_of(named, options_type(*options), i)
             arguments = env, actions, k, rules, rng
             outcome = call_rule(STEP, elapsed_steps, i, take_action, arguments)
-            put_generator(rng, rng_states, i)
             elapsed_steps[i] += 1
             rewards[k], terminations[k] = outcome
             truncations[k] = reaches_limit(elapsed_steps[i], rules[1])

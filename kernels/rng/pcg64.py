@@ -122,6 +122,7 @@ def _as_uniform(word):
     return np.float64(word >> _11) * (1.0 / _DOUBLE_53)
 
 
+@allow_overflow
 @kernel
 def pcg_next(rng_states, i):
     """Return the next 64-bit output of generator i, and advance it."""
