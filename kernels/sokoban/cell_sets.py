@@ -12,6 +12,8 @@ flat, the words of a set one after the other.
 
 import numpy as np
 
+from .._jit import kernel
+
 MAX_CELLS = 1024
 WORD = 64
 
@@ -33,6 +35,7 @@ def first_cell(words):
     return 1
 
 
+@kernel
 def lowest(cells):
     """Return the set of the lowest of some cells."""
     return cells & -cells

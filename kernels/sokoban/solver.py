@@ -29,12 +29,13 @@ from .bitboards import (
     spread,
     words_of,
 )
+from .cell_sets import lowest
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
 
 if not IS_COMPILED:
-    from .cell_sets import cell_of, load, lowest, store
+    from .cell_sets import cell_of, load, store
 else:
-    from ._compiled_cell_sets import cell_of, load, lowest, store
+    from ._compiled_cell_sets import cell_of, load, store
 
 SOLVED, UNSOLVABLE, GAVE_UP = range(3)
 MOVES, PUSHES = range(2)

@@ -76,7 +76,8 @@ class CliffWalking(ArrayEnv):
     -----------
     - ``prob`` of a reset is a float, as that of a step.
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, ``initial_state_distrib``, constants such as ``nS``,
+      attributes of pictures such as ``window``.
 
     Raises
     ------
@@ -98,11 +99,7 @@ class CliffWalking(ArrayEnv):
     }
     state_limits: ClassVar = {"cell": (0, GOAL), "prob": (0.0, 1.0), "heading": (0, 3)}
     attributes: ClassVar = {
-        "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value}),
-        "shape": (ROWS, COLUMNS),
-        "start_state_index": START,
-        "nS": ROWS * COLUMNS,
-        "nA": 4,
+        "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value})
     }
     actions: ClassVar = ("up", "right", "down", "left")
     infos: ClassVar = ("prob", "success")
@@ -132,13 +129,6 @@ class CliffWalking(ArrayEnv):
         directions = (np.arange(4)[:, np.newaxis] + self.turns) % 4
         cells: NDArray[np.int64] = (rows * COLUMNS + columns)[:, directions]
         return cells
-
-    @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(48,) float64: the probability that an episode begins in each cell."""
-        distribution = np.zeros(ROWS * COLUMNS)
-        distribution[START] = 1.0
-        return distribution
 
     @cached_property
     def P(self) -> Transitions:

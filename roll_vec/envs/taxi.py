@@ -50,16 +50,6 @@ def decode(i: int) -> tuple[int, int, int, int]:
     return (*divmod(cell, SIZE), *divmod(places, 4))
 
 
-def mask_actions(state: int) -> NDArray[np.int8]:
-    """Return 1 for the actions that can change a state, (6,) int8."""
-    row, column, passenger, _ = decode(state)
-    cell = row * SIZE + column
-    moves = [next_cell(cell, action) != cell for action in range(PICKUP)]
-    depot = DEPOT_NUMBERS.get(cell, -1)
-    can_drop_off = depot >= 0 and passenger == IN_TAXI
-    return np.array([*moves, depot == passenger, can_drop_off], np.int8)
-
-
 def read_number(env: Row) -> int:
     """Return the number of the state of an environment."""
     return encode(0, env.taxi, env.passenger, env.destination)
@@ -156,7 +146,9 @@ class Taxi(ArrayEnv):
     Differences
     -----------
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, ``initial_state_distrib``, ``desc``, the method
+      ``action_mask``, constants such as ``locs``, attributes of pictures such as
+      ``window``.
 
     Raises
     ------
@@ -195,13 +187,8 @@ class Taxi(ArrayEnv):
         "fickle_step": StateAttribute(
             lambda env: env.is_fickle, lambda value: {"is_fickle": value}
         ),
-        "action_mask": mask_actions,
         "encode": encode,
         "decode": decode,
-        "locs": [divmod(cell, SIZE) for cell in DEPOTS.values()],
-        "locs_colors": [(255, 0, 0), (0, 255, 0), (255, 255, 0), (0, 0, 255)],
-        "max_row": SIZE - 1,
-        "max_col": SIZE - 1,
     }
     actions: ClassVar = ("south", "north", "east", "west", "pickup", "dropoff")
     infos: ClassVar = ("prob", "success")
@@ -247,19 +234,6 @@ class Taxi(ArrayEnv):
             cell if next_cell(south, EAST) == south else south,
             cell if next_cell(north, WEST) == north else north,
         )
-
-    @property
-    def desc(self) -> NDArray[np.bytes_]:
-        """(7, 11) array of bytes: the map."""
-        return np.asarray(MAP, dtype="c")
-
-    @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(500,) float64: the probability that an episode begins in each state."""
-        states = [decode(number) for number in range(NUM_STATES)]
-        starts = np.array([state[2] not in (IN_TAXI, state[3]) for state in states])
-        distribution: NDArray[np.float64] = starts / starts.sum()
-        return distribution
 
     @cached_property
     def P(self) -> Transitions:
