@@ -19,27 +19,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba.np.random._constants import (
-    fi_double,
-    ki_double,
-    wi_double,
-    ziggurat_nor_inv_r,
-    ziggurat_nor_r,
-)
+from numba.np.random import _constants as ziggurat
 
 from .._jit import allow_overflow, kernel
 from ..rows import Items
 from .pcg64 import _multiply_high, _pcg_next32, pcg_integers, pcg_next, pcg_random
-
-METHODS = (
-    "choice",
-    "integers",
-    "normal",
-    "random",
-    "shuffle",
-    "standard_normal",
-    "uniform",
-)
 
 BAD_INTEGERS = "rng.integers: expected bounds of 64 bits, the upper one above the lower"
 BAD_CHOICE = (
@@ -100,20 +84,21 @@ def pcg_normal(rng_states, i):
         word >>= _8
         is_negative = word & _1
         size = (word >> _1) & _MASK52
-        x = size * wi_double[strip]
+        x = size * ziggurat.wi_double[strip]
         if is_negative:
             x = -x
-        if size < ki_double[strip]:
+        if size < ziggurat.ki_double[strip]:
             return x
         if strip == 0:
             while True:
-                a = -ziggurat_nor_inv_r * math.log1p(-pcg_random(rng_states, i))
+                a = -math.log1p(-pcg_random(rng_states, i))
+                a *= ziggurat.ziggurat_nor_inv_r
                 b = -math.log1p(-pcg_random(rng_states, i))
                 if b + b > a * a:
-                    tail = ziggurat_nor_r + a
+                    tail = ziggurat.ziggurat_nor_r + a
                     return -tail if (size >> _8) & _1 else tail
-        above = fi_double[strip - 1] - fi_double[strip]
-        height = above * pcg_random(rng_states, i) + fi_double[strip]
+        above = ziggurat.fi_double[strip - 1] - ziggurat.fi_double[strip]
+        height = above * pcg_random(rng_states, i) + ziggurat.fi_double[strip]
         if height < math.exp(-0.5 * x * x):
             return x
 
@@ -279,6 +264,7 @@ class PlainGenerator:
             x[last], x[j] = x[j], x[last]
 
 
+METHODS = sorted(name for name in vars(PlainGenerator) if not name.startswith("_"))
 generator_of = PlainGenerator
 
 

@@ -18,8 +18,13 @@ MAX_CELLS = 1024
 WORD = 64
 
 
-def words_for(num_cells):
-    """Return the ``words`` of sets of so many cells; None if they are too many."""
+def words_of(height, width):
+    """Return the ``words`` of the sets of the inner cells of rooms of H x W cells.
+
+    None: the rooms are too large.
+    """
+    # A shift by all bits, as by a row of 64 cells, is undefined.
+    num_cells = max((height - 2) * (width - 2), width - 1)
     if num_cells > MAX_CELLS:
         return None
     # A power of two: rooms of many sizes share machine code.
