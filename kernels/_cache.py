@@ -13,7 +13,7 @@ The folder is ``roll_vec/kernels-<version>-<digest>`` in ``NUMBA_CACHE_DIR`` if 
 set, else in the user's cache folder.  The digest covers all kernel files and the
 versions of Python, numpy and numba.  A file holds one kernel for one signature, CPU
 and set of numba's settings: a SHA-256, then the payload, a pickle.  The hash covers the
-names of the folder and the file as well: no file takes the place of another one.
+names of the folder and the file as well: no file stands in for another one.
 
 Nothing is read from a folder that another user could have filled: the folder, and the
 one of all versions above it, must be this user's or root's, and closed to others.

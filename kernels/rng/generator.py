@@ -160,7 +160,7 @@ def check_uniform(low, high):
 
 
 def check_deviation(deviation):
-    """Check the standard deviation of a float: numpy takes nan, and not -0.0."""
+    """Check the standard deviation of a float: numpy accepts nan, and not -0.0."""
     if math.copysign(1.0, deviation) < 0 and not math.isnan(deviation):
         raise ValueError(BAD_NORMAL)
 
@@ -295,7 +295,7 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
 
 
 def words_of(generator: np.random.Generator) -> list[int]:
-    """Return the position of a numpy generator of PCG64 as `generator_at` takes it."""
+    """Return the position of a numpy generator of PCG64 as `generator_at` reads it."""
     state = generator.bit_generator.state
     words = [
         number >> shift & (1 << 64) - 1

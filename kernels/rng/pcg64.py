@@ -1,6 +1,6 @@
 """Seeds derived from seeds, and PCG64 generators equal to numpy's.
 
-- `fold_in` is roll_vec's own integer hash of a seed and a counter, the only source of
+- `fold_in` is an integer hash of a seed and a counter, roll_vec's only source of
   new seeds.
 - PCG64 (XSL-RR 128/64) is seeded through SeedSequence as `numpy.random.PCG64(int)`
   (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``) and draws as `Generator.random` and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -13,6 +13,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.walk_solver import Transitions, find_policy, follow
 from roll_vec.kernels.rows import Row
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
@@ -20,8 +21,6 @@ ROWS, COLUMNS = 4, 12
 DOWN = 2
 START, GOAL = (ROWS - 1) * COLUMNS, ROWS * COLUMNS - 1
 STEP_REWARD, FALL_REWARD = -1.0, -100.0
-
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 class CliffWalking(ArrayEnv):
@@ -135,14 +134,14 @@ class CliffWalking(ArrayEnv):
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
         chance = 1 / len(self.turns)
 
-        def follow(cell: int) -> tuple[float, int, float, bool]:
+        def outcome_of(cell: int) -> tuple[float, int, float, bool]:
             is_fall = START < cell < GOAL
             reward = FALL_REWARD if is_fall else STEP_REWARD
             return chance, START if is_fall else cell, reward, cell == GOAL
 
         table = self.cells.tolist()
         return {
-            s: {a: list(map(follow, row[a])) for a in range(4)}
+            s: {a: list(map(outcome_of, row[a])) for a in range(4)}
             for s, row in enumerate(table)
         }
 
@@ -208,15 +207,11 @@ class CliffWalking(ArrayEnv):
             return []
         if self.is_slippery:
             return [int(self.policy[env.cell])]
-        from roll_vec.envs.walk_solver import follow
-
         return follow(self.policy, self.cells, env.cell, GOAL)
 
     @cached_property
     def policy(self) -> NDArray[np.int64]:
         """(48,) int64: the action of the highest expected return in each cell."""
-        from roll_vec.envs.walk_solver import find_policy
-
         falls = (self.cells > START) & (self.cells < GOAL)
         costs = np.where(falls, -FALL_REWARD, -STEP_REWARD)
         chances = [1.0 / len(self.turns)] * len(self.turns)

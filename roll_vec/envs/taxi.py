@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -14,11 +14,10 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.options import METADATA
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.walk_solver import Transitions, find_policy, follow
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
-
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 # `:` can be passed, `|` is a wall.
 MAP = (
@@ -363,8 +362,6 @@ class Taxi(ArrayEnv):
         In rain: the action with the fewest expected steps.  With a passenger that will
         change its destination: those until it does.
         """
-        from roll_vec.envs.walk_solver import follow
-
         if env.passenger == env.destination:
             return []
         stops = [(env.destination, DROPOFF)]
@@ -385,8 +382,6 @@ class Taxi(ArrayEnv):
     @cached_property
     def policies(self) -> list[NDArray[np.int64]]:
         """(25,) int64 for each depot: the move of the fewest expected steps to it."""
-        from roll_vec.envs.walk_solver import find_policy
-
         way = self.cells, 1.0, self.chances
         return [find_policy(*way, depot) for depot in self.depots]
 
