@@ -115,10 +115,11 @@ class CacheFolder:
 
     def read(self, name):
         """Return the payload of a file; None if it is not there or damaged."""
-        if not self._open():
+        folder = self._open()
+        if folder is None:
             return None
         try:
-            content = (self.path / name).read_bytes()
+            content = (folder / name).read_bytes()
         except OSError:
             return None
         digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
@@ -126,9 +127,10 @@ class CacheFolder:
 
     def write(self, name, payload):
         """Store a file, all of it or nothing."""
-        if not self._open() or self._has_failed:
+        folder = self._open()
+        if folder is None or self._has_failed:
             return
-        path = self.path / name
+        path = folder / name
         temporary = path.with_name(f"{name}.{uuid.uuid4().hex[:8]}.tmp")
         try:
             temporary.write_bytes(self._hash(name, payload) + payload)
@@ -148,16 +150,18 @@ class CacheFolder:
         lock is held if the file is there, if none can be stored, and without `fcntl`.
         The caller must not hold numba's lock, and signals are handled.
         """
-        is_open = self._open() and not self._has_failed and fcntl is not None
+        folder = self._open()
+        if self._has_failed or fcntl is None:
+            folder = None
         byte, end = zlib.crc32(name.encode()), time.monotonic() + _PATIENCE
         try:
             with contextlib.suppress(OSError):  # read-only, or without locks
-                if is_open and self._locks is None:
+                if folder is not None and self._locks is None:
                     # Never closed: the process would lose the locks of all threads.
-                    self._locks = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT)
-                while is_open and time.monotonic() < end:
+                    self._locks = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+                while folder is not None and time.monotonic() < end:
                     try:
-                        if not (self.path / name).exists():
+                        if not (folder / name).exists():
                             lock = fcntl.LOCK_EX | fcntl.LOCK_NB
                             fcntl.lockf(self._locks, lock, 1, byte)  # type: ignore[arg-type]
                         break
@@ -173,7 +177,7 @@ class CacheFolder:
         return hashlib.sha256(f"{self._name}/{name}\n".encode() + payload).digest()
 
     def _open(self):
-        """Make the folder at its first use; return whether it can be used.
+        """Make the folder at its first use; return it, or None if it is unusable.
 
         Folders that no process has used for 30 days are removed.
         """
@@ -185,7 +189,7 @@ class CacheFolder:
                 _make_private(path)
             except (OSError, RuntimeError) as error:
                 self._fail("there is no folder for compiled kernels", error)
-                return False
+                return None
             self.path = path
             with contextlib.suppress(OSError):  # root's, or read-only
                 os.utime(path)
@@ -193,7 +197,7 @@ class CacheFolder:
                 with contextlib.suppress(OSError):  # another process removes it
                     if time.time() - old.stat().st_mtime > _UNUSED_SECONDS:
                         shutil.rmtree(old, ignore_errors=True)
-        return self.path is not None
+        return self.path
 
     def _fail(self, failure, error):
         """Store no more, and warn the user once."""
