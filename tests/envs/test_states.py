@@ -306,9 +306,8 @@ def test_changed_states_are_kept_or_refused_as_in_the_golden_file(id):
 CHANGES = {
     COUNTDOWN: [
         {"num_numbers": 2, "number_range": (1, 9), "target_range": (1, 20)},
-        {"num_operations": 1, "num_levels": 4},
-        {"num_numbers": (1, 4), "start_level": 9},
-        {"num_operations": None, "start_level": 0, "num_levels": 0},
+        {"num_numbers": (1, 4), "num_levels": 4, "start_level": 9},
+        {"start_level": 0, "num_levels": 0},
     ],
     WEBSHOP: [
         {"num_levels": 2, "start_level": 30, "limit_goals": 5},
