@@ -156,8 +156,9 @@ def _read_task(entry: Any, place: str) -> tuple[list[int], int]:
     ):
         # Answers have no more numbers, and no larger ones.
         accepted = f"1 to {MAX_OPERANDS} integers from 0 to {MAX_NUMBER}"
-        raise InvalidOptionError.expected(f"{place}, nums", accepted, nums)
+        place += ", nums"
+        raise InvalidOptionError.expected(place, accepted, nums)
     if type(target) is not int or not -_INT64 <= target < _INT64:
-        accepted = "an integer of 64 bits"
-        raise InvalidOptionError.expected(f"{place}, target", accepted, target)
+        place += ", target"
+        raise InvalidOptionError.expected(place, "an integer of 64 bits", target)
     return nums, target

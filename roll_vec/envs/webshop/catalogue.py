@@ -15,7 +15,7 @@ import numpy as np
 
 from roll_vec.envs.webshop.files import Listing, Shop, read_json, read_listings
 from roll_vec.envs.webshop.goals import Goal, Goals, build_goals
-from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
+from roll_vec.envs.webshop.options import DATA_FILES, SHOP_FILES, CatalogueOptions
 from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
@@ -34,8 +34,8 @@ from roll_vec.progress import report
 from roll_vec.storage.data_files import refuse_change
 from roll_vec.storage.process_cache import ProcessCache
 
-# Products of the demo shop if the keywords give no number.
-DEMO_PRODUCTS = 1000
+# The files of the demo shop: 1000 products, in the form of WebShop's files.
+DEMO_SHOP = Path(__file__).parent / "demo_shop"
 
 
 class Catalogue:
@@ -251,21 +251,22 @@ def build(options: CatalogueOptions) -> CatalogueData:
     ------
     InvalidOptionError, MissingExtraError
     """
+    paths = {name: getattr(options, name) for name in DATA_FILES}
+    source = "rule" if options.title_nouns is None else "file"
     if options.products is None:
-        count = options.num_products or DEMO_PRODUCTS
-        shop, nouns = _demo_shop(count)
         source = "embedded"
-        listings = read_listings(shop)
+        paths = {name: str(DEMO_SHOP / f"{name}.json.gz") for name in DATA_FILES}
+    contents: list[Any] = []
+    for count, name in enumerate(SHOP_FILES, 1):
+        contents.append({} if paths[name] is None else read_json(name, paths[name]))
+        report("files", count, len(SHOP_FILES))
+    shop = Shop(*contents, *(paths[name] or "(none)" for name in SHOP_FILES))
+    listings = read_listings(shop, options.num_products)
+    titles = {one.fields["asin"]: one.fields["title"] for one in listings}
+    if source == "rule":
+        nouns = {asin: nouns_by_rule(title) for asin, title in titles.items()}
     else:
-        shop = _read_shop(options)
-        listings = read_listings(shop, options.num_products)
-        titles = {one.fields["asin"]: one.fields["title"] for one in listings}
-        if options.title_nouns is None:
-            source = "rule"
-            nouns = {asin: nouns_by_rule(title) for asin, title in titles.items()}
-        else:
-            source = "file"
-            nouns = read_nouns(str(options.title_nouns), titles)
+        nouns = read_nouns(paths["title_nouns"], titles)
     rng = random.Random(options.catalog_seed)
     records = draw_products(listings, nouns, rng)
     asins = [product.asin for product in records]
@@ -286,34 +287,3 @@ def draw_products(
         title_nouns = nouns[fields["asin"]]
         products.append(Product(**fields, price=price, title_nouns=title_nouns))
     return products
-
-
-def _demo_shop(count: int) -> tuple[Shop, Nouns]:
-    """Return the demo shop in the form of WebShop's files."""
-    from roll_vec.envs.webshop.demo_shop.products import generate_product
-
-    items: list[dict[str, Any]] = []
-    attributes: dict[str, Any] = {}
-    human: dict[str, Any] = {}
-    nouns = {}
-    for number in range(count):
-        product = generate_product(number)
-        asin = product.item["asin"]
-        items.append(product.item)
-        attributes[asin], human[asin] = product.attributes, product.human
-        nouns[asin] = tuple(product.title_nouns)
-        if number % 1000 == 999:
-            report("products", number + 1, count)
-    return Shop(items, attributes, human), nouns
-
-
-def _read_shop(options: CatalogueOptions) -> Shop:
-    names = ("products", "attributes", "human_instructions")
-    paths = [getattr(options, name) for name in names]
-    contents: list[Any] = []
-    for name, path in zip(names, paths, strict=True):
-        report("files", len(contents), len(names))
-        contents.append({} if path is None else read_json(name, path))
-    report("files", len(names), len(names))
-    items, attributes, human = contents
-    return Shop(items, attributes, human, *(path or "(none)" for path in paths))

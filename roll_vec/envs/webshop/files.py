@@ -51,9 +51,9 @@ class Shop(NamedTuple):
     items: Sequence[Any]
     attributes: Mapping[str, Any]
     human: Mapping[str, Any]
-    products_file: str = "(demo shop)"
-    attributes_file: str = "(demo shop)"
-    human_file: str = "(demo shop)"
+    products_file: str = "(none)"
+    attributes_file: str = "(none)"
+    human_file: str = "(none)"
 
 
 class _Checker(NamedTuple):

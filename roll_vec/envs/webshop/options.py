@@ -26,7 +26,9 @@ from roll_vec.options import (
 from roll_vec.storage.data_files import check_path, fingerprint, refuse_unreadable
 
 RENDER_MODES = ("ansi", "text")
-DATA_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+SHOP_FILES = ("products", "attributes", "human_instructions")
+"""The keywords that are paths of WebShop's files."""
+DATA_FILES = (*SHOP_FILES, "title_nouns")
 """The keywords that are paths."""
 
 
@@ -57,8 +59,7 @@ class CatalogueOptions:
         Those of spaCy's ``en_core_web_sm`` make WebShop's rewards; see
         `roll_vec.envs.webshop.title_nouns`.
     num_products : int or None
-        Products to read from the file, or of the demo shop, at most 2**24; None: all,
-        or 1000.
+        The first products of the file, or of the demo shop, at most 2**24; None: all.
     human_goals : bool
         True: people's instructions are the goals.  False: one goal for each combination
         of options of a product that has an instruction.
