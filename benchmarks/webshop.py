@@ -28,8 +28,11 @@ from benchmarks.tasks import Latency, Rate
 from roll_vec.envs.webshop import Catalogue, WebShop
 from roll_vec.envs.webshop.catalogue import DEMO_SHOP
 from roll_vec.envs.webshop.files import read_json
-from roll_vec.envs.webshop.options import DATA_FILES, CatalogueOptions
+from roll_vec.envs.webshop.options import CatalogueOptions
 from roll_vec.envs.webshop.storage import open_stored
+
+
+KINDS = {"products": list, "attributes": dict, "title_nouns": dict}
 
 
 @functools.cache
@@ -39,8 +42,9 @@ def shop_files(num_products: int) -> dict[str, Any]:
         return {"num_products": num_products}
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    items, attributes, _, nouns = (
-        read_json(name, str(DEMO_SHOP / f"{name}.json.gz")) for name in DATA_FILES
+    items, attributes, nouns = (
+        read_json(name, str(DEMO_SHOP / f"{name}.json.gz"), kind)
+        for name, kind in KINDS.items()
     )
     numbers = range(num_products)
     old = [items[n % len(items)]["asin"] for n in numbers]
@@ -94,7 +98,7 @@ def replay(env: WebShop, actions: Sequence[str], seed: int) -> None:
 
 def forget_searches(catalogue: Catalogue) -> None:
     """Empty the cache of searches."""
-    catalogue.search_bar.clear_cache()
+    catalogue.search_bar.cached_rank.cache_clear()
 
 
 class Walk:

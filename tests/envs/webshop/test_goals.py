@@ -33,7 +33,7 @@ def goals_of(shop, human=False):
 def test_goals_and_prices_equal_the_originals(shared, kind):
     files = original(shared)
     names = ("products", "attributes", "human_instructions")
-    shop = Shop(*(read_json(name, files[name]) for name in names))
+    shop = Shop(*map(read_json, names, map(files.get, names), (list, dict, dict)))
     goals, products = goals_of(shop, kind == "human")
     path = shared / "golden" / f"webshop_goals_{kind}_seed0.json.gz"
     golden = json.loads(gzip.decompress(path.read_bytes()))
