@@ -31,7 +31,6 @@ from roll_vec.envs.webshop.files import read_json
 from roll_vec.envs.webshop.options import CatalogueOptions
 from roll_vec.envs.webshop.storage import open_stored
 
-
 KINDS = {"products": list, "attributes": dict, "title_nouns": dict}
 
 

@@ -246,6 +246,40 @@ def mark_targets(numbers, count, operators, signed, low, high, table, marks):
 
 
 @kernel
+def smallest_subset(target, count, table):
+    """Return the smallest proper subset of some numbers that reaches an integer.
+
+    Parameters
+    ----------
+    target : int
+        From 0 on if the table was filled without ``signed``.
+    count : int
+    table : (table_size(count),) int64
+        As `fill_table` wrote it.
+
+    Returns
+    -------
+    int
+        Its mask, the lowest one of several; 0 if no subset reaches the target.
+    """
+    smallest, smallest_size = 0, count
+    for mask in range(1, (1 << count) - 1):
+        size = 0
+        bits = mask
+        while bits:
+            bits &= bits - 1
+            size += 1
+        if size >= smallest_size:
+            continue
+        for i in range(table[mask], table[_ENDS + mask], _WIDTH):
+            # Not target * den, which may be beyond int64.
+            if table[i] % table[i + 1] == 0 and table[i] // table[i + 1] == target:
+                smallest, smallest_size = mask, size
+                break
+    return smallest
+
+
+@kernel
 def find_split(mask, target, target_den, operators, signed, table):
     """Find how a set of numbers reaches a value.
 

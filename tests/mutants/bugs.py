@@ -315,7 +315,7 @@ BUGS = [
         "answers with fewer operations are not searched for",
         "roll_vec.envs.countdown.solver",
         "solve",
-        change("1 if numbers_rule == 'any' else count", "count"),
+        change("mask or (1 << count) - 1", "(1 << count) - 1"),
         _COUNTDOWN,
     ),
     # shards, files

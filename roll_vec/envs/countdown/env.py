@@ -182,7 +182,8 @@ class Countdown(TextLevelEnv):
         self.target = 0
         self.num_env_steps = 0
         self._open = False
-        self._has_reset_infos = options.has_reset_infos
+        infos = "seed_info", "level_info", "difficulty_info", "oracle_return_info"
+        self._has_reset_infos = any(getattr(options, name) for name in infos)
         self._task = self._observation = ""
 
     def reset(

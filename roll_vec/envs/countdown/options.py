@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
-from roll_vec.envs.countdown.task_files import ENDINGS, MAX_NUMBER
+from roll_vec.envs.countdown.task_files import MAX_NUMBER
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
@@ -30,8 +30,6 @@ from roll_vec.storage.data_files import check_path
 RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20
-
-_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
 
 
 def _check_range(name: str, value: Any, minimum: int, maximum: int) -> tuple[int, int]:
@@ -78,17 +76,6 @@ def _check_targets(name: str, value: Any) -> tuple[int, int]:
     return low, high
 
 
-def _check_data(name: str, value: Any) -> str | None:
-    """Return the absolute path of a data file as a str."""
-    path = check_path(name, value)
-    if path is not None and not path.lower().endswith(ENDINGS):
-        # Not cut to a length: the end of the path is what is wrong.
-        accepted = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        message = f"{name}: expected a {accepted} file, got {value}"
-        raise InvalidOptionError(message)
-    return path
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CountdownOptions:
     """The keywords of `roll_vec/Countdown-v0`.
@@ -112,8 +99,8 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl`` or ``.json`` file of tasks, ``nums`` and ``target``.  It may be
-        compressed, as ``.jsonl.gz``.  Its rows replace generated tasks: the row of a
+        A file of tasks, ``nums`` and ``target``: JSON lines or a JSON array, which may
+        be compressed, as ``.jsonl.gz``.  Its rows replace generated tasks: the row of a
         level is the level modulo the number of rows.
         ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
         defaults then.
@@ -172,7 +159,7 @@ class CountdownOptions:
     format_score: float = option(0.1, check_number, -1e300, 1e300)
     score: float = option(1.0, check_number, -1e300, 1e300)
     max_steps: int = option(1, check_int, 1)
-    data: str | os.PathLike[str] | None = option(None, _check_data)
+    data: str | os.PathLike[str] | None = option(None, check_path)
     num_levels: int = option(0, check_int, 0, 1 << 32)
     start_level: int = option(0, check_int, 0, 1 << 32)
     reward_rule: str = option("roll", check_choice, ("roll", "tinyzero"))
@@ -201,11 +188,6 @@ class CountdownOptions:
                 "below 2**63"
             )
             raise InvalidOptionError(message)
-
-    @property
-    def has_reset_infos(self) -> bool:
-        """Whether a keyword asks for an info of resets."""
-        return any(getattr(self, name) for name in _INFOS)
 
 
 def is_exact(nums: Sequence[int]) -> bool:

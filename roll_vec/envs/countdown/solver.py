@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ def solve(
         Those of ``+-*/`` that may be used.
     numbers_rule : str
         ``all``: each number is used exactly once.  ``any``: at most once; the
-        expression has the fewest operations, and of those the first numbers.
+        expression has the fewest operations.
 
     Returns
     -------
@@ -92,15 +91,14 @@ def solve(
     flags, signed = operator_flags(operators), needs_signs(operators, target)
     table = np.empty(kernels.table_size(count), np.int64)
     kernels.fill_table(np.array(nums, np.int64), count, flags, signed, table)
-    for size in range(1 if numbers_rule == "any" else count, count + 1):
-        for indices in combinations(range(count), size):
-            mask = sum(1 << i for i in indices)
-            if size == 1:
-                if nums[indices[0]] == target:
-                    return str(target)
-            elif expression := _write(mask, target, 0, flags, signed, table):
-                return expression[0]
-    return None
+    mask = 0
+    if numbers_rule == "any":
+        mask = int(kernels.smallest_subset(target, count, table))
+    mask = mask or (1 << count) - 1
+    if mask & (mask - 1) == 0:
+        return str(target) if nums[mask.bit_length() - 1] == target else None
+    expression = _write(mask, target, 0, flags, signed, table)
+    return None if expression is None else expression[0]
 
 
 def count_operations(

@@ -24,8 +24,6 @@ from roll_vec.storage.data_files import (
 )
 from roll_vec.storage.process_cache import ProcessCache
 
-ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-"""The endings of files of tasks."""
 MAX_NUMBER = 10**MAX_DIGITS - 1
 """The greatest number of a task: answers have no greater ones."""
 _INT64 = 1 << 63
@@ -91,7 +89,7 @@ def load_tasks(path: str, digest: str | None = None) -> TaskFile:
     Parameters
     ----------
     path : str
-        Absolute, with one of the `ENDINGS`.
+        Absolute; a file with the ending ``.gz`` is compressed.
     digest : str or None
         Of the content that the file must have; None: any.
 
