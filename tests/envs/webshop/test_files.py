@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -61,20 +62,28 @@ def fields_of(**contents):
 def test_listings_and_errors_of_every_change_are_those_of_the_golden_file():
     plain = fields_of()
     lines = [f"{place}: {value!r}" for place, value in plain.items()]
+    # The values of a place that have one outcome share a line.
+    values = defaultdict(list)
     for name, content in FILES.items():
         unchanged = fields_of(**{name: content})
         for place, changed in change_each(content, VALUES):
             if type(changed) is not type(content):
                 # `read_json` refuses it.
                 continue
+            key, _, value = place.partition(" = ")
             try:
                 fields = fields_of(**{name: changed})
             except InvalidOptionError as error:
-                lines.append(f"{name}{place}: {error}")
+                message = str(error).partition(", got ")[0]
+                values[name + key, message].append(value)
                 continue
             more = [f"{k}={v!r}" for k, v in fields.items() if unchanged.get(k) != v]
             less = [f"no {place}" for place in unchanged.keys() - fields.keys()]
-            lines.append(f"{name}{place}: {', '.join(more + sorted(less))}")
+            values[name + key, ", ".join(more + sorted(less))].append(value)
+    lines += [
+        f"{place}{' = ' * any(some)}{', '.join(some)}: {outcome}"
+        for (place, outcome), some in values.items()
+    ]
     text = "\n".join([*lines, ""])
     assert_golden(Path(__file__).parent / "data" / "listings.txt", text.encode())
 
