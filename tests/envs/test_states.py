@@ -342,7 +342,7 @@ def test_states_have_the_level_options(id):
     assert_same(play_on(other), play_on(env))
     # And none of them again.
     other.set_state(new.get_state())
-    assert other.options is new.options
+    assert other.options == new.options
     assert other.get_state() == new.get_state()
     assert_same(other.reset(seed=3), new.reset(seed=3))
 

@@ -165,7 +165,7 @@ class Countdown(TextLevelEnv):
         options = self.options
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
-        max_numbers: int = options.num_numbers[1]  # type: ignore[index]
+        max_numbers: int = options.num_numbers[1]
         self._file: TaskFile | None = None
         if options.data is not None:
             self._file = load_tasks(str(options.data))
