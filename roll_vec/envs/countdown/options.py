@@ -99,11 +99,10 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A file of tasks, ``nums`` and ``target``: JSON lines or a JSON array, which may
+        A file of tasks, ``nums`` and ``target``, as JSON lines or a JSON array.  It may
         be compressed, as ``.jsonl.gz``.  Its rows replace generated tasks: the row of a
-        level is the level modulo the number of rows.
-        ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
-        defaults then.
+        level is the level modulo the number of rows.  ``num_numbers``, ``number_range``
+        and ``target_range`` must stay at their defaults then.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
