@@ -366,8 +366,8 @@ class Countdown(TextLevelEnv):
             )
 
     def _use_options(self, options: CountdownOptions) -> None:
-        shared = _share_parts(options)
-        self.options, self._settings, self._outcomes, self._instructions = shared
+        parts = _share_parts(options)
+        self.options, self._settings, self._outcomes, self._instructions = parts
 
     def _get_values(self) -> dict[str, Any]:
         return {

@@ -265,19 +265,19 @@ def _cover_options(goal: Goal, product: Product) -> tuple[dict[str, str], int]:
     # stays the smaller one whatever later groups add to both.
     best: dict[int, tuple[int, ...]] = {0: ()}
     for positions in first_positions.values():
-        extended = dict(best)
-        for covered, choices in best.items():
+        next_best = dict(best)
+        for subset, choices in best.items():
             for matches, position in positions.items():
-                union = covered | matches
+                union = subset | matches
                 longer = tuple(sorted((*choices, position)))
-                rival = extended.get(union)
+                rival = next_best.get(union)
                 if rival is None or (len(longer), longer) < (len(rival), rival):
-                    extended[union] = longer
-        best = extended
-    covered, choices = min(
+                    next_best[union] = longer
+        best = next_best
+    subset, choices = min(
         best.items(), key=lambda item: (-item[0].bit_count(), len(item[1]), item[1])
     )
-    return {values[i][1]: values[i][0] for i in choices}, covered.bit_count()
+    return {values[i][1]: values[i][0] for i in choices}, subset.bit_count()
 
 
 def is_clickable(value: str) -> bool:
