@@ -384,43 +384,6 @@ def check_seconds(name: str, value: Any, *, allows_zero: bool = True) -> float |
     return seconds if seconds < _MAX_SECONDS else None
 
 
-def check_band(
-    name: str, value: Any, lowest: float, highest: float, *, is_integer: bool
-) -> tuple[Any, Any] | None:
-    """Return a band of difficulty, a pair (low, high); None is no bound, or no band.
-
-    Parameters
-    ----------
-    lowest, highest : float
-        The least and the greatest bound that is allowed.
-    is_integer : bool
-        Whether bounds are integers.
-    """
-    if value is None:
-        return None
-    kind = "integers" if is_integer else "numbers"
-    accepted = f"None or two {kind} (low, high), each of which may be None"
-    try:
-        if isinstance(value, str):
-            raise TypeError
-        low, high = value
-    except (TypeError, ValueError):
-        raise InvalidOptionError.expected(name, accepted, value) from None
-
-    def check(bound: Any) -> Any:
-        if bound is None:
-            return None
-        if is_integer:
-            return check_int(name, bound, int(lowest), int(highest))
-        return check_number(name, bound, lowest, highest)
-
-    low, high = check(low), check(high)
-    if low is not None and high is not None and low > high:
-        accepted = "a low bound that is not above the high one"
-        raise InvalidOptionError.expected(name, accepted, value)
-    return None if low is None and high is None else (low, high)
-
-
 def check_str(name: str, value: Any) -> str:
     """Return an option that is a str."""
     if not isinstance(value, str):
