@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium
 import numpy as np
 
-from roll_vec.errors import ClosedError, InvalidStateError, shorten
+from roll_vec.errors import ClosedError, InvalidStateError
 from roll_vec.seeding import (
     MAX_COUNT,
     check_seed,
@@ -25,9 +25,9 @@ from roll_vec.seeding import (
 )
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
-# Seeds in the position of a stream, and the range of those that are folded.
-_SEEDS = range(1 << 32)
-_STREAM = (("stream", _SEEDS), ("level_seed", _SEEDS), ("np_random_seed", None))
+# The position in a stream: seeds, of which the first two are folded, and others.
+_SEEDS = ("stream", "level_seed", "np_random_seed")
+_STREAM = {*_SEEDS, "episode", "np_random"}
 
 
 class Episode(NamedTuple):
@@ -312,21 +312,17 @@ def check_stream(state: Any) -> np.random.Generator | None:
     InvalidStateError
         If `SeededEnv.get_stream` cannot have returned it.
     """
-    names = [*(name for name, _ in _STREAM), "episode", "np_random"]
-    if not isinstance(state, Mapping) or not state.keys() >= set(names):
-        accepted = f"a dict with {names}"
-        raise InvalidStateError.expected("state: stream", accepted, state)
-    for name, values in _STREAM:
-        value = state[name]
-        if value is not None and not (
-            type(value) is int and (values is None or value in values)
-        ):
-            message = f"state: {name}: expected None, or a seed, got {shorten(value)}"
-            raise InvalidStateError(message)
+    if not isinstance(state, Mapping) or not state.keys() >= _STREAM:
+        accepted = f"a dict with {sorted(_STREAM)}"
+        raise InvalidStateError.of_array("stream", accepted, state)
+    for name in _SEEDS:
+        seed, is_folded = state[name], name != "np_random_seed"
+        if seed is not None and (type(seed) is not int or (is_folded and seed >> 32)):
+            raise InvalidStateError.of_array(name, "None, or a seed", seed)
     episode = state["episode"]
     if type(episode) is not int or not -1 <= episode <= MAX_COUNT:
         accepted = "the number of an episode"
-        raise InvalidStateError.expected("state: episode", accepted, episode)
+        raise InvalidStateError.of_array("episode", accepted, episode)
     if state["np_random"] is None:
         return None
     return make_generator(state["np_random"])

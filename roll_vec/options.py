@@ -35,17 +35,12 @@ MAX_INT = (1 << 31) - 1
 _MAX_SECONDS = 1e9
 
 
-def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+@functools.lru_cache(maxsize=256)
+def keywords_of(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function or class by name, from a cache.
 
     A pool asks for them several times for each of its environments.
     """
-    hashable: Any = function
-    return _read_signature(hashable)
-
-
-@functools.lru_cache(maxsize=256)
-def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
 
 
@@ -371,50 +366,37 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
 
 def check_seconds(name: str, value: Any, *, allows_zero: bool = True) -> float | None:
     """Return a timeout in seconds; None: no limit, or more than a clock can measure."""
-    # An int may be more than a float can hold.
-    if value is None or (isinstance(value, int) and value >= _MAX_SECONDS):
+    if value is None:
         return None
     try:
-        seconds = check_number(name, value, 0.0, math.inf)
+        least = 0.0 if allows_zero else math.ulp(0.0)
+        seconds = check_number(name, value, least, math.inf)
     except InvalidOptionError:
-        seconds = math.nan
-    if not (seconds > 0.0 or (allows_zero and seconds == 0.0)):
         accepted = f"None or seconds {'from' if allows_zero else 'above'} 0"
-        raise InvalidOptionError.expected(name, accepted, value)
+        raise InvalidOptionError.expected(name, accepted, value) from None
     return seconds if seconds < _MAX_SECONDS else None
 
 
-def check_band(
-    name: str, value: Any, lowest: float, highest: float, *, is_integer: bool
-) -> tuple[Any, Any] | None:
+def check_band(name: str, value: Any, highest: float) -> tuple[Any, Any] | None:
     """Return a band of difficulty, a pair (low, high); None is no bound, or no band.
 
     Parameters
     ----------
-    lowest, highest : float
-        The least and the greatest bound that is allowed.
-    is_integer : bool
-        Whether bounds are integers.
+    highest : float
+        The greatest bound that is allowed; the least is 0.  An int: bounds are
+        integers.
     """
     if value is None:
         return None
-    kind = "integers" if is_integer else "numbers"
-    accepted = f"None or two {kind} (low, high), each of which may be None"
     try:
-        if isinstance(value, str):
-            raise TypeError
         low, high = value
     except (TypeError, ValueError):
+        accepted = "None or two numbers (low, high), each of which may be None"
         raise InvalidOptionError.expected(name, accepted, value) from None
-
-    def check(bound: Any) -> Any:
-        if bound is None:
-            return None
-        if is_integer:
-            return check_int(name, bound, int(lowest), int(highest))
-        return check_number(name, bound, lowest, highest)
-
-    low, high = check(low), check(high)
+    check: Any = check_int if isinstance(highest, int) else check_number
+    low, high = (
+        check_optional(name, bound, check, 0, highest) for bound in (low, high)
+    )
     if low is not None and high is not None and low > high:
         accepted = "a low bound that is not above the high one"
         raise InvalidOptionError.expected(name, accepted, value)

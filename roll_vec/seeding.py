@@ -93,11 +93,8 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
         accepted = f"None, a non-negative integer or a sequence of {num_envs} of them"
         raise InvalidSeedError.expected("seed", accepted, seed)
     if len(seed) != num_envs:
-        message = (
-            f"seed: expected one entry for each of the {num_envs} environments, "
-            f"got {len(seed)}"
-        )
-        raise InvalidSeedError(message)
+        accepted = f"one entry for each of the {num_envs} environments"
+        raise InvalidSeedError.expected("seed", accepted, len(seed))
     return [None if entry is None else check_seed(entry) for entry in seed]
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.factories import MAX_ENVS
 from roll_vec.options import check_band, check_int, parse_options
 from roll_vec.progress import report
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import MAX_ENVS
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -109,9 +109,7 @@ def read_bands(measures: Mapping[str, float], keywords: dict[str, Any]) -> Bands
     """
     bands = {}
     for name, highest in measures.items():
-        is_integer = isinstance(highest, int)
-        value = keywords.pop(name, None)
-        band = check_band(name, value, 0, highest, is_integer=is_integer)
+        band = check_band(name, keywords.pop(name, None), highest)
         if band is not None:
             bands[name] = band
     return bands

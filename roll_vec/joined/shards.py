@@ -11,7 +11,6 @@ from typing import Any
 import gymnasium
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.factories import make_vec
 from roll_vec.joined.actors import ActorPart, pack
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
@@ -25,6 +24,7 @@ from roll_vec.options import (
 )
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
+from roll_vec.registration.factories import make_vec
 from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -196,8 +196,7 @@ def make_batch(
     Parameters
     ----------
     source : RegisteredEnv or callable
-        The entry of an id, with a user's own class or its name; or a function that
-        makes one environment.
+        The entry of an id, or a function that makes one environment.
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
     num_envs : int
