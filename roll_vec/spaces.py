@@ -147,7 +147,8 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
 
 
 # Gymnasium asks for the class itself, and not for one that it extends.
-batch_differing_spaces.register(UnicodeText)(batch_differing_spaces.dispatch(Text))
+_batch_texts = batch_differing_spaces.dispatch(Text)
+batch_differing_spaces.register(UnicodeText, _batch_texts)
 
 
 @create_shared_memory.register(UnicodeText)

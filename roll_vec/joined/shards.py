@@ -214,7 +214,7 @@ def make_batch(
     if source.id not in ENVIRONMENTS:
         # The registry of the head does not travel.
         limit = source.max_episode_steps
-        register(source.id, source.entry, limit, **source.keywords)
+        register(source.id, source.load(), limit, **source.keywords)
     return make_vec(source.id, num_envs, **keywords)
 
 
