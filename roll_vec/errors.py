@@ -83,10 +83,6 @@ __all__ = [
     "UnknownOptionError",
     "UnsolvableLevelError",
     "UnsupportedError",
-    "list_env_ids",
-    "one_line",
-    "shorten",
-    "warn_caller",
 ]
 
 
@@ -205,21 +201,15 @@ class LevelGenerationError(RollVecError, RuntimeError):
             For each band the tries below, inside and above, and those without a
             solution, if they are counted apart.
         """
-        shares, total = [], 0
-        for name, numbers in counts.items():
-            total = sum(numbers)
-            below, inside, above, *others = (f"{one / total:.1%}" for one in numbers)
-            share = f"{below} are below, {inside} inside, {above} above {name}"
-            shares.append(
-                ", ".join([share, *(f"{x} without a solution" for x in others)])
-            )
-        ranges = " and ".join(
-            f"{name}=({low}, {high})" for name, (low, high) in bands.items()
-        )
+        places, parts = ("below", "inside", "above", "without a solution"), []
+        for name, (low, high) in bands.items():
+            total = sum(counts[name])
+            shares = zip(counts[name], places, strict=False)
+            text = ", ".join(f"{one / total:.1%} {place}" for one, place in shares)
+            parts.append(f"{name}=({low}, {high}): of {total} {kind}s {text}")
         return cls(
-            f"no {kind} was found for {source} within {ranges}: of {total} {kind}s "
-            f"{'; '.join(shares)}; take wider bands, or change the {kind}s by other "
-            "keywords"
+            f"no {kind} was found for {source}: {'; '.join(parts)}; use wider bands, "
+            f"or change the {kind}s by other keywords"
         )
 
 
@@ -329,7 +319,7 @@ class FaultMessage(str):
     """The message of a fault, which a pool writes to the info ``error``.
 
     The class marks a fault, not the key: an environment may have an info ``error`` of
-    its own.  `roll_vec.faults_of` returns the faults of a batch.
+    another meaning.  `roll_vec.faults_of` returns the faults of a batch.
     """
 
     __slots__ = ()
@@ -361,18 +351,18 @@ class RollVecWarning(UserWarning):
 
 
 class ActionStartWarning(RollVecWarning):
-    """Given when the action 0 is used where it means "no valid action"."""
+    """Issued when the action 0 is used where it means "no valid action"."""
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Given at the first fault of a pool, unless faults raise.
+    """Issued at the first fault of a pool, unless faults raise.
 
     The text ends with the traceback if the fault was an exception.
     """
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that may take hours to match some texts."""
+    """Issued for an ``action_pattern`` that may take hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -102,7 +102,7 @@ def refuse_unused(
     reason : str
         The end of the message.
     warns : bool
-        True: warn only, where the original game takes such a keyword and ignores it.
+        True: warn only, where the original game accepts such a keyword and ignores it.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def refuse_unused(
 def check_reset_keys(known: Iterable[str], options: Any) -> None:
     """Check the ``options`` of a reset: warn of keys that the environment ignores.
 
-    It is a warning and no error, because wrappers pass on keys of their own.
+    It is a warning and no error, because wrappers add keys.
 
     Parameters
     ----------
@@ -277,15 +277,15 @@ def accepts_keywords_of(
 ) -> Callable[[Function], Function]:
     """Put the keywords of options classes into the signature of a function.
 
-    The function takes them as ``**keywords``.  Decorate a constructor, not its class: a
-    subclass with another constructor then has that one's signature.
+    The function receives them as ``**keywords``.  Decorate a constructor, not its
+    class: a subclass with another constructor then has that one's signature.
 
     Parameters
     ----------
     options_classes : class
         Their keywords come before the keyword-only parameters of the function.
     open_end : bool
-        True: ``**keywords`` stays, because the function takes other keywords, too.
+        True: ``**keywords`` stays, because the function accepts other keywords, too.
     """
 
     def decorate(function: Function) -> Function:
@@ -356,7 +356,7 @@ def check_bool(name: str, value: Any) -> bool:
 def check_number(name: str, value: Any, low: float, high: float) -> float:
     """Return a float option between two bounds, both allowed."""
     try:
-        # float() also reads text, and takes True for 1.
+        # float() also reads text, and True as 1.
         if isinstance(value, (str, bytes, bool, np.bool_)):
             raise TypeError
         number = float(value)

@@ -16,22 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidSeedError, InvalidStateError
-from roll_vec.kernels.rng.generator import generator_at, words_of
+from roll_vec.kernels.rng.generator import generator_at as generator_at
+from roll_vec.kernels.rng.generator import words_of
 
 __all__ = [
     "MAX_BAND_ATTEMPTS",
-    "MAX_COUNT",
     "band_seed",
-    "check_seed",
-    "draw_entropy",
-    "draw_missing_seeds",
     "episode_seed",
-    "expand_seeds",
     "fold_seed",
-    "generator_at",
-    "generator_words",
     "level_for_seed",
-    "make_generator",
     "retry_seed",
 ]
 
@@ -129,8 +122,9 @@ def _fold_in(seed: int, counter: int) -> int:
 def fold_seed(seed: int) -> int:
     """Return the seed of a stream, below 2**32, for a seed of any size.
 
-    A seed below 2**32 is its own.  A larger one is cut into limbs of 32 bits.  h starts
-    at 0 and becomes ``fold_in(h, limb)`` for each limb, from the lowest to the highest.
+    A seed below 2**32 stays as it is.  A larger one is cut into limbs of 32 bits.  h
+    starts at 0 and becomes ``fold_in(h, limb)`` for each limb, from the lowest to the
+    highest.
     """
     if seed < 1 << SEED_BITS:
         return seed
@@ -180,7 +174,7 @@ def band_seed(level_seed: int, attempt: int) -> int:
 
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the position of a numpy generator as `generator_at` takes it, (6,) uint64.
+    """Return the position of a numpy generator as `generator_at` reads it, (6,) uint64.
 
     Raises
     ------

@@ -284,16 +284,9 @@ def register(
 
         check_keywords(cls, defaults)
     # Gymnasium warns of an id that is registered twice.
-    previous = gymnasium.registry.pop(id, None)
-    try:
-        registered = RegisteredEnv(
-            id, cls, max_episode_steps, defaults, pooled=not is_rule
-        )
-        _register(registered)
-    except BaseException:
-        if previous is not None:
-            gymnasium.registry[id] = previous
-        raise
+    gymnasium.registry.pop(id, None)
+    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=not is_rule)
+    _register(registered)
     ENVIRONMENTS[id] = registered
 
 

@@ -32,7 +32,7 @@ def find_kind(path: str | os.PathLike[str]) -> str | None:
     Raises
     ------
     OSError
-        It cannot be found out.
+        If the file system does not say.
     """
     try:
         return _KINDS.get(stat.S_IFMT(Path(path).stat().st_mode))
