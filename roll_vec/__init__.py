@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from roll_vec.arrays.grid_env import GridEnv as GridEnv
     from roll_vec.arrays.grid_family import Cell as Cell
     from roll_vec.arrays.rules import rule as rule
-    from roll_vec.base_envs import BaseDiscreteActionEnv as BaseDiscreteActionEnv
-    from roll_vec.base_envs import BaseLanguageBasedEnv as BaseLanguageBasedEnv
     from roll_vec.joined import JoinedVectorEnv as JoinedVectorEnv
+    from roll_vec.objects.base_envs import (
+        BaseDiscreteActionEnv as BaseDiscreteActionEnv,
+    )
+    from roll_vec.objects.base_envs import BaseLanguageBasedEnv as BaseLanguageBasedEnv
     from roll_vec.pool import PoolVectorEnv as PoolVectorEnv
     from roll_vec.registration.factories import make_vec as make_vec
     from roll_vec.vector.autoreset import final_obs as final_obs
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "ArrayEnv": "roll_vec.arrays.array_env",
-    "BaseDiscreteActionEnv": "roll_vec.base_envs",
-    "BaseLanguageBasedEnv": "roll_vec.base_envs",
+    "BaseDiscreteActionEnv": "roll_vec.objects.base_envs",
+    "BaseLanguageBasedEnv": "roll_vec.objects.base_envs",
     "Cell": "roll_vec.arrays.grid_family",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",

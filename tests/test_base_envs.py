@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec import seeding
-from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidStateError,
     UnsupportedError,
+)
+from roll_vec.objects.base_envs import (
+    BaseDiscreteActionEnv,
+    BaseLanguageBasedEnv,
+    SeededEnv,
 )
 from roll_vec.objects.states import (
     check_env_state,

@@ -27,6 +27,7 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
 from roll_vec.export import verify
+from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files, journal
 from roll_vec.storage.files import check_regular, replace_file
 from roll_vec.storage.journal import Journal
@@ -360,7 +361,7 @@ def test_the_digest_of_a_stored_shop_is_the_one_at_its_end(tmp_path, monkeypatch
 def test_the_paths_of_a_pool_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keywords = {"products": "none.json", "attributes": 3, "split": "all"}
-    resolved = data_files.resolve_paths(keywords, WebShop.DATA_FILES)
+    resolved = resolve_paths(keywords, WebShop.DATA_FILES)
     assert resolved == {**keywords, "products": str(tmp_path / "none.json")}
 
 

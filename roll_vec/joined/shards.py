@@ -22,10 +22,10 @@ from roll_vec.options import (
     option,
     pop_options,
 )
+from roll_vec.pool.factories import resolve_paths
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.registration.factories import make_vec
-from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 # Keywords of stacked environments that can be paths; pooled classes name theirs.

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
-from roll_vec.base_envs import SeededEnv, check_stream
 from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.objects.base_envs import SeededEnv, check_stream
 from roll_vec.seeding import make_generator
 
 _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {

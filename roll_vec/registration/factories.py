@@ -26,11 +26,15 @@ from roll_vec.options import (
     parse_options,
     pop_options,
 )
-from roll_vec.pool.factories import build, check_keywords, parse_text_options
+from roll_vec.pool.factories import (
+    build,
+    check_keywords,
+    parse_text_options,
+    resolve_paths,
+)
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {

@@ -14,7 +14,6 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -144,16 +143,3 @@ def refuse_change(argument: str, path: str, since: str) -> NoReturn:
         "same content, because other worlds would be played on"
     )
     raise InvalidOptionError(message)
-
-
-def resolve_paths(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return keywords in which those with some names are absolute paths.
-
-    They then mean the same in other folders and processes.
-    """
-    paths = {
-        name: check_path(name, keywords[name])
-        for name in names
-        if isinstance(keywords.get(name), (str, os.PathLike))
-    }
-    return {**keywords, **paths}
