@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from gymnasium.error import CustomSpaceError
 from gymnasium.spaces import Space, Text, Tuple
-from gymnasium.spaces.utils import flatten_space
+from gymnasium.spaces.utils import flatten_space, is_space_dtype_shape_equiv
 from gymnasium.vector.utils import (
     batch_differing_spaces,
     batch_space,
@@ -149,6 +149,12 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
 # Gymnasium asks for the class itself, and not for one that it extends.
 _batch_texts = batch_differing_spaces.dispatch(Text)
 batch_differing_spaces.register(UnicodeText, _batch_texts)
+
+
+@is_space_dtype_shape_equiv.register(UnicodeText)
+def _is_like_unicode_text(space_1: UnicodeText, space_2: Any) -> bool:  # noqa: ARG001
+    """Return whether the other space is one of these: texts of all lengths batch."""
+    return isinstance(space_2, UnicodeText)
 
 
 @create_shared_memory.register(UnicodeText)
