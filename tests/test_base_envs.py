@@ -146,9 +146,6 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
 
 def test_what_the_base_classes_have():
     assert Guess().get_instructions() == ""
-    for method, arguments in (("get_state", ()), ("set_state", ({},))):
-        with pytest.raises(NotImplementedError, match=f"Guess has no {method}"):
-            getattr(Guess(), method)(*arguments)
     for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
         with pytest.raises(TypeError, match="abstract"):
             base()

@@ -79,6 +79,23 @@ class SeededEnv(ClosableEnv):
     np_random : numpy.random.Generator
         PCG64 seeded with ``level_seed``, new for each episode.  It is made when it is
         first read, so that it costs nothing if nobody draws from it.
+
+    Optional methods
+    ----------------
+    get_state() -> dict
+        Return the state that later steps and resets depend on, without ``level_seed``
+        and ``np_random``.  Snapshots of pools have it, with the position in the stream
+        of seeds as ``seed_stream``.  Plain data (see `roll_vec.storage.plain_data`) is
+        saved without pickle.  It may hold objects of the environment itself: the pool
+        copies them.
+    set_state(state)
+        Restore the state that `get_state` returned.  The environment may be in any
+        other state, or new.  A pool passes a copy that nobody else has, without
+        ``seed_stream``.  ``level_seed`` and ``np_random`` are those of the state before
+        the method runs; draws and resets in it do not move them.
+    check_state(state)
+        Raise the errors of `set_state` alone: a pool calls it before any environment
+        moves.
     """
 
     DATA_FILES: ClassVar[tuple[str, ...]] = ()
@@ -196,31 +213,6 @@ class SeededEnv(ClosableEnv):
     def get_instructions(self) -> str:
         """Return the prompt for an agent, before an episode."""
         return ""
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the state that later steps and resets depend on; optional.
-
-        A subclass returns a dict without ``level_seed`` and ``np_random``.  Snapshots
-        of pools have it, with the position in the stream of seeds as ``seed_stream``.
-        Plain data (see `roll_vec.storage.plain_data`) is saved without pickle.  It may
-        hold objects of the environment itself: the pool copies them.
-        """
-        message = f"{type(self).__name__} has no get_state"
-        raise NotImplementedError(message)
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore the state that `get_state` returned; optional.
-
-        The environment may be in any other state, or new.  A pool passes a copy that
-        nobody else has, without ``seed_stream``.  ``level_seed`` and ``np_random`` are
-        those of the state before the method runs; draws and resets in it do not move
-        them.
-
-        An optional method ``check_state(state)`` raises the errors of this one alone:
-        a pool calls it before any environment moves.
-        """
-        message = f"{type(self).__name__} has no set_state"
-        raise NotImplementedError(message)
 
 
 class BaseLanguageBasedEnv(SeededEnv, ABC):
