@@ -201,15 +201,21 @@ class LevelGenerationError(RollVecError, RuntimeError):
             For each band the tries below, inside and above, and those without a
             solution, if they are counted apart.
         """
-        places, parts = ("below", "inside", "above", "without a solution"), []
-        for name, (low, high) in bands.items():
-            total = sum(counts[name])
-            shares = zip(counts[name], places, strict=False)
-            text = ", ".join(f"{one / total:.1%} {place}" for one, place in shares)
-            parts.append(f"{name}=({low}, {high}): of {total} {kind}s {text}")
+        shares, total = [], 0
+        for name, numbers in counts.items():
+            total = sum(numbers)
+            below, inside, above, *others = (f"{one / total:.1%}" for one in numbers)
+            share = f"{below} are below, {inside} inside, {above} above {name}"
+            shares.append(
+                ", ".join([share, *(f"{x} without a solution" for x in others)])
+            )
+        ranges = " and ".join(
+            f"{name}=({low}, {high})" for name, (low, high) in bands.items()
+        )
         return cls(
-            f"no {kind} was found for {source}: {'; '.join(parts)}; use wider bands, "
-            f"or change the {kind}s by other keywords"
+            f"no {kind} was found for {source} within {ranges}: of {total} {kind}s "
+            f"{'; '.join(shares)}; take wider bands, or change the {kind}s by other "
+            "keywords"
         )
 
 

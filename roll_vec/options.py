@@ -381,26 +381,37 @@ def check_seconds(name: str, value: Any, *, allows_zero: bool = True) -> float |
     return seconds if seconds < _MAX_SECONDS else None
 
 
-def check_band(name: str, value: Any, highest: float) -> tuple[Any, Any] | None:
+def check_band(
+    name: str, value: Any, lowest: float, highest: float, *, is_integer: bool
+) -> tuple[Any, Any] | None:
     """Return a band of difficulty, a pair (low, high); None is no bound, or no band.
 
     Parameters
     ----------
-    highest : float
-        The greatest bound that is allowed; the least is 0.  An int: bounds are
-        integers.
+    lowest, highest : float
+        The least and the greatest bound that is allowed.
+    is_integer : bool
+        Whether bounds are integers.
     """
     if value is None:
         return None
+    kind = "integers" if is_integer else "numbers"
+    accepted = f"None or two {kind} (low, high), each of which may be None"
     try:
+        if isinstance(value, str):
+            raise TypeError
         low, high = value
     except (TypeError, ValueError):
-        accepted = "None or two numbers (low, high), each of which may be None"
         raise InvalidOptionError.expected(name, accepted, value) from None
-    check: Any = check_int if isinstance(highest, int) else check_number
-    low, high = (
-        check_optional(name, bound, check, 0, highest) for bound in (low, high)
-    )
+
+    def check(bound: Any) -> Any:
+        if bound is None:
+            return None
+        if is_integer:
+            return check_int(name, bound, int(lowest), int(highest))
+        return check_number(name, bound, lowest, highest)
+
+    low, high = check(low), check(high)
     if low is not None and high is not None and low > high:
         accepted = "a low bound that is not above the high one"
         raise InvalidOptionError.expected(name, accepted, value)

@@ -109,7 +109,9 @@ def read_bands(measures: Mapping[str, float], keywords: dict[str, Any]) -> Bands
     """
     bands = {}
     for name, highest in measures.items():
-        band = check_band(name, keywords.pop(name, None), highest)
+        is_integer = isinstance(highest, int)
+        value = keywords.pop(name, None)
+        band = check_band(name, value, 0, highest, is_integer=is_integer)
         if band is not None:
             bands[name] = band
     return bands

@@ -94,9 +94,9 @@ def test_a_band_without_levels_is_an_error_with_shares():
     above = ((second > 7) | (second == -2)).mean()
     unsolved = (second == -1).mean()
     expected = (
-        "no level was found for seed 5: first=(97, None): of 1000 levels 100.0% below, "
-        "0.0% inside, 0.0% above; second=(6, 7): of 1000 levels "
-        f"{below:.1%} below, {inside:.1%} inside, {above:.1%} above, "
+        "no level was found for seed 5 within first=(97, None) and second=(6, 7): of "
+        "1000 levels 100.0% are below, 0.0% inside, 0.0% above first; "
+        f"{below:.1%} are below, {inside:.1%} inside, {above:.1%} above second, "
         f"{unsolved:.1%} without a solution"
     )
     assert str(caught.value).startswith(expected)

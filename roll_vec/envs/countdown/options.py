@@ -85,7 +85,7 @@ def _check_operations(name: str, value: Any) -> tuple[int, int] | None:
     """Return the least and the greatest difficulty."""
     pair = value if isinstance(value, (tuple, list)) else (value, value)
     greatest = MAX_NUMBERS - 1
-    band = check_band(name, pair, greatest)
+    band = check_band(name, pair, 0, greatest, is_integer=True)
     if band is None:
         return None
     low, high = band

@@ -155,9 +155,9 @@ def test_rows_of_a_file_within_a_band(tmp_path):
     env = Countdown(data=path, num_operations=(3, 4))
     with pytest.raises(LevelGenerationError) as raised:
         env.reset(seed=0)
-    below = re.search(r"([\d.]+)% below", str(raised.value))
+    below = re.search(r"([\d.]+)% are below", str(raised.value))
     assert 50 < float(below[1]) < 70, "three of five rows are below the band"
-    assert "0.0% inside, 0.0% above, " in str(raised.value)
+    assert "0.0% inside, 0.0% above num_operations, " in str(raised.value)
 
 
 # ------------------------------------------------------------- options and solver
