@@ -244,8 +244,9 @@ def check_unknown(keywords: Iterable[str], accepted: Iterable[str]) -> None:
         accepted = sorted(accepted)
         errors = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(errors)}; those that exist: {', '.join(accepted)}"
-        ends = [did_you_mean(name, accepted) for name in unknown]
-        raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
+        matches = dict.fromkeys(close_match(name, accepted) for name in unknown)
+        ends = [f"; did you mean {match}?" for match in matches if match]
+        raise UnknownOptionError(message + "".join(ends))
 
 
 def close_match(value: Any, choices: Iterable[Any]) -> str | None:
@@ -259,17 +260,11 @@ def close_match(value: Any, choices: Iterable[Any]) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    # Without regard to case: "Planes" means "planes".
+    # Without regard to case: "Num_envs" means "num_envs".
     names = {name.casefold(): name for name in choices if isinstance(name, str)}
     # With 0.7, num_envs would be near to num_levels.
     matches = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.8)
     return names[matches[0]] if matches else None
-
-
-def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
-    """Return the end of a message, ``; did you mean x?``, or an empty string."""
-    match = close_match(value, choices)
-    return "" if match is None else f"; did you mean {match}?"
 
 
 def accepts_keywords_of(
@@ -437,8 +432,7 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     choices = tuple(choices)
     if not (value is None or isinstance(value, str)) or value not in choices:
         accepted = f"one of {', '.join(map(repr, choices))}"
-        hint = did_you_mean(value, choices)
-        raise InvalidOptionError.expected(name, accepted, value, hint)
+        raise InvalidOptionError.expected(name, accepted, value)
     return value
 
 
