@@ -86,10 +86,11 @@ class Journal:
             self._close_file()
         finally:
             if not self._lock.closed:
-                # In this order: Windows does not delete open files.
-                self._lock.close()
+                # In this order: nobody else has the lock yet.  Windows does not delete
+                # open files; there it stays.
                 with suppress(OSError):
                     self._lock_path.unlink()
+                self._lock.close()
 
     def _close_file(self) -> None:
         file, self._file = self._file, None
