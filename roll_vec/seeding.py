@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -98,13 +99,9 @@ def draw_missing_seeds(
 
     Environments of a group get the same seed; a seed that is not None stays.
     """
-    by_group: dict[int, int] = {}
-    complete: list[int | None] = []
-    for seed, group in zip(seeds, group_ids, strict=True):
-        if seed is None and group not in by_group:
-            by_group[group] = draw_entropy()
-        complete.append(by_group[group] if seed is None else seed)
-    return complete
+    by_group: defaultdict[int, int] = defaultdict(draw_entropy)
+    pairs = zip(seeds, group_ids, strict=True)
+    return [by_group[group] if seed is None else seed for seed, group in pairs]
 
 
 @functools.cache
