@@ -83,10 +83,6 @@ __all__ = [
     "UnknownOptionError",
     "UnsolvableLevelError",
     "UnsupportedError",
-    "list_env_ids",
-    "one_line",
-    "shorten",
-    "warn_caller",
 ]
 
 
@@ -291,7 +287,7 @@ class FaultMessage(str):
     """The message of a fault, which a pool writes to the info ``error``.
 
     The class marks a fault, not the key: an environment may have an info ``error`` of
-    its own.  `roll_vec.faults_of` returns the faults of a batch.
+    another meaning.  `roll_vec.faults_of` returns the faults of a batch.
     """
 
     __slots__ = ()
@@ -323,18 +319,18 @@ class RollVecWarning(UserWarning):
 
 
 class ActionStartWarning(RollVecWarning):
-    """Given when the action 0 is used where it means "no valid action"."""
+    """Issued when the action 0 is used where it means "no valid action"."""
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Given at the first fault of a pool, unless faults raise.
+    """Issued at the first fault of a pool, unless faults raise.
 
     The text ends with the traceback if the fault was an exception.
     """
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that may take hours to match some texts."""
+    """Issued for an ``action_pattern`` that may take hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.factories import MAX_ENVS
 from roll_vec.options import check_int, check_number, parse_options
 from roll_vec.progress import report
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import MAX_ENVS
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
 Ids: TypeAlias = NDArray[np.int64]

@@ -192,7 +192,7 @@ class Countdown(TextLevelEnv):
         seed: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[str, dict[str, Any]]:
-        """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
+        """Start a new episode; see `roll_vec.objects.base_envs.SeededEnv.reset`.
 
         Raises
         ------

@@ -162,7 +162,7 @@ class WebShop(TextLevelEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
+        """Start a new episode; see `roll_vec.objects.base_envs.SeededEnv.reset`.
 
         The goal is that of ``random.Random(level).randint(0, n - 1)`` among the n that
         are played, as ROLL draws it.
