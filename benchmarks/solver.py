@@ -19,7 +19,7 @@ from roll_vec.envs.frozen_lake.solver import measure_maps
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
-from roll_vec.kernels.sokoban import bitboards, deadlocks, rules
+from roll_vec.kernels.sokoban import cell_sets, deadlocks, rules
 
 Cell = tuple[int, int]
 State = tuple[Cell, frozenset[Cell]]
@@ -149,7 +149,7 @@ def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:
             player = rules.step_row(cells, row, size, player, 0, action)[0]
     lengths, _ = measure_rooms(cells.reshape(count, size, size))
     is_dead = lengths == NO_SOLUTION
-    words = bitboards.words_of(size, size)
+    words = cell_sets.words_of(size, size)
     marks = np.zeros(count, np.bool_)
 
     def measure(_: float) -> float:

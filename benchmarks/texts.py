@@ -11,8 +11,8 @@ from typing import Any
 from gymnasium.vector import SyncVectorEnv
 
 from benchmarks.tasks import Rate
-from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.envs.sokoban.grid import SOKOBAN
+from roll_vec.objects.base_envs import BaseLanguageBasedEnv
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions

@@ -9,7 +9,10 @@ The original WebShop is not compared: it needs Java.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
+import json
 import random
 import shutil
 import tempfile
@@ -23,8 +26,36 @@ from gymnasium.vector import AutoresetMode
 
 from benchmarks.tasks import Latency, Rate
 from roll_vec.envs.webshop import Catalogue, WebShop
+from roll_vec.envs.webshop.catalogue import DEMO_SHOP
+from roll_vec.envs.webshop.files import read_json
 from roll_vec.envs.webshop.options import CatalogueOptions
 from roll_vec.envs.webshop.storage import open_stored
+
+KINDS = {"products": list, "attributes": dict, "title_nouns": dict}
+
+
+@functools.cache
+def shop_files(num_products: int) -> dict[str, Any]:
+    """Return the keywords of a shop: the demo shop, repeated with other asins."""
+    if num_products <= 1000:
+        return {"num_products": num_products}
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    items, attributes, nouns = (
+        read_json(name, str(DEMO_SHOP / f"{name}.json.gz"), kind)
+        for name, kind in KINDS.items()
+    )
+    numbers = range(num_products)
+    old = [items[n % len(items)]["asin"] for n in numbers]
+    new = [f"{n:010}" for n in numbers]
+    contents = {
+        "products": [{**items[n % len(items)], "asin": new[n]} for n in numbers],
+        "attributes": {new[n]: attributes[old[n]] for n in numbers},
+        "title_nouns": {new[n]: nouns[old[n]] for n in numbers},
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    return {name: folder / name for name in contents}
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:
@@ -66,7 +97,7 @@ def replay(env: WebShop, actions: Sequence[str], seed: int) -> None:
 
 def forget_searches(catalogue: Catalogue) -> None:
     """Empty the cache of searches."""
-    catalogue.search_bar.clear_cache()
+    catalogue.search_bar.cached_rank.cache_clear()
 
 
 class Walk:
@@ -136,7 +167,7 @@ def steps(
 
 def search(num_products: int) -> Latency:
     """Search for the words of one goal after the other, with an empty cache."""
-    catalogue = Catalogue.load(num_products=num_products)
+    catalogue = Catalogue.load(**shop_files(num_products))
     goals = itertools.cycle(catalogue.goals)
 
     def work() -> int:
@@ -149,12 +180,12 @@ def search(num_products: int) -> Latency:
 
 
 def make_shop(num_products: int) -> Latency:
-    """Make the demo shop: read, index, make goals."""
-    seeds = itertools.count()
+    """Make a shop of its files: read, index, make goals."""
+    seeds, files = itertools.count(), shop_files(num_products)
 
     def work() -> int:
         # A new seed each time: the shop of an old one is cached.
-        Catalogue.load(num_products=num_products, catalog_seed=next(seeds))
+        Catalogue.load(**files, catalog_seed=next(seeds))
         return 1
 
     return Latency(work, "ms", _settings(1, num_products))
@@ -163,7 +194,7 @@ def make_shop(num_products: int) -> Latency:
 def open_shop(num_products: int) -> Latency:
     """Open a stored catalogue, mapped into memory, and search in it."""
     folder = Path(tempfile.mkdtemp())
-    Catalogue.load(num_products=num_products).save(folder / "shop")
+    Catalogue.load(**shop_files(num_products)).save(folder / "shop")
     path = str(folder / "shop")
     options = CatalogueOptions(products=path)
 

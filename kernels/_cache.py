@@ -13,11 +13,12 @@ The folder is ``roll_vec/kernels-<version>-<digest>`` in ``NUMBA_CACHE_DIR`` if 
 set, else in the user's cache folder.  The digest covers all kernel files and the
 versions of Python, numpy and numba.  A file holds one kernel for one signature, CPU
 and set of numba's settings: a SHA-256, then the payload, a pickle.  The hash covers the
-names of the folder and the file as well: no file takes the place of another one.
+names of the folder and the file as well: no file stands in for another one.
 
-Nothing is read from a folder that another user could have filled.  It is checked once
-it is open, and files are opened from there by name alone: whoever may write to a folder
-above can rename it after the check, and gains nothing.
+Nothing is read from a folder that another user could have filled: the folder, and the
+one of all versions above it, must be this user's or root's, and closed to others.
+`NUMBA_CACHE_DIR` itself must be a folder where others cannot rename what is yours: as
+``/tmp``, which is sticky, or one of your home.
 
 Processes that start together compile a kernel once: each locks one byte of the file
 ``lock`` while it compiles, and the others wait and load.  A process that ends loses its
@@ -61,8 +62,6 @@ _SETTINGS = (
     "OPT",
     "SLP_VECTORIZE",
 )
-# A named pipe in the place of a file would wait for a writer.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _UNUSED_SECONDS = 30 * 24 * 60 * 60
 # Seconds of waiting for another process, which may hang, and between two looks.
@@ -112,18 +111,15 @@ class CacheFolder:
         content = repr((names, digests, versions)).encode()
         self._name = f"kernels-{_VERSION}-{hashlib.sha256(content).hexdigest()[:16]}"
         # Without files, as in a zip file, nothing tells versions apart.
-        self._has_failed, self._locks = not files, None
-        self.path = self._folder = None
+        self._has_failed, self._locks, self.path = not files, None, None
 
     def read(self, name):
         """Return the payload of a file; None if it is not there or damaged."""
-        if self._open() is None:
+        folder = self._open()
+        if folder is None:
             return None
         try:
-            file = self._open_file(name, os.O_RDONLY | _NO_WAIT)
-            with os.fdopen(file, "rb") as stream:
-                is_file = stat.S_ISREG(os.fstat(file).st_mode)
-                content = stream.read() if is_file else b""
+            content = (folder / name).read_bytes()
         except OSError:
             return None
         digest, payload = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
@@ -131,20 +127,19 @@ class CacheFolder:
 
     def write(self, name, payload):
         """Store a file, all of it or nothing."""
-        if self._open() is None or self._has_failed:
+        folder = self._open()
+        if folder is None or self._has_failed:
             return
-        temporary = f"{name}.{uuid.uuid4().hex[:8]}.tmp"
+        path = folder / name
+        temporary = path.with_name(f"{name}.{uuid.uuid4().hex[:8]}.tmp")
         try:
-            file = self._open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            with os.fdopen(file, "wb") as stream:
-                stream.write(self._hash(name, payload) + payload)
-            places, folder = map(self._place, (temporary, name)), self._folder
-            os.replace(*places, src_dir_fd=folder, dst_dir_fd=folder)
+            temporary.write_bytes(self._hash(name, payload) + payload)
+            temporary.replace(path)
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.unlink(self._place(temporary), dir_fd=self._folder)
+                temporary.unlink()
             # Windows keeps a file that another process reads.  It holds the same.
-            if not self._has(name):
+            if not path.exists():
                 self._fail(f"{name} cannot be stored in {self.path}", error)
 
     @contextlib.contextmanager
@@ -152,21 +147,21 @@ class CacheFolder:
         """Keep other processes from making a file.
 
         Waits for a process that makes it, until it is stored; a minute at most.  No
-        lock is taken if the file is there, if none can be stored, and without `fcntl`.
+        lock is held if the file is there, if none can be stored, and without `fcntl`.
         The caller must not hold numba's lock, and signals are handled.
         """
-        is_open = (
-            self._open() is not None and not self._has_failed and fcntl is not None
-        )
+        folder = self._open()
+        if self._has_failed or fcntl is None:
+            folder = None
         byte, end = zlib.crc32(name.encode()), time.monotonic() + _PATIENCE
         try:
             with contextlib.suppress(OSError):  # read-only, or without locks
-                if is_open and self._locks is None:
+                if folder is not None and self._locks is None:
                     # Never closed: the process would lose the locks of all threads.
-                    self._locks = self._open_file("lock", os.O_RDWR | os.O_CREAT)
-                while is_open and time.monotonic() < end:
+                    self._locks = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+                while folder is not None and time.monotonic() < end:
                     try:
-                        if not self._has(name):
+                        if not (folder / name).exists():
                             lock = fcntl.LOCK_EX | fcntl.LOCK_NB
                             fcntl.lockf(self._locks, lock, 1, byte)  # type: ignore[arg-type]
                         break
@@ -181,21 +176,6 @@ class CacheFolder:
     def _hash(self, name, payload):
         return hashlib.sha256(f"{self._name}/{name}\n".encode() + payload).digest()
 
-    def _place(self, name):
-        """Return a file's name beside the descriptor of the folder, or its path."""
-        return self.path / name if self._folder is None else name
-
-    def _open_file(self, name, flags):
-        flags |= getattr(os, "O_BINARY", 0)  # Windows
-        return os.open(self._place(name), flags, 0o600, dir_fd=self._folder)
-
-    def _has(self, name):
-        try:
-            status = os.stat(self._place(name), dir_fd=self._folder)
-        except OSError:
-            return False
-        return stat.S_ISREG(status.st_mode)
-
     def _open(self):
         """Make the folder at its first use; return it, or None if it is unusable.
 
@@ -205,8 +185,8 @@ class CacheFolder:
             try:
                 path = cache_root() / self._name
                 path.parent.parent.mkdir(parents=True, exist_ok=True)
-                path.parent.mkdir(mode=0o700, exist_ok=True)
-                self._folder = _open_private(path)
+                _make_private(path.parent)
+                _make_private(path)
             except (OSError, RuntimeError) as error:
                 self._fail("there is no folder for compiled kernels", error)
                 return None
@@ -232,13 +212,8 @@ class CacheFolder:
             )
 
 
-def _open_private(folder):
-    """Open a folder that only this user can use; make it if it is not there.
-
-    Returns
-    -------
-    int or None
-        The descriptor; None on Windows, which keeps the folders of users apart.
+def _make_private(folder):
+    """Make a folder that only this user can write to, if it is not there.
 
     Raises
     ------
@@ -246,15 +221,13 @@ def _open_private(folder):
         It cannot be made, is no folder, or another user may write into it.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    if os.open not in os.supports_dir_fd:
-        return None
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    status = os.fstat(descriptor)
-    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022:
-        os.close(descriptor)
+    status = folder.lstat()
+    is_private = stat.S_ISDIR(status.st_mode)
+    if hasattr(os, "geteuid"):  # Windows keeps the folders of users apart
+        is_private &= status.st_uid in (os.geteuid(), 0) and not status.st_mode & 0o022
+    if not is_private:
         message = f"{folder} belongs to another user, or others may write into it"
         raise PermissionError(message)
-    return descriptor
 
 
 class KernelCache(NullCache):

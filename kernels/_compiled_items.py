@@ -327,8 +327,8 @@ def _set_item(context, builder, sig, args):
 def assign_items(context, builder, items, part, source_type, source):
     """Copy an array to a part of an array that has no step."""
     data, shape, _ = Part.whole(context, builder, source_type, source)
-    for length, own in zip(shape, part.shape, strict=True):
-        differs = builder.icmp_signed("!=", length, own)
+    for length, target in zip(shape, part.shape, strict=True):
+        differs = builder.icmp_signed("!=", length, target)
         _refuse(context, builder, differs, ValueError, SHAPES_DIFFER)
     size, dtype = size_of(context, builder, part.shape), source_type.dtype
     if dtype == items.dtype:

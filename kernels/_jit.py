@@ -19,7 +19,7 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 # False with NUMBA_DISABLE_JIT=1: kernels run as plain Python.
 IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
 
-event.register("numba:compile", CompileNotice(FOLDER))
+event.register("numba:compile", CompileNotice())
 
 if hasattr(os, "register_at_fork"):
     # Another thread may compile or load a kernel.  A fork waits for it: in a child

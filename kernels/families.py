@@ -45,7 +45,7 @@ from .unroll import make_unroll
 from .views import flat
 
 if not IS_COMPILED:
-    from .rng.generator import generator_of, put_generator
+    from .rng.generator import generator_of
     from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
 else:
     from ._compiled_rows import (
@@ -56,7 +56,7 @@ else:
         row_of,
         view_of,
     )
-    from .rng._compiled_generator import generator_of, put_generator
+    from .rng._compiled_generator import generator_of
 
 _1 = np.uint64(1)
 
@@ -164,11 +164,6 @@ def _no_generator(rng_states, i):
 
 
 @kernel
-def _keep_generator(rng, rng_states, i):
-    """Write nothing to the generator of row i."""
-
-
-@kernel
 def _no_seed(rng_states, i, seed):
     """Do not seed the generator of row i."""
 
@@ -184,9 +179,9 @@ def _make_begin(begin, declaration, key):
         declaration.level,
     )
     compiled = functools.partial(kernel, key=key)
-    generator_at, put, seed_generator = _no_generator, _keep_generator, _no_seed
+    generator_at, seed_generator = _no_generator, _no_seed
     if declaration.draws:
-        generator_at, put, seed_generator = generator_of, put_generator, pcg_seed
+        generator_at, seed_generator = generator_of, pcg_seed
 
     if takes_seed(begin):
 
@@ -208,7 +203,6 @@ def _make_begin(begin, declaration, key):
         rng = generator_at(rng_states, i)
         env = row_of(variables_type(*variables), options_type(*options), i)
         call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
-        put(rng, rng_states, i)
         elapsed_steps[i] = 0
 
     if level_type is None:
@@ -405,9 +399,7 @@ def make_family(rules, declaration, key, tuned_step=None):
     compiled = functools.partial(kernel, key=key)
     begin_next, begin_levels = _make_begin(begin, declaration, key)
     observe_row, observe_range = _make_observe(observe, declaration, key)
-    generator_at, put = _no_generator, _keep_generator
-    if declaration.draws:
-        generator_at, put = generator_of, put_generator
+    generator_at = generator_of if declaration.draws else _no_generator
 
     if declaration.is_discrete:
 
@@ -443,7 +435,6 @@ def make_family(rules, declaration, key, tuned_step=None):
             env = row_of(named, options_type(*options), i)
             arguments = env, actions, k, rules, rng
             outcome = call_rule(STEP, elapsed_steps, i, take_action, arguments)
-            put(rng, rng_states, i)
             elapsed_steps[i] += 1
             rewards[k], terminations[k] = outcome
             truncations[k] = reaches_limit(elapsed_steps[i], rules[1])

@@ -2,7 +2,7 @@
 
 Cells and tiles of a board of n x n are numbered row by row; tile t belongs to cell
 t - 1, and 0 is the empty cell.  A pattern is a group of tiles (Korf and Felner, 2002).
-Its table has, for each placing of these tiles, the fewest of their own moves that take
+Its table has, for each placing of these tiles, the fewest moves of them that bring
 them home, whatever the other tiles do.  Each tile is in one pattern, so the sum over
 the patterns is never too high.  Sets of cells are bits of an integer.
 
@@ -86,7 +86,7 @@ def measure_pattern(pattern, n, queue, areas, out):
         for _ in range(k):
             cell = rest % num_cells
             for action in range(4):
-                # A tile moves into a free cell of the area, and leaves its own empty.
+                # A tile moves into a free cell of the area, and leaves an empty one.
                 other = _neighbour(cell, action, n)
                 if other >= 0 and area >> other & 1:
                     new = placing + (other - cell) * weight
@@ -165,7 +165,7 @@ def find_solution(board, n, patterns, weights, tables, max_nodes, scratch, out):
                 return depth
             action = path[now + 2]
             path[now + 2] += 1
-            # With all actions done, the move that led here is taken back.
+            # With all actions done, the move that led here is undone.
             is_back = action == 4
             if is_back:
                 depth -= 1

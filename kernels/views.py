@@ -1,6 +1,6 @@
 """Views of arrays in kernels: the same memory in another shape or dtype.
 
-Each of numpy's own ``reshape`` and ``view`` takes a third of a second of a compilation.
+numpy's ``reshape`` and ``view`` cost a third of a second of a compilation each.
 """
 
 from typing import Any

@@ -44,7 +44,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,10 +83,6 @@ __all__ = [
     "UnknownOptionError",
     "UnsolvableLevelError",
     "UnsupportedError",
-    "list_env_ids",
-    "one_line",
-    "shorten",
-    "warn_caller",
 ]
 
 
@@ -183,44 +179,6 @@ class ClosedError(RollVecError, gym_error.ClosedEnvironmentError):
 
 class LevelGenerationError(RollVecError, RuntimeError):
     """Raised when the documented number of tries generated no level."""
-
-    @classmethod
-    def outside_bands(
-        cls,
-        kind: str,
-        source: str,
-        bands: Mapping[str, tuple[object, object]],
-        counts: Mapping[str, Sequence[int]],
-    ) -> Self:
-        """Return the error about a level of which all tries are outside of bands.
-
-        Parameters
-        ----------
-        kind : str
-            ``level`` or ``task``.
-        source : str
-            The seed or the number of the level.
-        bands : mapping from str to (low, high)
-        counts : mapping from str to sequence of int
-            For each band the tries below, inside and above, and those without a
-            solution, if they are counted apart.
-        """
-        shares, total = [], 0
-        for name, numbers in counts.items():
-            total = sum(numbers)
-            below, inside, above, *others = (f"{one / total:.1%}" for one in numbers)
-            share = f"{below} are below, {inside} inside, {above} above {name}"
-            shares.append(
-                ", ".join([share, *(f"{x} without a solution" for x in others)])
-            )
-        ranges = " and ".join(
-            f"{name}=({low}, {high})" for name, (low, high) in bands.items()
-        )
-        return cls(
-            f"no {kind} was found for {source} within {ranges}: of {total} {kind}s "
-            f"{'; '.join(shares)}; take wider bands, or change the {kind}s by other "
-            "keywords"
-        )
 
 
 class SolverLimitError(RollVecError, RuntimeError):
@@ -329,7 +287,7 @@ class FaultMessage(str):
     """The message of a fault, which a pool writes to the info ``error``.
 
     The class marks a fault, not the key: an environment may have an info ``error`` of
-    its own.  `roll_vec.faults_of` returns the faults of a batch.
+    another meaning.  `roll_vec.faults_of` returns the faults of a batch.
     """
 
     __slots__ = ()
@@ -361,18 +319,18 @@ class RollVecWarning(UserWarning):
 
 
 class ActionStartWarning(RollVecWarning):
-    """Given when the action 0 is used where it means "no valid action"."""
+    """Issued when the action 0 is used where it means "no valid action"."""
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Given at the first fault of a pool, unless faults raise.
+    """Issued at the first fault of a pool, unless faults raise.
 
     The text ends with the traceback if the fault was an exception.
     """
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that may take hours to match some texts."""
+    """Issued for an ``action_pattern`` that may take hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

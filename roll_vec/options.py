@@ -35,13 +35,12 @@ MAX_INT = (1 << 31) - 1
 _MAX_SECONDS = 1e9
 
 
-def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def keywords_of(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function or class by name, from a cache.
 
     A pool asks for them several times for each of its environments.
     """
-    hashable: Any = function
-    return _read_signature(hashable)
+    return _read_signature(function)
 
 
 @functools.lru_cache(maxsize=256)
@@ -103,7 +102,7 @@ def refuse_unused(
     reason : str
         The end of the message.
     warns : bool
-        True: warn only, where the original game takes such a keyword and ignores it.
+        True: warn only, where the original game accepts such a keyword and ignores it.
 
     Raises
     ------
@@ -121,7 +120,7 @@ def refuse_unused(
 def check_reset_keys(known: Iterable[str], options: Any) -> None:
     """Check the ``options`` of a reset: warn of keys that the environment ignores.
 
-    It is a warning and no error, because wrappers pass on keys of their own.
+    It is a warning and no error, because wrappers add keys.
 
     Parameters
     ----------
@@ -245,8 +244,9 @@ def check_unknown(keywords: Iterable[str], accepted: Iterable[str]) -> None:
         accepted = sorted(accepted)
         errors = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(errors)}; those that exist: {', '.join(accepted)}"
-        ends = [did_you_mean(name, accepted) for name in unknown]
-        raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
+        matches = dict.fromkeys(close_match(name, accepted) for name in unknown)
+        ends = [f"; did you mean {match}?" for match in matches if match]
+        raise UnknownOptionError(message + "".join(ends))
 
 
 def close_match(value: Any, choices: Iterable[Any]) -> str | None:
@@ -260,17 +260,11 @@ def close_match(value: Any, choices: Iterable[Any]) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    # Without regard to case: "Planes" means "planes".
+    # Without regard to case: "Num_envs" means "num_envs".
     names = {name.casefold(): name for name in choices if isinstance(name, str)}
     # With 0.7, num_envs would be near to num_levels.
     matches = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.8)
     return names[matches[0]] if matches else None
-
-
-def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
-    """Return the end of a message, ``; did you mean x?``, or an empty string."""
-    match = close_match(value, choices)
-    return "" if match is None else f"; did you mean {match}?"
 
 
 def accepts_keywords_of(
@@ -278,15 +272,15 @@ def accepts_keywords_of(
 ) -> Callable[[Function], Function]:
     """Put the keywords of options classes into the signature of a function.
 
-    The function takes them as ``**keywords``.  Decorate a constructor, not its class: a
-    subclass with another constructor then has that one's signature.
+    The function receives them as ``**keywords``.  Decorate a constructor, not its
+    class: a subclass with another constructor then has that one's signature.
 
     Parameters
     ----------
     options_classes : class
         Their keywords come before the keyword-only parameters of the function.
     open_end : bool
-        True: ``**keywords`` stays, because the function takes other keywords, too.
+        True: ``**keywords`` stays, because the function accepts other keywords, too.
     """
 
     def decorate(function: Function) -> Function:
@@ -357,7 +351,7 @@ def check_bool(name: str, value: Any) -> bool:
 def check_number(name: str, value: Any, low: float, high: float) -> float:
     """Return a float option between two bounds, both allowed."""
     try:
-        # float() also reads text, and takes True for 1.
+        # float() also reads text, and True as 1.
         if isinstance(value, (str, bytes, bool, np.bool_)):
             raise TypeError
         number = float(value)
@@ -371,54 +365,15 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
 
 def check_seconds(name: str, value: Any, *, allows_zero: bool = True) -> float | None:
     """Return a timeout in seconds; None: no limit, or more than a clock can measure."""
-    # An int may be more than a float can hold.
-    if value is None or (isinstance(value, int) and value >= _MAX_SECONDS):
-        return None
-    try:
-        seconds = check_number(name, value, 0.0, math.inf)
-    except InvalidOptionError:
-        seconds = math.nan
-    if not (seconds > 0.0 or (allows_zero and seconds == 0.0)):
-        accepted = f"None or seconds {'from' if allows_zero else 'above'} 0"
-        raise InvalidOptionError.expected(name, accepted, value)
-    return seconds if seconds < _MAX_SECONDS else None
-
-
-def check_band(
-    name: str, value: Any, lowest: float, highest: float, *, is_integer: bool
-) -> tuple[Any, Any] | None:
-    """Return a band of difficulty, a pair (low, high); None is no bound, or no band.
-
-    Parameters
-    ----------
-    lowest, highest : float
-        The least and the greatest bound that is allowed.
-    is_integer : bool
-        Whether bounds are integers.
-    """
     if value is None:
         return None
-    kind = "integers" if is_integer else "numbers"
-    accepted = f"None or two {kind} (low, high), each of which may be None"
     try:
-        if isinstance(value, str):
-            raise TypeError
-        low, high = value
-    except (TypeError, ValueError):
+        least = 0.0 if allows_zero else math.ulp(0.0)
+        seconds = check_number(name, value, least, math.inf)
+    except InvalidOptionError:
+        accepted = f"None or seconds {'from' if allows_zero else 'above'} 0"
         raise InvalidOptionError.expected(name, accepted, value) from None
-
-    def check(bound: Any) -> Any:
-        if bound is None:
-            return None
-        if is_integer:
-            return check_int(name, bound, int(lowest), int(highest))
-        return check_number(name, bound, lowest, highest)
-
-    low, high = check(low), check(high)
-    if low is not None and high is not None and low > high:
-        accepted = "a low bound that is not above the high one"
-        raise InvalidOptionError.expected(name, accepted, value)
-    return None if low is None and high is None else (low, high)
+    return seconds if seconds < _MAX_SECONDS else None
 
 
 def check_str(name: str, value: Any) -> str:
@@ -440,8 +395,7 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     choices = tuple(choices)
     if not (value is None or isinstance(value, str)) or value not in choices:
         accepted = f"one of {', '.join(map(repr, choices))}"
-        hint = did_you_mean(value, choices)
-        raise InvalidOptionError.expected(name, accepted, value, hint)
+        raise InvalidOptionError.expected(name, accepted, value)
     return value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -16,22 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidSeedError, InvalidStateError
-from roll_vec.kernels.rng.generator import generator_at, words_of
+from roll_vec.kernels.rng.generator import generator_at as generator_at
+from roll_vec.kernels.rng.generator import words_of
 
 __all__ = [
     "MAX_BAND_ATTEMPTS",
-    "MAX_COUNT",
     "band_seed",
-    "check_seed",
-    "draw_entropy",
-    "draw_missing_seeds",
     "episode_seed",
-    "expand_seeds",
     "fold_seed",
-    "generator_at",
-    "generator_words",
     "level_for_seed",
-    "make_generator",
     "retry_seed",
 ]
 
@@ -93,11 +87,8 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
         accepted = f"None, a non-negative integer or a sequence of {num_envs} of them"
         raise InvalidSeedError.expected("seed", accepted, seed)
     if len(seed) != num_envs:
-        message = (
-            f"seed: expected one entry for each of the {num_envs} environments, "
-            f"got {len(seed)}"
-        )
-        raise InvalidSeedError(message)
+        accepted = f"one entry for each of the {num_envs} environments"
+        raise InvalidSeedError.expected("seed", accepted, len(seed))
     return [None if entry is None else check_seed(entry) for entry in seed]
 
 
@@ -108,13 +99,9 @@ def draw_missing_seeds(
 
     Environments of a group get the same seed; a seed that is not None stays.
     """
-    by_group: dict[int, int] = {}
-    complete: list[int | None] = []
-    for seed, group in zip(seeds, group_ids, strict=True):
-        if seed is None and group not in by_group:
-            by_group[group] = draw_entropy()
-        complete.append(by_group[group] if seed is None else seed)
-    return complete
+    by_group: defaultdict[int, int] = defaultdict(draw_entropy)
+    pairs = zip(seeds, group_ids, strict=True)
+    return [by_group[group] if seed is None else seed for seed, group in pairs]
 
 
 @functools.cache
@@ -132,8 +119,9 @@ def _fold_in(seed: int, counter: int) -> int:
 def fold_seed(seed: int) -> int:
     """Return the seed of a stream, below 2**32, for a seed of any size.
 
-    A seed below 2**32 is its own.  A larger one is cut into limbs of 32 bits.  h starts
-    at 0 and becomes ``fold_in(h, limb)`` for each limb, from the lowest to the highest.
+    A seed below 2**32 stays as it is.  A larger one is cut into limbs of 32 bits.  h
+    starts at 0 and becomes ``fold_in(h, limb)`` for each limb, from the lowest to the
+    highest.
     """
     if seed < 1 << SEED_BITS:
         return seed
@@ -183,7 +171,7 @@ def band_seed(level_seed: int, attempt: int) -> int:
 
 
 def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the position of a numpy generator as `generator_at` takes it, (6,) uint64.
+    """Return the position of a numpy generator as `generator_at` reads it, (6,) uint64.
 
     Raises
     ------

@@ -1,48 +1,31 @@
-"""`UnicodeText`, the space of texts, with its versions of Gymnasium's space functions.
+"""`UnicodeText`, the space of texts.
 
-Gymnasium's functions for `Text` look up characters in a list, which `UnicodeText` does
-not have.  `AsyncVectorEnv` reads shared memory only once, so that decoded texts would
-never change.  Here a text in shared memory is a row of uint32, its length and its code
-points, and reading returns a view.  A flattened text equals that of a `Text` with all
-Unicode characters.
+Two uses of Gymnasium's spaces need ``max_length`` numbers for a text, and are refused.
+Flattening raises a NotImplementedError.  Shared memory raises a CustomSpaceError, to
+which `AsyncVectorEnv` adds that ``shared_memory=False`` works.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import multiprocessing
-import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
-from gymnasium.spaces import Box, Space, Text, Tuple
-from gymnasium.spaces.utils import (
-    flatten,
-    flatten_space,
-    is_space_dtype_shape_equiv,
-    unflatten,
-)
+from gymnasium.error import CustomSpaceError
+from gymnasium.spaces import Space, Text, Tuple
+from gymnasium.spaces.utils import flatten_space, is_space_dtype_shape_equiv
 from gymnasium.vector.utils import (
     batch_differing_spaces,
     batch_space,
     create_shared_memory,
-    read_from_shared_memory,
-    write_to_shared_memory,
 )
-from numpy.typing import NDArray
 
-from roll_vec.errors import shorten
-
-__all__ = ["MAX_TEXT", "SharedTexts", "UnicodeText"]
+__all__ = ["MAX_TEXT", "UnicodeText"]
 
 # For prompts and answers of models: a million characters.
 MAX_TEXT = 1 << 20
-# Fills a flattened text after its end: the number of Unicode's characters.
-NO_CHARACTER = sys.maxunicode + 1
-# Texts of models can contain half a surrogate pair.
-_ENCODING = ("utf-32-le", "surrogatepass")
 _SAMPLE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz "
 # Samples are shorter than `MAX_TEXT`.
 _SAMPLE_LENGTH = 256
@@ -163,15 +146,9 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
     return batch
 
 
-# Gymnasium dispatches on the type of the first space, and types it as a sequence.
-@batch_differing_spaces.register(UnicodeText)
-def _batch_differing_texts(  # type: ignore[misc]
-    spaces: Sequence[UnicodeText],
-) -> Tuple[Any]:
-    """Return a Tuple of copies, which have the generators of their spaces."""
-    batch: Tuple[Any] = Tuple([copy.deepcopy(space) for space in spaces])
-    batch._np_random = copy.deepcopy(spaces[0]._np_random)
-    return batch
+# Gymnasium asks for the class itself, and not for one that it extends.
+_batch_texts = batch_differing_spaces.dispatch(Text)
+batch_differing_spaces.register(UnicodeText, _batch_texts)
 
 
 @is_space_dtype_shape_equiv.register(UnicodeText)
@@ -180,109 +157,13 @@ def _is_like_unicode_text(space_1: UnicodeText, space_2: Any) -> bool:  # noqa: 
     return isinstance(space_2, UnicodeText)
 
 
-def _encode(space: UnicodeText, text: Any) -> NDArray[np.uint32]:
-    """Return the code points of a text.
-
-    Raises
-    ------
-    TypeError
-        If it is no str.
-    ValueError
-        If it is longer than the space allows.
-    """
-    if not isinstance(text, str):
-        message = f"expected a str, got {text!r}"
-        raise TypeError(message)
-    if len(text) > space.max_length:
-        message = (
-            f"a text of {len(text)} characters is longer than the {space.max_length} "
-            f"that its space allows: {shorten(text)}"
-        )
-        raise ValueError(message)
-    return np.frombuffer(text.encode(*_ENCODING), "<u4")
-
-
-def _decode(codes: NDArray[Any]) -> str:
-    return codes.astype("<u4").tobytes().decode(*_ENCODING)
-
-
-class SharedTexts(Sequence[str]):
-    """A view of the present texts of all environments, in shared memory.
-
-    Copies, deep copies and pickles of it are tuples of str.
-
-    Parameters
-    ----------
-    memory : (n, 1 + max_length) uint32
-        Per text, its length and its code points.
-    """
-
-    def __init__(self, memory: NDArray[np.uint32]) -> None:
-        self._memory = memory
-
-    def __len__(self) -> int:
-        return len(self._memory)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return tuple(map(self._text, self._memory[index]))
-        return self._text(self._memory[index])
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._text, self._memory)
-
-    @staticmethod
-    def _text(row: NDArray[np.uint32]) -> str:
-        return _decode(row[1 : 1 + int(row[0])])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (tuple(self),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, (tuple, SharedTexts)) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"SharedTexts({list(self)!r})"
-
-
 @create_shared_memory.register(UnicodeText)
-def _create_shared(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
-    return ctx.Array("I", n * (1 + space.max_length))
-
-
-@read_from_shared_memory.register(UnicodeText)
-def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
-    memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
-    return SharedTexts(memory.reshape(n, 1 + space.max_length))
-
-
-@write_to_shared_memory.register(UnicodeText)
-def _write_shared(
-    space: UnicodeText, index: int, value: Any, shared_memory: Any
-) -> None:
-    codes = _encode(space, value)
-    memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
-    row = memory.reshape(-1, 1 + space.max_length)[index]
-    row[0] = len(codes)
-    row[1 : 1 + len(codes)] = codes
+def _refuse_shared_memory(space: UnicodeText, *_: Any, **__: Any) -> NoReturn:
+    message = f"{space} has no shared memory: pass shared_memory=False"
+    raise CustomSpaceError(message)
 
 
 @flatten_space.register(UnicodeText)
-def _flatten_space(space: UnicodeText) -> Box:
-    return Box(0, NO_CHARACTER, (space.max_length,), np.int32)
-
-
-@flatten.register(UnicodeText)
-def _flatten(space: UnicodeText, x: Any) -> NDArray[np.int32]:  # type: ignore[misc]
-    codes = _encode(space, x)
-    flat = np.full(space.max_length, NO_CHARACTER, np.int32)
-    flat[: len(codes)] = codes
-    return flat
-
-
-@unflatten.register(UnicodeText)
-def _unflatten(space: UnicodeText, x: Any) -> str:  # type: ignore[misc]  # noqa: ARG001
-    codes = np.asarray(x)
-    return _decode(codes[codes < NO_CHARACTER])
+def _refuse_to_flatten(space: UnicodeText) -> NoReturn:
+    message = f"{space} cannot be flattened"
+    raise NotImplementedError(message)

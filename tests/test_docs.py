@@ -100,7 +100,7 @@ PROGRAM = """\
 from typing import ClassVar
 
 import roll_vec
-from roll_vec import factories
+from roll_vec.registration import factories
 from typing_extensions import assert_type
 
 roll_vec.Nonsense  # type: ignore[attr-defined]

@@ -27,8 +27,10 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
 from roll_vec.export import verify
-from roll_vec.storage import data_files, files
-from roll_vec.storage.files import WriteLock, check_regular, replace_file
+from roll_vec.pool.factories import resolve_paths
+from roll_vec.storage import data_files, journal
+from roll_vec.storage.files import check_regular, replace_file
+from roll_vec.storage.journal import Journal
 from tests.envs.webshop import shops
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
@@ -210,62 +212,29 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
     assert len([*tmp_path.iterdir()]) == 2
 
 
-@pytest.mark.parametrize("suffix", ["part", "lock"])
-def test_nothing_is_written_by_the_link_of_another_user(tmp_path, suffix):
-    other = tmp_path / "other"
-    other.write_text("old")
-    (tmp_path / f".results.jsonl.{suffix}").symlink_to(other)
-    with nullcontext() if suffix == "part" else pytest.raises(RollVecError):
-        write_results(tmp_path / "results.jsonl")
-    assert other.read_text() == "old"
-    assert not (tmp_path / "results.jsonl").is_symlink()
-
-
 # ---------------------------------------------------------------------------- locks
 
-needs_locks = pytest.mark.skipif(files.fcntl is None, reason="no locks here")
 IN_USE = r"another process is writing to '.*rows"
 
 
-@needs_locks
+@pytest.mark.skipif(journal.fcntl is None, reason="no locks here")
 def test_a_lock_keeps_other_writers_out(tmp_path, monkeypatch):
-    path, target = tmp_path / "lock", tmp_path / "rows"
-    lock = WriteLock(path, target)
+    path, target = tmp_path / "lines", tmp_path / "rows"
+    first = Journal(path, target)
     with pytest.raises(InvalidOptionError, match=IN_USE):
-        WriteLock(path, target)
-    lock.release()
-    lock.release()
-    assert not path.exists()
-    WriteLock(path, target).release()
+        Journal(path, target)
+    first.close()
+    first.close()
+    assert not [*tmp_path.iterdir()]
+    Journal(path, target).close()
 
     def refuse(file, operation):
         raise OSError(95, "Operation not supported")
 
     # A file system without locks.
-    monkeypatch.setattr(files.fcntl, "flock", refuse)
-    for lock in [WriteLock(path, target) for _ in range(2)]:
-        lock.release()
-
-
-@needs_locks
-def test_a_lock_file_that_its_owner_deletes_at_that_moment_is_not_used(
-    tmp_path, monkeypatch
-):
-    path, target = tmp_path / "lock", tmp_path / "rows"
-    first, others = WriteLock(path, target), []
-    flock = files.fcntl.flock
-
-    def flock_late(file, operation):
-        """Lock the file that was opened before its owner ended and another began."""
-        monkeypatch.setattr(files.fcntl, "flock", flock)
-        first.release()
-        others.append(WriteLock(path, target))
-        flock(file, operation)
-
-    monkeypatch.setattr(files.fcntl, "flock", flock_late)
-    with pytest.raises(InvalidOptionError, match=IN_USE):
-        WriteLock(path, target)
-    others[0].release()
+    monkeypatch.setattr(journal.fcntl, "flock", refuse)
+    for each in [Journal(path, target) for _ in range(2)]:
+        each.close()
 
 
 # --------------------------------------------------------------------------- data files
@@ -375,7 +344,7 @@ def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
     for _ in range(3):
         assert data_files.fingerprint("data", str(path)) == first
     assert len(hashed) == 3
-    path.write_bytes(b"2")
+    path.write_bytes(b"23")
     assert data_files.fingerprint("data", str(path)) != first
 
 
@@ -392,7 +361,7 @@ def test_the_digest_of_a_stored_shop_is_the_one_at_its_end(tmp_path, monkeypatch
 def test_the_paths_of_a_pool_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keywords = {"products": "none.json", "attributes": 3, "split": "all"}
-    resolved = data_files.resolve_paths(keywords, WebShop.DATA_FILES)
+    resolved = resolve_paths(keywords, WebShop.DATA_FILES)
     assert resolved == {**keywords, "products": str(tmp_path / "none.json")}
 
 

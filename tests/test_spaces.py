@@ -1,25 +1,16 @@
-"""UnicodeText: a text is refused, cut or lost in a batch, a copy or shared memory."""
+"""UnicodeText: a text is refused, or a batch or a copy has other samples."""
 
 import copy
-import itertools
 import json
 import pickle
 
 import gymnasium
 import pytest
 from gymnasium import spaces
-from gymnasium.vector.utils import (
-    batch_differing_spaces,
-    batch_space,
-    create_shared_memory,
-    read_from_shared_memory,
-    write_to_shared_memory,
-)
+from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.spaces import UnicodeText
-
-TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
 
 
 @pytest.fixture
@@ -89,26 +80,6 @@ def test_a_batch_has_the_seeds_of_gymnasiums_batch_of_texts():
     assert draws[0] == draws[1]
 
 
-def test_a_view_of_shared_memory_shows_the_present_texts_uncut():
-    space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(9)})
-    memory = create_shared_memory(space, n=2)
-    view = read_from_shared_memory(space, memory, n=2)
-    for expected in itertools.pairwise(TEXTS):
-        for row, text in enumerate(expected):
-            write_to_shared_memory(space, row, {"text": text, "number": row}, memory)
-        assert tuple(view["text"]) == view["text"][:] == expected
-        assert view["text"][1] == expected[1]
-        duplicate = copy.deepcopy(view)["text"]
-        assert type(duplicate) is tuple
-        assert duplicate == expected == view["text"]
-        assert pickle.loads(pickle.dumps(view["text"])) == expected
-    for text in ("123456789", 5, None, b"ab"):
-        value = {"text": text, "number": 1}
-        with pytest.raises((ValueError, TypeError), match=r"9 char|expected a str"):
-            write_to_shared_memory(space, 0, value, memory)
-        assert tuple(view["text"]) == expected
-
-
 def test_minari_stores_texts_of_models():
     space = UnicodeText(99)
     record = {"min_length": space.min_length, "charset": space.characters}
@@ -117,12 +88,10 @@ def test_minari_stores_texts_of_models():
         assert text in stored
 
 
-@pytest.mark.parametrize("id", ["roll_vec/Countdown-v0", "roll_vec/FrozenLake-v1"])
-def test_environments_of_texts_are_flattened(id):
-    more = {"obs_mode": "text"} if "Lake" in id else {}
-    flat = gymnasium.wrappers.FlattenObservation(gymnasium.make(id, **more))
-    assert flat.observation_space.shape[0] < 1 << 16
-    codes, _ = flat.reset(seed=0)
-    assert codes in flat.observation_space
-    expected, _ = gymnasium.make(id, **more).reset(seed=0)
-    assert spaces.unflatten(flat.env.observation_space, codes) == expected
+def test_shared_memory_and_flattening_are_refused():
+    env_fns = [lambda: gymnasium.make("roll_vec/Countdown-v0")] * 2
+    with pytest.raises(ValueError, match="shared_memory=False"):
+        gymnasium.vector.AsyncVectorEnv(env_fns)
+    space = spaces.Dict(text=UnicodeText(8), number=spaces.Discrete(3))
+    with pytest.raises(NotImplementedError, match=r"UnicodeText\(0, 8\)"):
+        spaces.flatten_space(space)

@@ -64,19 +64,10 @@ _ADDITIVE = 1 << ADD | 1 << SUBTRACT | 1 << SUBTRACT_REVERSED
 _MULTIPLICATIVE = 1 << MULTIPLY | 1 << DIVIDE | 1 << DIVIDE_REVERSED
 
 
-def table_size(num_numbers, max_size=None):
-    """Return the length of a table for the subsets of so many numbers.
-
-    Parameters
-    ----------
-    num_numbers : int
-    max_size : int or None
-        The size of the largest subsets; None: one number less than there are.
-    """
-    if max_size is None:
-        max_size = num_numbers - 1
+def table_size(num_numbers):
+    """Return the length of a table for the proper subsets of so many numbers."""
     counts = [0, 1]
-    for size in range(2, max_size + 1):
+    for size in range(2, num_numbers):
         # Each split once: the part that has the first number and the other one.
         counts.append(
             NUM_BINARY_OPERATORS
@@ -87,12 +78,6 @@ def table_size(num_numbers, max_size=None):
         )
     num_values = sum(math.comb(num_numbers, size) * n for size, n in enumerate(counts))
     return _VALUES + _WIDTH * num_values
-
-
-def read_values(mask, table):
-    """Return numerators and denominators of a set of numbers, (m,) int64 each."""
-    values = table[table[mask] : table[_ENDS + mask]].reshape(-1, _WIDTH)
-    return values[:, 0], values[:, 1]
 
 
 @kernel
@@ -114,25 +99,22 @@ def _drop_useless_right(operators, top):
 
 
 @kernel
-def fill_table(numbers, count, stop, operators, signed, table):
-    """Write the values of the subsets of some numbers.
+def fill_table(numbers, count, operators, signed, table):
+    """Write the values of the proper subsets of some numbers.
 
     Parameters
     ----------
     numbers : (>= count,) int64
     count : int
         At most `MAX_NUMBERS`.
-    stop : int
-        The masks of the subsets are below this: ``2**count - 1`` for the proper
-        subsets, one more for all of them.
     operators : int
         ``1 << operator`` of each one that is allowed, of `ADD` to `DIVIDE_REVERSED`.
     signed : bool
         Whether negative values are computed.
-    table : (table_size(count, ...),) int64, written
+    table : (table_size(count),) int64, written
     """
     position = _VALUES
-    for mask in range(1, stop):
+    for mask in range(1, (1 << count) - 1):
         table[mask] = position
         lowest = mask & -mask
         if mask == lowest:
@@ -251,7 +233,7 @@ def mark_targets(numbers, count, operators, signed, low, high, table, marks):
             marks[numbers[0] - low] = 1
             return 1
         return 0
-    fill_table(numbers, count, (1 << count) - 1, operators, signed, table)
+    fill_table(numbers, count, operators, signed, table)
     others = (1 << count) - 2
     part = others
     num_marks = 0
@@ -264,36 +246,35 @@ def mark_targets(numbers, count, operators, signed, low, high, table, marks):
 
 
 @kernel
-def smallest_subset(target, stop, table):
-    """Return how many numbers the smallest subset has that reaches a target.
+def smallest_subset(target, count, table):
+    """Return the smallest proper subset of some numbers that reaches an integer.
 
     Parameters
     ----------
     target : int
         From 0 on if the table was filled without ``signed``.
-    stop : int
-        The masks of the subsets are below this.
-    table : (t,) int64
-        As `fill_table` wrote it, with at least this ``stop``.
+    count : int
+    table : (table_size(count),) int64
+        As `fill_table` wrote it.
 
     Returns
     -------
     int
-        0 if no subset reaches the target.
+        Its mask, the lowest one of several; 0 if no subset reaches the target.
     """
-    smallest = 0
-    for mask in range(1, stop):
+    smallest, smallest_size = 0, count
+    for mask in range(1, (1 << count) - 1):
         size = 0
         bits = mask
         while bits:
             bits &= bits - 1
             size += 1
-        if smallest and size >= smallest:
+        if size >= smallest_size:
             continue
         for i in range(table[mask], table[_ENDS + mask], _WIDTH):
             # Not target * den, which may be beyond int64.
             if table[i] % table[i + 1] == 0 and table[i] // table[i + 1] == target:
-                smallest = size
+                smallest, smallest_size = mask, size
                 break
     return smallest
 
@@ -307,7 +288,8 @@ def find_split(mask, target, target_den, operators, signed, table):
     mask : int
         The set, of at least two numbers.
     target, target_den : int
-        A value of the table; for the set of all numbers an integer and 0.
+        A value of the table; or an integer and 0, for any set of the table or that of
+        all numbers.
     operators, signed, table
         The arguments of `fill_table`, which wrote the table.
 

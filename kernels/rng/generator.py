@@ -9,28 +9,21 @@ bit.  They are called with numbers, and return one number::
     rng.uniform(low, high)        rng.normal(mean, deviation) rng.standard_normal()
     rng.shuffle(items)            rng.choice(number or items, p=probabilities)
 
-``shuffle`` takes an array of one axis.  Arguments that numpy refuses are refused before
-anything is drawn, by the functions ``check_...``, which both forms call.  With the JIT
-off numpy draws, and ``put_generator`` writes the state back into the array: the classes
-here.  Compiled code has `._compiled_generator`.
+``shuffle`` accepts an array of one axis.  Arguments that numpy refuses are refused
+before anything is drawn.  The methods stand once, in `PlainGenerator`:
+`._compiled_generator` compiles them, with functions of its types in the place of the
+last ones here, which look at the types of arguments.
 """
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
+from numba.np.random import _constants as ziggurat
 
+from .._jit import allow_overflow, kernel
 from ..rows import Items
-
-METHODS = (
-    "choice",
-    "integers",
-    "normal",
-    "random",
-    "shuffle",
-    "standard_normal",
-    "uniform",
-)
+from .pcg64 import _multiply_high, _pcg_next32, pcg_integers, pcg_next, pcg_random
 
 BAD_INTEGERS = "rng.integers: expected bounds of 64 bits, the upper one above the lower"
 BAD_CHOICE = (
@@ -41,24 +34,96 @@ BAD_UNIFORM = "rng.uniform: expected bounds in order, with a finite difference"
 BAD_NORMAL = "rng.normal: expected a deviation that is not negative"
 NOT_SHUFFLED = "rng.shuffle: expected an array of one axis that can be written"
 
-
 # The sum of probabilities may differ from 1 by so much, as in numpy: those of an array
 # of float32, and others.
 TOLERANCE_32, TOLERANCE_64 = (
     math.sqrt(np.finfo(dtype).eps) for dtype in (np.float32, np.float64)
 )
+_LEAST, _LIMIT = -(1 << 63), 1 << 63
+_U = np.uint64
+_0, _1, _8, _255 = (_U(n) for n in (0, 1, 8, 255))
+_MASK32, _MASK52 = _U((1 << 32) - 1), _U((1 << 52) - 1)
+
+
+# ------------------------------------------------------------------ draws
+
+
+@allow_overflow
+@kernel
+def pcg_range(rng_states, i, low, high):
+    """Return the next int64 in [low, high), as `Generator.integers(low, high)`.
+
+    Lemire's method: of 32-bit draws if ``high - low`` is at most 2**32, else of 64-bit
+    draws.  A range of one number draws nothing.  ``low`` is less than ``high``.
+    """
+    most = _U(high - 1 - low)
+    if most < _MASK32:
+        return low + pcg_integers(rng_states, i, most + _1)
+    if most == _MASK32:
+        return low + np.int64(_pcg_next32(rng_states, i))
+    count = most + _1
+    word = pcg_next(rng_states, i)
+    if count == _0:
+        return low + np.int64(word)
+    if word * count < count:
+        threshold = (_U(0) - count) % count
+        while word * count < threshold:
+            word = pcg_next(rng_states, i)
+    return low + np.int64(_multiply_high(word, count))
+
+
+@kernel
+def pcg_normal(rng_states, i):
+    """Return the next float64 of the standard normal distribution.
+
+    As `Generator.standard_normal`: the ziggurat of 256 strips.
+    """
+    while True:
+        word = pcg_next(rng_states, i)
+        strip = np.int64(word & _255)
+        word >>= _8
+        is_negative = word & _1
+        size = (word >> _1) & _MASK52
+        x = size * ziggurat.wi_double[strip]
+        if is_negative:
+            x = -x
+        if size < ziggurat.ki_double[strip]:
+            return x
+        if strip == 0:
+            while True:
+                a = -math.log1p(-pcg_random(rng_states, i))
+                a *= ziggurat.ziggurat_nor_inv_r
+                b = -math.log1p(-pcg_random(rng_states, i))
+                if b + b > a * a:
+                    tail = ziggurat.ziggurat_nor_r + a
+                    return -tail if (size >> _8) & _1 else tail
+        above = ziggurat.fi_double[strip - 1] - ziggurat.fi_double[strip]
+        height = above * pcg_random(rng_states, i) + ziggurat.fi_double[strip]
+        if height < math.exp(-0.5 * x * x):
+            return x
+
+
+@kernel
+def pcg_interval(rng_states, i, most):
+    """Return the next int64 in [0, most], as numpy draws one to shuffle; most < 2**32.
+
+    32-bit draws are masked until one is small enough.
+    """
+    mask = _1
+    while mask < _U(most):
+        mask = (mask << _1) | _1
+    value = _pcg_next32(rng_states, i) & mask
+    while value > _U(most):
+        value = _pcg_next32(rng_states, i) & mask
+    return np.int64(value)
+
+
+# ------------------------------------------------------------------ arguments
 
 
 def check_range(low, high):
-    """Check the bounds of an integer."""
-    if low >= high:
-        raise ValueError(BAD_INTEGERS)
-
-
-def check_float_range(low, high):
-    """Check bounds of an integer that may be floats: their fractions are cut."""
-    least, limit = -9223372036854775808.0, 9223372036854775808.0
-    is_small = least <= low < limit and least <= high < limit
+    """Check the bounds of an integer; the fractions of floats are cut."""
+    is_small = _LEAST <= low < _LIMIT and _LEAST <= high < _LIMIT
     if not is_small or int(low) >= int(high):
         raise ValueError(BAD_INTEGERS)
 
@@ -95,9 +160,115 @@ def check_uniform(low, high):
 
 
 def check_deviation(deviation):
-    """Check the standard deviation of a float: numpy takes nan, and not -0.0."""
+    """Check the standard deviation of a float: numpy accepts nan, and not -0.0."""
     if math.copysign(1.0, deviation) < 0 and not math.isnan(deviation):
         raise ValueError(BAD_NORMAL)
+
+
+def count_of(a):
+    """Return the number of things to choose from: a number, or items."""
+    return a if isinstance(a, (int, np.integer)) else len(a)
+
+
+def thing_of(a, index):
+    """Return one of these things."""
+    return index if isinstance(a, (int, np.integer)) else a[index]
+
+
+def tolerance_of(p):
+    """Return by how much the sum of probabilities may differ from 1."""
+    array = p.array if isinstance(p, Items) else p
+    is_short = getattr(array, "dtype", None) == np.float32
+    return TOLERANCE_32 if is_short else TOLERANCE_64
+
+
+def check_shuffled(x):
+    """Check what is to be shuffled."""
+    if not isinstance(x, Items) or x.ndim != 1 or not x.array.flags.writeable:
+        raise TypeError(NOT_SHUFFLED)
+
+
+# ------------------------------------------------------------------ the methods
+
+
+class PlainGenerator:
+    """One of stacked generators.
+
+    Its numbers are Python's, as those of compiled rules compute alike.
+
+    Parameters
+    ----------
+    rng_states : (6, n) uint64, updated in one column
+    i : int
+    """
+
+    def __init__(self, rng_states, i):
+        self._words, self._number = rng_states, i
+
+    def __getattr__(self, name):
+        message = f"rng.{name}: expected one of {', '.join(METHODS)}"
+        raise AttributeError(message)
+
+    def random(self):
+        """Return a float in [0, 1)."""
+        return float(pcg_random(self._words, self._number))
+
+    def standard_normal(self):
+        """Return a float of the standard normal distribution."""
+        return float(pcg_normal(self._words, self._number))
+
+    def normal(self, loc=0.0, scale=1.0):
+        """Return a float of a normal distribution."""
+        check_deviation(scale)
+        return loc + scale * float(pcg_normal(self._words, self._number))
+
+    def uniform(self, low=0.0, high=1.0):
+        """Return a float in [low, high)."""
+        check_uniform(low, high)
+        return low + (high - low) * float(pcg_random(self._words, self._number))
+
+    def integers(self, low, high=None):
+        """Return an int in [low, high), or in [0, low)."""
+        if high is None:
+            check_range(0, low)
+            return int(pcg_range(self._words, self._number, 0, int(low)))
+        check_range(low, high)
+        return int(pcg_range(self._words, self._number, int(low), int(high)))
+
+    def choice(self, a, p=None):
+        """Return an int in [0, a), or an item of a.
+
+        With probabilities by their cumulative sums, as numpy.
+        """
+        count = count_of(a)
+        check_count(count)
+        if p is None:
+            index = int(pcg_range(self._words, self._number, 0, count))
+            return thing_of(a, index)
+        check_probabilities(p, count, tolerance_of(p))
+        total = 0.0
+        for k in range(count):
+            total += p[k]
+        uniform, cumulative = pcg_random(self._words, self._number), 0.0
+        for k in range(count):
+            cumulative += p[k]
+            if cumulative / total > uniform:
+                return thing_of(a, k)
+        return thing_of(a, count - 1)
+
+    def shuffle(self, x):
+        """Shuffle an array of one axis in place."""
+        check_shuffled(x)
+        for last in range(len(x) - 1, 0, -1):
+            j = int(pcg_interval(self._words, self._number, last))
+            x[last], x[j] = x[j], x[last]
+
+
+METHODS = sorted(name for name in vars(PlainGenerator) if not name.startswith("_"))
+generator_of = PlainGenerator
+
+
+# ------------------------------------------------------------------ numpy
 
 
 def generator_at(words: Sequence[int]) -> np.random.Generator:
@@ -124,7 +295,7 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
 
 
 def words_of(generator: np.random.Generator) -> list[int]:
-    """Return the position of a numpy generator of PCG64 as `generator_at` takes it."""
+    """Return the position of a numpy generator of PCG64 as `generator_at` reads it."""
     state = generator.bit_generator.state
     words = [
         number >> shift & (1 << 64) - 1
@@ -132,77 +303,3 @@ def words_of(generator: np.random.Generator) -> list[int]:
         for shift in (64, 0)
     ]
     return [*words, state["has_uint32"], state["uinteger"]]
-
-
-class PlainGenerator:
-    """One of stacked generators in Python, around numpy's own.
-
-    Parameters
-    ----------
-    rng_states : (6, n) uint64
-    i : int
-    """
-
-    def __init__(self, rng_states, i):
-        self._generator = generator_at(rng_states[:, i].tolist())
-
-    def __getattr__(self, name):
-        message = f"rng.{name}: expected one of {', '.join(METHODS)}"
-        raise AttributeError(message)
-
-    def random(self):
-        """Return a float in [0, 1)."""
-        return self._generator.random()
-
-    def standard_normal(self):
-        """Return a float of the standard normal distribution."""
-        return self._generator.standard_normal()
-
-    def normal(self, loc=0.0, scale=1.0):
-        """Return a float of a normal distribution."""
-        check_deviation(scale)
-        return self._generator.normal(loc, scale)
-
-    def uniform(self, low=0.0, high=1.0):
-        """Return a float in [low, high)."""
-        check_uniform(low, high)
-        return self._generator.uniform(low, high)
-
-    def integers(self, low, high=None):
-        """Return an int in [low, high), or in [0, low)."""
-        low, high = (0, low) if high is None else (low, high)
-        has_floats = isinstance(low, float) or isinstance(high, float)
-        (check_float_range if has_floats else check_range)(low, high)
-        return int(self._generator.integers(low, high))
-
-    def choice(self, a, p=None):
-        """Return an int in [0, a), or an item of a."""
-        is_number = isinstance(a, (int, np.integer))
-        count = a if is_number else len(a)
-        check_count(count)
-        if p is None:
-            index = self._generator.integers(count)
-        else:
-            p = p.array if isinstance(p, Items) else p
-            is_short = getattr(p, "dtype", None) == np.float32
-            check_probabilities(p, count, TOLERANCE_32 if is_short else TOLERANCE_64)
-            index = self._generator.choice(count, p=p)
-        return int(index) if is_number else a[int(index)]
-
-    def shuffle(self, x):
-        """Shuffle an array of one axis in place."""
-        if not isinstance(x, Items) or x.ndim != 1 or not x.array.flags.writeable:
-            raise TypeError(NOT_SHUFFLED)
-        self._generator.shuffle(x.array)
-
-    def put(self, rng_states, i):
-        """Write the state back to generator i."""
-        rng_states[:, i] = words_of(self._generator)
-
-
-generator_of = PlainGenerator
-
-
-def put_generator(rng, rng_states, i):
-    """Write the state of a generator back to the array."""
-    rng.put(rng_states, i)

@@ -1,6 +1,6 @@
 """Seeds derived from seeds, and PCG64 generators equal to numpy's.
 
-- `fold_in` is roll_vec's own integer hash of a seed and a counter, the only source of
+- `fold_in` is an integer hash of a seed and a counter, roll_vec's only source of
   new seeds.
 - PCG64 (XSL-RR 128/64) is seeded through SeedSequence as `numpy.random.PCG64(int)`
   (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``) and draws as `Generator.random` and
@@ -122,6 +122,7 @@ def _as_uniform(word):
     return np.float64(word >> _11) * (1.0 / _DOUBLE_53)
 
 
+@allow_overflow
 @kernel
 def pcg_next(rng_states, i):
     """Return the next 64-bit output of generator i, and advance it."""

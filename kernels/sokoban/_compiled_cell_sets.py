@@ -5,9 +5,10 @@ import operator
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.core.extending import intrinsic, models, register_model
+from numba.core.extending import intrinsic, lower_cast, models, register_model
 from numba.core.imputils import lower_builtin
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.cpython import numbers
 
 from .cell_sets import WORD
 
@@ -15,83 +16,56 @@ as_shift = np.uint64
 
 
 class _Cells(types.Type):
-    """A set of more than 64 cells."""
+    """A set of more than 64 cells: numba's integers of any width, but no numbers."""
 
     def __init__(self, num_bits):
-        self.num_bits = num_bits
+        self.bitwidth, self.signed = num_bits, False
         super().__init__(f"Cells({num_bits})")
 
 
-@register_model(_Cells)
-class _CellsModel(models.PrimitiveModel):
-    def __init__(self, manager, cells):
-        super().__init__(manager, cells, ir.IntType(cells.num_bits))
+register_model(_Cells)(models.IntegerModel)
+lower_cast(types.Integer, _Cells)(numbers.integer_to_integer)
+lower_cast(_Cells, types.Integer)(numbers.integer_to_integer)
+
+_WIDE = [_Cells(WORD * num_words) for num_words in (2, 4, 8, 16)]
 
 
 def _type_of(words):
-    num_bits = WORD * len(words)
-    return types.uint64 if num_bits == WORD else _Cells(num_bits)
+    return types.uint64 if len(words) == 1 else _Cells(WORD * len(words))
 
 
-def _define(function, generate, *others, result=None):
-    """Give sets an operator in compiled code.
+def _define(names, implement, *others, result=None):
+    """Give sets an operator, also in the form that assigns.
 
     Parameters
     ----------
-    function : callable
-    generate : callable
-        From a builder and the operands to the result.
+    names : str
+        Of functions of `operator`.
+    implement : callable
+        Numba's code for integers.
     others : types
         Of the operands after the first one.
     result : Type or None
         None: a set.
     """
-
-    @infer_global(function)
-    class _Template(AbstractTemplate):
-        key = function
-
-        def generic(self, args, _keywords):
-            if not isinstance(args[0], _Cells):
-                return None
-            more = [args[0] if other is _Cells else other for other in others]
-            return signature(result or args[0], args[0], *more)
-
-    @lower_builtin(function, _Cells, *others)
-    def _lower(_context, builder, _signature, args):
-        return generate(builder, *args)
+    for function in map(operator.__dict__.get, names.split()):
+        lower_builtin(function, _Cells, *others)(implement)
+        cases = []
+        for cells in _WIDE:
+            operands = [cells if other is _Cells else other for other in others]
+            cases.append(signature(result or cells, cells, *operands))
+        infer_global(function)(type("Template", (ConcreteTemplate,), {"cases": cases}))
 
 
-def _define_operators():
-    sets = ir.IRBuilder
-    for name, generate in (("and", sets.and_), ("or", sets.or_), ("xor", sets.xor)):
-        for form in (name + "_" * (name != "xor"), "i" + name):
-            _define(getattr(operator, form), generate, _Cells)
-    for name, generate in (("lshift", sets.shl), ("rshift", sets.lshr)):
-
-        def shift(builder, cells, count, generate=generate):
-            return generate(builder, cells, builder.zext(count, cells.type))
-
-        for form in (name, "i" + name):
-            _define(getattr(operator, form), shift, types.uint64)
-    for name, sign in (("eq", "=="), ("ne", "!=")):
-
-        def compare(builder, cells, others, sign=sign):
-            return builder.icmp_unsigned(sign, cells, others)
-
-        _define(getattr(operator, name), compare, _Cells, result=types.boolean)
-    _define(operator.invert, sets.not_)
-
-
-_define_operators()
-
-
-def _pointer_at(context, builder, sig, args):
-    array_type, _, words = sig.args[:3]
-    data = context.make_array(array_type)(context, builder, args[0]).data
-    at = builder.mul(args[1], context.get_constant(types.int64, len(words)))
-    set_type = ir.IntType(WORD * len(words))
-    return builder.bitcast(builder.gep(data, [at]), set_type.as_pointer())
+_define("and_ iand", numbers.int_and_impl, _Cells)
+_define("or_ ior", numbers.int_or_impl, _Cells)
+_define("xor ixor", numbers.int_xor_impl, _Cells)
+_define("lshift ilshift", numbers.int_shl_impl, types.uint64)
+_define("rshift irshift", numbers.int_shr_impl, types.uint64)
+_define("eq", numbers.int_eq_impl, _Cells, result=types.boolean)
+_define("ne", numbers.int_ne_impl, _Cells, result=types.boolean)
+_define("invert", numbers.int_invert_impl)
+_define("neg", numbers.int_negate_impl)
 
 
 @intrinsic
@@ -103,22 +77,20 @@ def first_cell(typing_context, words):
 
 
 @intrinsic
-def lowest(typing_context, cells):
-    def codegen(context, builder, sig, args):
-        return builder.and_(args[0], builder.neg(args[0]))
-
-    return cells(cells), codegen
-
-
-@intrinsic
 def cell_of(typing_context, cell):
     def codegen(context, builder, sig, args):
         number = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-        if isinstance(cell, _Cells):
-            number = builder.trunc(number, ir.IntType(WORD))
-        return number
+        return context.cast(builder, number, cell, types.int64)
 
     return types.int64(cell), codegen
+
+
+def _pointer_at(context, builder, sig, args):
+    array_type, _, words = sig.args[:3]
+    data = context.make_array(array_type)(context, builder, args[0]).data
+    at = builder.mul(args[1], context.get_constant(types.int64, len(words)))
+    set_type = ir.IntType(WORD * len(words))
+    return builder.bitcast(builder.gep(data, [at]), set_type.as_pointer())
 
 
 @intrinsic
@@ -136,5 +108,4 @@ def store(typing_context, array, i, words, cells):
         builder.store(args[3], place, align=8)
         return context.get_dummy_value()
 
-    own = _type_of(words)
-    return types.void(array, types.int64, words, own), codegen
+    return types.void(array, types.int64, words, cells), codegen

@@ -55,7 +55,7 @@ def _new_directions(around, boxes, visited):
 def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
     """Pull boxes from their targets, depth first; return the best state.
 
-    See `search.search`, which takes and returns the same, and has the same words in
+    See `search.search`, which has the same arguments and results, and the same words in
     ``branch_stack``.  ``undo_log`` has eight words an entry: the cell that a pull
     dragged from, 1 + the box; and from before the pull the boxes, the board, the sum of
     distances, the changes, 1 + the box pulled last, nothing.

@@ -14,13 +14,13 @@ Directions are 0 up, 1 down, 2 left, 3 right; ``d ^ 1`` is the opposite of d.
 from typing import Any, NamedTuple
 
 from .._jit import IS_COMPILED, kernel
-from .cell_sets import words_for
+from .cell_sets import lowest
 from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 
 if not IS_COMPILED:
-    from .cell_sets import as_shift, cell_of, first_cell, lowest
+    from .cell_sets import as_shift, cell_of, first_cell
 else:
-    from ._compiled_cell_sets import as_shift, cell_of, first_cell, lowest
+    from ._compiled_cell_sets import as_shift, cell_of, first_cell
 
 _1 = as_shift(1)
 
@@ -36,15 +36,6 @@ class Board(NamedTuple):
     boxes: Any
     player: Any  # one bit
     none: Any  # the empty set
-
-
-def words_of(height, width):
-    """Return the words of the sets of rooms of H x W cells, see `cell_sets.words_for`.
-
-    None: the rooms are too large.
-    """
-    # A shift by all bits, as by a row of 64 cells, is undefined.
-    return words_for(max((height - 2) * (width - 2), width - 1))
 
 
 @kernel

@@ -66,18 +66,18 @@ def plan_walk(states):
     """Write to ``PLANS`` what a step of the walk draws from each first output on.
 
     A step has three draws: does it turn, then where to, and which mask it lays.  How
-    many outputs they take depends on the outputs.  Looked up draw by draw a step takes
+    many outputs they draw depends on the outputs.  Looked up draw by draw a step takes
     24 ns, as half of the branches on them are mispredicted.  Planned in vectors for all
     lanes it takes 9, and 2 for its plans.  A plan has these fields::
 
         bit 0          `mt_random` of this output and the next makes a turn
         bits 1 - 2     `mt_randbelow` of 4
-        bits 3 - 13    the outputs that it takes
+        bits 3 - 13    the outputs that it draws
         bits 14 - 16   `mt_randbelow` of 5
-        bits 17 - 27   the outputs that it takes
+        bits 17 - 27   the outputs that it draws
         bit 31         bit 0 depends on the next output
 
-    `mt_randbelow` takes three bits of an output for both, and rejects what is too big.
+    `mt_randbelow` uses three bits of an output for both, and rejects what is too big.
     Counts that need the last of the first words, or later ones, lead behind it.
 
     Parameters

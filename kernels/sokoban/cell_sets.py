@@ -12,12 +12,19 @@ flat, the words of a set one after the other.
 
 import numpy as np
 
+from .._jit import kernel
+
 MAX_CELLS = 1024
 WORD = 64
 
 
-def words_for(num_cells):
-    """Return the ``words`` of sets of so many cells; None if they are too many."""
+def words_of(height, width):
+    """Return the ``words`` of the sets of the inner cells of rooms of H x W cells.
+
+    None: the rooms are too large.
+    """
+    # A shift by all bits, as by a row of 64 cells, is undefined.
+    num_cells = max((height - 2) * (width - 2), width - 1)
     if num_cells > MAX_CELLS:
         return None
     # A power of two: rooms of many sizes share machine code.
@@ -33,6 +40,7 @@ def first_cell(words):
     return 1
 
 
+@kernel
 def lowest(cells):
     """Return the set of the lowest of some cells."""
     return cells & -cells

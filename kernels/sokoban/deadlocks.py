@@ -45,7 +45,7 @@ def mark_deadlocks(start, stop, cells, height, width, words, out):
         Codes of `rules`; the border is wall.
     height, width : int
     words : tuple
-        `bitboards.words_of` them.
+        `cell_sets.words_of` them.
     out : (n,) bool, written
         True: the room has no solution.  False: it may have one.
     """

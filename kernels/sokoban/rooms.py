@@ -35,11 +35,11 @@ from .search import LAST_BITS, MAX_VISITED, search
 ROOM, TOO_FEW_CELLS, NO_SCORE = range(3)
 
 TRIES = 4
-# Rooms with fewer floor cells and boxes together take the bitboard search.  The two
-# searches visit the same states: `search` takes rooms of any size, and the other one is
+# Rooms with fewer floor cells and boxes together use the bitboard search.  The two
+# searches visit the same states: `search` is for rooms of any size, the other one is
 # faster (a room of 10x10 takes 2.0 ms, and 2.6 with `search`).
 BITBOARD_BITS = 64
-# A level that still fails after this many attempts (each with its own seed) or
+# A level that still fails after this many attempts (each with another seed) or
 # this many searched states has a configuration for which rooms hardly exist.
 MAX_ATTEMPTS = 2_000
 MAX_SEARCHED = 50_000_000
@@ -140,7 +140,7 @@ def generate_room(lane, settings, grid, workspace, cells_behind):
         Codes 0 to 6; meaningless where the attempt failed.
     workspace : RoomWorkspace
     cells_behind : (F, 4) uint64, written, or None
-        None: all rooms take the bitboard search.
+        None: all rooms use the bitboard search.
 
     Returns
     -------

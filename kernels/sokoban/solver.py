@@ -27,14 +27,14 @@ from .bitboards import (
     read_board,
     shift,
     spread,
-    words_of,
 )
+from .cell_sets import lowest, words_of
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
 
 if not IS_COMPILED:
-    from .cell_sets import cell_of, load, lowest, store
+    from .cell_sets import cell_of, load, store
 else:
-    from ._compiled_cell_sets import cell_of, load, lowest, store
+    from ._compiled_cell_sets import cell_of, load, store
 
 SOLVED, UNSOLVABLE, GAVE_UP = range(3)
 MOVES, PUSHES = range(2)
@@ -73,7 +73,7 @@ def make_workspace(height, width, capacity, path_capacity):
     Parameters
     ----------
     height, width : int
-        `bitboards.words_of` them is not None.
+        `cell_sets.words_of` them is not None.
     capacity : int
         Entries, a power of two from 256 on; each takes up to 21 bytes and three sets.
     path_capacity : int
@@ -336,7 +336,7 @@ def solve_rows(
         Codes of `rules`; the border is wall, and each room has one player.
     height, width : int
     words : tuple
-        `bitboards.words_of` them.
+        `cell_sets.words_of` them.
     objective : int
         MOVES: the solutions have the fewest moves.  PUSHES: they have the fewest
         pushes, and each walk between two pushes is a shortest one.

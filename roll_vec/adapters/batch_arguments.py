@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
-from roll_vec.factories import make_vec
+from roll_vec.registration.factories import make_vec
 from roll_vec.vector.env import RollVectorEnv
 
 

@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from roll_vec import factories, registration
+from roll_vec import registration
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
-from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.objects.base_envs import BaseLanguageBasedEnv
 from roll_vec.pool import PoolVectorEnv
+from roll_vec.registration import factories
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
 __all__ = ["GemEnv", "make_vec", "register"]

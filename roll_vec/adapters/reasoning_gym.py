@@ -18,12 +18,13 @@ import threading
 import types
 from typing import Any
 
-from roll_vec import factories, registration
+from roll_vec import registration
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
-from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
+from roll_vec.objects.base_envs import BaseLanguageBasedEnv
 from roll_vec.options import check_int
 from roll_vec.pool import PoolVectorEnv
+from roll_vec.registration import factories
 
 __all__ = ["ReasoningGym", "make_vec", "register"]
 

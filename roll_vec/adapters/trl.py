@@ -22,9 +22,9 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError, InvalidStateError
+from roll_vec.objects.base_envs import BaseDiscreteActionEnv
 from roll_vec.objects.states import get_env_state, set_env_state
 from roll_vec.options import check_choice, check_int
 from roll_vec.registration import find_registered

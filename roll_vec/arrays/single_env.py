@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.engine import ArrayEngine, copy_array
-from roll_vec.base_envs import ClosableEnv
 from roll_vec.errors import (
     InvalidActionError,
     InvalidStateError,
@@ -21,6 +20,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
+from roll_vec.objects.base_envs import ClosableEnv
 from roll_vec.options import MAX_INT, check_choice
 from roll_vec.seeding import check_seed, draw_entropy, fold_seed, generator_words
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text

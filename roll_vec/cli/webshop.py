@@ -31,7 +31,6 @@ by a rule. The command says which.
 examples:
   roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json \\
       --out shop
-  roll-vec webshop index --num-products 50000 --out big
   roll-vec play roll_vec/WebShop-v0 -o products=shop
 """
 
@@ -52,7 +51,7 @@ def add_parser(commands: Any) -> None:
         parser.option(f"--{name}", f"file of {content}, whatever its name", "FILE")
     parser.option("--out", "where the shop is stored", "FILE", required=True)
     parser.flag("--force", "replace the shop that is stored there")
-    text = "read N items of the file, or make N products (default: all, or 1000)"
+    text = "read the first N products alone (default: all)"
     parser.number("--num-products", text, 1)
     parser.flag(
         "--human-goals", "the goals are people's instructions, not choices of options"

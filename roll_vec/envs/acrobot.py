@@ -109,7 +109,7 @@ class Acrobot(ClassicControl):
 
     Differences
     -----------
-    - Not there: attributes of pictures such as ``screen``.
+    - Not there: constants such as ``dt``, attributes of pictures such as ``screen``.
     - Angles beyond 10,000 are wrapped at once, not turn by turn.
     - The cosines and sines of a first observation, which are of float32 there, may
       differ in the last bit.
@@ -142,20 +142,7 @@ class Acrobot(ClassicControl):
     state_limits = dict.fromkeys(
         ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
     )
-    attributes = {
-        "state": _STATE,
-        "dt": SECONDS,
-        **dict.fromkeys(("LINK_LENGTH_1", "LINK_LENGTH_2"), 1.0),
-        **dict.fromkeys(("LINK_MASS_1", "LINK_MASS_2"), 1.0),
-        **dict.fromkeys(("LINK_COM_POS_1", "LINK_COM_POS_2"), CENTRE),
-        "LINK_MOI": 1.0,
-        "MAX_VEL_1": MAX_SPEED_1,
-        "MAX_VEL_2": MAX_SPEED_2,
-        "AVAIL_TORQUE": [-1.0, 0.0, 1.0],
-        "torque_noise_max": 0.0,
-        "book_or_nips": "book",
-        "actions_num": 3,
-    }
+    attributes = {"state": _STATE}
     reset_options = {"low": -0.1, "high": 0.1}
     actions = ("negative", "none", "positive")
     infos = ("success",)

@@ -17,7 +17,7 @@ from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 STICK, HIT = range(2)
 HIGHEST, DEALER_STICKS = 21, 17
 # The highest sum that ends a game, and the highest that is observed: cards that are
-# taken after the end add nothing to it.
+# drawn after the end add nothing to it.
 LARGEST = HIGHEST + 10
 
 
@@ -52,7 +52,7 @@ class Blackjack(ArrayEnv):
     """Draw cards for a sum that is above the dealer's, and not above 21.
 
     Jack, queen and king count 10, an ace 11, or 1 where 11 would be too much.  The
-    dealer shows one of two cards.  Hit takes a card: above 21 you have lost.  Stick is
+    dealer shows one of two cards.  Hit draws a card: above 21 you have lost.  Stick is
     the end of your turn: then the dealer draws up to a sum of 17 or more.
 
     Parameters
@@ -192,12 +192,13 @@ class Blackjack(ArrayEnv):
             env.dealer_total += card
             env.dealer_num_cards = min(env.dealer_num_cards + 1, DEALER_STICKS)
             env.dealer_has_ace = env.dealer_has_ace or card == 1
-        own = count_ace(env.total, env.has_ace)
+        players = count_ace(env.total, env.has_ace)
         dealers = count_ace(env.dealer_total, env.dealer_has_ace)
-        is_natural = own == HIGHEST and env.num_cards == 2
+        is_natural = players == HIGHEST and env.num_cards == 2
         dealer_is_natural = dealers == HIGHEST and env.dealer_num_cards == 2
-        own, dealers = own * (own <= HIGHEST), dealers * (dealers <= HIGHEST)
-        reward = float(own > dealers) - float(own < dealers)
+        players *= players <= HIGHEST
+        dealers *= dealers <= HIGHEST
+        reward = float(players > dealers) - float(players < dealers)
         if env.sab:
             if is_natural and not dealer_is_natural:
                 reward = 1.0

@@ -76,8 +76,8 @@ class CartPole(ClassicControl):
 
     Differences
     -----------
-    - Not there: ``steps_beyond_terminated``, and attributes of pictures such as
-      ``screen``.
+    - Not there: ``steps_beyond_terminated``, constants such as ``gravity``, attributes
+      of pictures such as ``screen``.
 
     Notes
     -----
@@ -105,20 +105,7 @@ class CartPole(ClassicControl):
         "velocity of the pole",
     }
     state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
-    attributes = {
-        "state": _STATE,
-        "gravity": GRAVITY,
-        "masscart": CART_MASS,
-        "masspole": POLE_MASS,
-        "total_mass": TOTAL_MASS,
-        "length": HALF_LENGTH,
-        "polemass_length": POLE_MOMENT,
-        "force_mag": FORCE,
-        "tau": SECONDS,
-        "kinematics_integrator": "euler",
-        "theta_threshold_radians": MAX_ANGLE,
-        "x_threshold": MAX_POSITION,
-    }
+    attributes = {"state": _STATE}
     reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.walk_solver import Transitions, find_policy, follow
 from roll_vec.kernels.rows import Row
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
@@ -19,8 +20,6 @@ ROWS, COLUMNS = 4, 12
 DOWN = 2
 START, GOAL = (ROWS - 1) * COLUMNS, ROWS * COLUMNS - 1
 STEP_REWARD, FALL_REWARD = -1.0, -100.0
-
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 class CliffWalking(ArrayEnv):
@@ -75,7 +74,8 @@ class CliffWalking(ArrayEnv):
     -----------
     - ``prob`` of a reset is a float, as that of a step.
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, ``initial_state_distrib``, constants such as ``nS``,
+      attributes of pictures such as ``window``.
 
     Raises
     ------
@@ -97,11 +97,7 @@ class CliffWalking(ArrayEnv):
     }
     state_limits: ClassVar = {"cell": (0, GOAL), "prob": (0.0, 1.0), "heading": (0, 3)}
     attributes: ClassVar = {
-        "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value}),
-        "shape": (ROWS, COLUMNS),
-        "start_state_index": START,
-        "nS": ROWS * COLUMNS,
-        "nA": 4,
+        "s": StateAttribute(lambda env: env.cell, lambda value: {"cell": value})
     }
     actions: ClassVar = ("up", "right", "down", "left")
     infos: ClassVar = ("prob", "success")
@@ -132,26 +128,19 @@ class CliffWalking(ArrayEnv):
         cells: NDArray[np.int64] = (rows * COLUMNS + columns)[:, directions]
         return cells
 
-    @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(48,) float64: the probability that an episode begins in each cell."""
-        distribution = np.zeros(ROWS * COLUMNS)
-        distribution[START] = 1.0
-        return distribution
-
     @cached_property
     def P(self) -> Transitions:
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
         chance = 1 / len(self.turns)
 
-        def follow(cell: int) -> tuple[float, int, float, bool]:
+        def outcome_of(cell: int) -> tuple[float, int, float, bool]:
             is_fall = START < cell < GOAL
             reward = FALL_REWARD if is_fall else STEP_REWARD
             return chance, START if is_fall else cell, reward, cell == GOAL
 
         table = self.cells.tolist()
         return {
-            s: {a: list(map(follow, row[a])) for a in range(4)}
+            s: {a: list(map(outcome_of, row[a])) for a in range(4)}
             for s, row in enumerate(table)
         }
 
@@ -217,15 +206,11 @@ class CliffWalking(ArrayEnv):
             return []
         if self.is_slippery:
             return [int(self.policy[env.cell])]
-        from roll_vec.envs.walk_solver import follow
-
         return follow(self.policy, self.cells, env.cell, GOAL)
 
     @cached_property
     def policy(self) -> NDArray[np.int64]:
         """(48,) int64: the action of the highest expected return in each cell."""
-        from roll_vec.envs.walk_solver import find_policy
-
         falls = (self.cells > START) & (self.cells < GOAL)
         costs = np.where(falls, -FALL_REWARD, -STEP_REWARD)
         chances = [1.0 / len(self.turns)] * len(self.turns)

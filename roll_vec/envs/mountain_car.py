@@ -30,12 +30,6 @@ _BOUNDS = np.array([[MIN_POSITION, -MAX_SPEED], [MAX_POSITION, MAX_SPEED]], np.f
 # A position may begin elsewhere.  That of the continuous car is rounded to float32.
 _SPEEDS = tuple(map(float, _BOUNDS[:, 1]))
 _STATE = stack("position", "velocity")
-_ATTRIBUTES = {
-    "state": _STATE,
-    "min_position": MIN_POSITION,
-    "max_position": MAX_POSITION,
-    "max_speed": MAX_SPEED,
-}
 
 
 def write_float64_state(value: Any) -> Mapping[str, Any]:
@@ -89,7 +83,8 @@ class MountainCar(ClassicControl):
 
     Differences
     -----------
-    - Not there: ``get_keys_to_action``, and attributes of pictures such as ``screen``.
+    - Not there: ``get_keys_to_action``, constants such as ``gravity``, attributes of
+      pictures such as ``screen``.
 
     Notes
     -----
@@ -110,14 +105,7 @@ class MountainCar(ClassicControl):
         "array": "position and velocity of the car",
     }
     state_limits = {"position": STARTS, "velocity": _SPEEDS}
-    attributes: ClassVar[Mapping[str, Any]] = {
-        **_ATTRIBUTES,
-        "goal_position": GOAL,
-        "force": FORCE,
-        "gravity": GRAVITY,
-        "low": _BOUNDS[0],
-        "high": _BOUNDS[1],
-    }
+    attributes: ClassVar[Mapping[str, Any]] = {"state": _STATE}
     reset_options = {"low": -0.6, "high": -0.4}
     actions: ClassVar[Any] = ("left", "none", "right")
     infos = ("success",)
@@ -203,7 +191,7 @@ class MountainCarContinuous(MountainCar):
 
     Differences
     -----------
-    - Not there: attributes of pictures such as ``screen``.
+    - Not there: constants such as ``power``, attributes of pictures such as ``screen``.
     - Actions are rounded to float32, which their space has; the original calculates
       with actions of float64 in float64.
     - The velocity of a ``state`` that is set is rounded to float32.
@@ -224,16 +212,7 @@ class MountainCarContinuous(MountainCar):
         "has_moved": np.bool_,
         "success": np.bool_,
     }
-    attributes = {
-        **_ATTRIBUTES,
-        "state": StateAttribute(_STATE.read, write_float64_state),
-        "min_action": -1.0,
-        "max_action": 1.0,
-        "goal_position": CONTINUOUS_GOAL,
-        "power": POWER,
-        "low_state": _BOUNDS[0],
-        "high_state": _BOUNDS[1],
-    }
+    attributes = {"state": StateAttribute(_STATE.read, write_float64_state)}
     actions = Box(-1.0, 1.0, (1,), np.float32)
     gymnasium_renderer = renderer_of(
         "classic_control.continuous_mountain_car:Continuous_MountainCarEnv", _STATE

@@ -69,7 +69,8 @@ class Pendulum(ArrayEnv):
 
     Differences
     -----------
-    - Not there: ``last_u``, and attributes of pictures such as ``screen``.
+    - Not there: ``last_u``, constants such as ``dt``, attributes of pictures such as
+      ``screen``.
     - Actions are rounded to float32, which their space has; the original calculates
       with actions of float64 in float64.
 
@@ -99,14 +100,7 @@ class Pendulum(ArrayEnv):
         "theta_dot": STARTS,
         "torque": (-MAX_TORQUE, MAX_TORQUE),
     }
-    attributes = {
-        "state": _STATE,
-        "max_speed": MAX_SPEED,
-        "max_torque": MAX_TORQUE,
-        "dt": SECONDS,
-        "m": 1.0,
-        "l": 1.0,
-    }
+    attributes = {"state": _STATE}
     reset_options = {"x_init": math.pi, "y_init": 1.0}
     actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
     seeding = "stream"

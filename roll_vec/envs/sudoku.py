@@ -549,7 +549,7 @@ class SudokuSet(PuzzleSet):
 
     @classmethod
     def find_faults(cls, grids: Grids) -> dict[str, NDArray[np.bool_]]:
-        """Return the faults that are seen without a search."""
+        """Return the faults that show without a search."""
         scale = grids.shape[1]
         clues = (grids > 0).sum(axis=(1, 2))
         fewest = FEWEST_CLUES[scale]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
+from roll_vec.envs.walk_solver import Transitions, find_policy, follow
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
-
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 # `:` can be passed, `|` is a wall.
 MAP = (
@@ -47,16 +46,6 @@ def decode(i: int) -> tuple[int, int, int, int]:
     """Return the row and column of the taxi, the passenger and the destination."""
     cell, places = divmod(i, 20)
     return (*divmod(cell, SIZE), *divmod(places, 4))
-
-
-def mask_actions(state: int) -> NDArray[np.int8]:
-    """Return 1 for the actions that can change a state, (6,) int8."""
-    row, column, passenger, _ = decode(state)
-    cell = row * SIZE + column
-    moves = [next_cell(cell, action) != cell for action in range(PICKUP)]
-    depot = DEPOT_NUMBERS.get(cell, -1)
-    can_drop_off = depot >= 0 and passenger == IN_TAXI
-    return np.array([*moves, depot == passenger, can_drop_off], np.int8)
 
 
 def read_number(env: Row) -> int:
@@ -155,7 +144,9 @@ class Taxi(ArrayEnv):
     Differences
     -----------
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, ``initial_state_distrib``, ``desc``, the method
+      ``action_mask``, constants such as ``locs``, attributes of pictures such as
+      ``window``.
 
     Raises
     ------
@@ -194,13 +185,8 @@ class Taxi(ArrayEnv):
         "fickle_step": StateAttribute(
             lambda env: env.is_fickle, lambda value: {"is_fickle": value}
         ),
-        "action_mask": mask_actions,
         "encode": encode,
         "decode": decode,
-        "locs": [divmod(cell, SIZE) for cell in DEPOTS.values()],
-        "locs_colors": [(255, 0, 0), (0, 255, 0), (255, 255, 0), (0, 0, 255)],
-        "max_row": SIZE - 1,
-        "max_col": SIZE - 1,
     }
     actions: ClassVar = ("south", "north", "east", "west", "pickup", "dropoff")
     infos: ClassVar = ("prob", "success")
@@ -246,19 +232,6 @@ class Taxi(ArrayEnv):
             cell if next_cell(south, EAST) == south else south,
             cell if next_cell(north, WEST) == north else north,
         )
-
-    @property
-    def desc(self) -> NDArray[np.bytes_]:
-        """(7, 11) array of bytes: the map."""
-        return np.asarray(MAP, dtype="c")
-
-    @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(500,) float64: the probability that an episode begins in each state."""
-        states = [decode(number) for number in range(NUM_STATES)]
-        starts = np.array([state[2] not in (IN_TAXI, state[3]) for state in states])
-        distribution: NDArray[np.float64] = starts / starts.sum()
-        return distribution
 
     @cached_property
     def P(self) -> Transitions:
@@ -388,8 +361,6 @@ class Taxi(ArrayEnv):
         In rain: the action with the fewest expected steps.  With a passenger that will
         change its destination: those until it does.
         """
-        from roll_vec.envs.walk_solver import follow
-
         if env.passenger == env.destination:
             return []
         stops = [(env.destination, DROPOFF)]
@@ -410,8 +381,6 @@ class Taxi(ArrayEnv):
     @cached_property
     def policies(self) -> list[NDArray[np.int64]]:
         """(25,) int64 for each depot: the move of the fewest expected steps to it."""
-        from roll_vec.envs.walk_solver import find_policy
-
         way = self.cells, 1.0, self.chances
         return [find_policy(*way, depot) for depot in self.depots]
 

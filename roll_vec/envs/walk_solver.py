@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+# Gymnasium's ``P[state][action]``: probability, next state, reward, whether it ends.
+Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 # Enough for costs within 1e-9 of their limits, if each cell has a way to the goal.
 _MAX_ROUNDS = 10_000

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from roll_vec.arrays.level_sets import LevelSet
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.factories import MAX_ENVS
-from roll_vec.options import check_band, check_int, parse_options
+from roll_vec.options import check_int, check_number, parse_options
 from roll_vec.progress import report
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import MAX_ENVS
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -109,12 +109,45 @@ def read_bands(measures: Mapping[str, float], keywords: dict[str, Any]) -> Bands
     """
     bands = {}
     for name, highest in measures.items():
-        is_integer = isinstance(highest, int)
         value = keywords.pop(name, None)
-        band = check_band(name, value, 0, highest, is_integer=is_integer)
+        band = _check_band(name, value, highest)
         if band is not None:
             bands[name] = band
     return bands
+
+
+def _check_band(name: str, value: Any, highest: float) -> tuple[Any, Any] | None:
+    """Return a pair (low, high), in which None is no bound; None: no band.
+
+    Parameters
+    ----------
+    highest : int or float
+        The greatest bound; an int: bounds are integers.
+    """
+    if value is None:
+        return None
+    is_integer = isinstance(highest, int)
+    kind = "integers" if is_integer else "numbers"
+    accepted = f"None or two {kind} (low, high), each of which may be None"
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidOptionError.expected(name, accepted, value) from None
+
+    def check(bound: Any) -> Any:
+        if bound is None:
+            return None
+        if is_integer:
+            return check_int(name, bound, 0, int(highest))
+        return check_number(name, bound, 0, highest)
+
+    low, high = check(low), check(high)
+    if low is not None and high is not None and low > high:
+        accepted = "a low bound that is not above the high one"
+        raise InvalidOptionError.expected(name, accepted, value)
+    return None if low is None and high is None else (low, high)
 
 
 def search_levels(
@@ -181,9 +214,16 @@ def _grade(measures: Mapping[str, NDArray[Any]], bands: Bands) -> NDArray[np.int
 
 def _failure(number: int, bands: Bands, counts: NDArray[np.int64]) -> Exception:
     """Return the error about a number without a level."""
-    shares = {
+    shares = []
+    for name, places in zip(bands, counts.tolist(), strict=True):
+        below, inside, above, unsolvable = (f"{n / sum(places):.1%}" for n in places)
+        share = f"{below} are below, {inside} inside, {above} above {name}"
         # Generated levels all have a solution.
-        name: of_band if of_band[UNSOLVABLE] else of_band[:UNSOLVABLE]
-        for name, of_band in zip(bands, counts.tolist(), strict=True)
-    }
-    return LevelGenerationError.outside_bands("level", f"seed {number}", bands, shares)
+        end = f", {unsolvable} without a solution" if places[UNSOLVABLE] else ""
+        shares.append(share + end)
+    ranges = (f"{name}=({low}, {high})" for name, (low, high) in bands.items())
+    return LevelGenerationError(
+        f"no level was found for seed {number} within {' and '.join(ranges)}: of "
+        f"{MAX_BAND_ATTEMPTS} levels {'; '.join(shares)}; take wider bands, or change "
+        "the levels by other keywords"
+    )

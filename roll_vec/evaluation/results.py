@@ -36,7 +36,7 @@ from roll_vec.evaluation.statistics import (
     paired_mean_interval,
     paired_rate_interval,
 )
-from roll_vec.factories import WORK_KEYWORDS
+from roll_vec.registration.factories import WORK_KEYWORDS
 from roll_vec.storage.files import check_regular, find_target
 from roll_vec.storage.journal import Journal, read_lines
 from roll_vec.storage.plain_data import encode

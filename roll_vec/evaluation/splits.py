@@ -26,8 +26,8 @@ from gymnasium.spaces import Dict, Tuple
 from gymnasium.vector.utils import iterate
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_vec
-from roll_vec.registration import ENVIRONMENTS, resolve
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_vec
 from roll_vec.storage.data_files import check_path, fingerprint
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Split:
     @property
     def has_success(self) -> bool:
         """Whether an episode can be a success; some games of rules know none."""
-        known = resolve(self.id)
+        known = ENVIRONMENTS[self.id]
         return known.pooled or "success" in known.load().infos
 
     def __len__(self) -> int:
@@ -144,7 +144,7 @@ class Split:
         hashed as their SHA-256 in the place of their paths.
         """
         mode = {}
-        registered = resolve(self.id)
+        registered = ENVIRONMENTS[self.id]
         if not registered.pooled and "grid" in registered.load().OBS_MODES:
             mode = {"obs_mode": "grid"}
         seeds = list(self.seeds)

@@ -15,8 +15,8 @@ from gymnasium.spaces import Space, Text
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.factories import WORK_KEYWORDS, make_vec
 from roll_vec.options import check_int
+from roll_vec.registration.factories import WORK_KEYWORDS, make_vec
 from roll_vec.storage.data_files import hash_file
 from roll_vec.trajectories import Policy, Trajectory, Turn, play_seeds
 from roll_vec.vector.env import BatchOptions

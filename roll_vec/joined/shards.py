@@ -11,7 +11,6 @@ from typing import Any
 import gymnasium
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.factories import make_vec
 from roll_vec.joined.actors import ActorPart, pack
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
@@ -23,9 +22,10 @@ from roll_vec.options import (
     option,
     pop_options,
 )
+from roll_vec.pool.factories import resolve_paths
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
-from roll_vec.storage.data_files import resolve_paths
+from roll_vec.registration.factories import make_vec
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 # Keywords of stacked environments that can be paths; pooled classes name theirs.
@@ -196,8 +196,7 @@ def make_batch(
     Parameters
     ----------
     source : RegisteredEnv or callable
-        The entry of an id, with a user's own class or its name; or a function that
-        makes one environment.
+        The entry of an id, or a function that makes one environment.
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
     num_envs : int
@@ -215,7 +214,7 @@ def make_batch(
     if source.id not in ENVIRONMENTS:
         # The registry of the head does not travel.
         limit = source.max_episode_steps
-        register(source.id, source.entry, limit, **source.keywords)
+        register(source.id, source.load(), limit, **source.keywords)
     return make_vec(source.id, num_envs, **keywords)
 
 

@@ -2,8 +2,8 @@
 
 An environment object continues with its own random numbers from reset to reset.  When
 it is replaced, the new object begins the next episode of the same seed.  An environment
-that can `resume`, as `roll_vec.base_envs.SeededEnv`, gets exactly the episode that the
-old object would have begun.  Any other is reset with a seed for this episode,
+that can `resume`, as `SeededEnv`, gets exactly the episode that the old object would
+have begun.  Any other is reset with a seed for this episode,
 `roll_vec.seeding.episode_seed`.
 """
 

@@ -18,8 +18,8 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import EzPickle
 
-from roll_vec.base_envs import SeededEnv
 from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
+from roll_vec.objects.base_envs import SeededEnv
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
+from roll_vec.objects.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.options import check_choice, check_unknown, keywords_of
+from roll_vec.storage.data_files import check_path
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 
@@ -120,3 +122,16 @@ def build(
     if spec is not None:
         env.unwrapped.spec = spec
     return env if options is None else TextWrapper(env, options)
+
+
+def resolve_paths(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return keywords in which those with some names are absolute paths.
+
+    They then mean the same in other folders and processes.
+    """
+    paths = {
+        name: check_path(name, keywords[name])
+        for name in names
+        if isinstance(keywords.get(name), (str, os.PathLike))
+    }
+    return {**keywords, **paths}

@@ -14,26 +14,22 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.files import find_kind
 
-Status = tuple[int, int, int, int]
-
-# Nanoseconds of the coarsest clock of a file system (FAT).  A file that was written in
-# this time before it is read can change again with the same status: the digest of such
-# a file is not cached.
+# Nanoseconds of the coarsest clock of a file system (FAT).  A younger file can change
+# again with the same status: its digest is not stored.
 _CLOCK_STEP = 2_000_000_000
 
 SHOP_START = b"roll_vec shop "
 """The beginning of a stored shop, whose last 32 bytes are the SHA-256 of the others."""
 DIGEST_SIZE = 32
 
-# By path: the file's status and its digest.
-_digests: dict[str, tuple[Status, str]] = {}
+# By path: size, times and inode of the file, and its digest.
+_digests: dict[str, tuple[tuple[int, ...], str]] = {}
 
 
 def check_path(argument: str, value: Any) -> str | None:
@@ -81,31 +77,26 @@ def fingerprint(argument: str, path: str) -> str:
             ]
             lines = "\n".join(digests).encode("utf-8", "surrogateescape")
             return hashlib.sha256(lines).hexdigest()
-        if not stat.S_ISREG(status.st_mode):
-            kind = find_kind(file)
+        kind = find_kind(file)
+        if kind is not None:
             refuse_unreadable(argument, file, f"it is {kind}, expected a file")
-        entry = _digests.get(str(file))
-        if entry is not None and entry[0] == _key(status):
+        times = status.st_mtime_ns, status.st_ctime_ns
+        key = status.st_size, *times, status.st_ino
+        entry = _digests.get(path)
+        if entry is not None and entry[0] == key:
             return entry[1]
         with file.open("rb") as content:
             if content.read(len(SHOP_START)) == SHOP_START:
                 content.seek(max(0, status.st_size - DIGEST_SIZE))
                 return content.read().hex()
-        now = time.time_ns()
-        digest = hash_file(file)
-        changes = (status.st_mtime_ns, status.st_ctime_ns)
-        is_old = all(abs(now - change) > _CLOCK_STEP for change in changes)
-        if is_old and _key(file.stat()) == _key(status):
-            _digests[str(file)] = _key(status), digest
+        now, digest = time.time_ns(), hash_file(file)
+        if now - max(times) > _CLOCK_STEP:
+            _digests[path] = key, digest
         return digest
     except InvalidOptionError:
         raise
     except (OSError, ValueError) as error:
         refuse_unreadable(argument, path, error)
-
-
-def _key(status: os.stat_result) -> Status:
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def open_text(path: str) -> TextIO:
@@ -121,11 +112,9 @@ def open_text(path: str) -> TextIO:
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
-    # One buffer stays in the processor's cache; a new one for each block would not.
-    buffer = memoryview(bytearray(1 << 17))
     with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
+        while block := file.read(1 << 17):
+            digest.update(block)
     return digest.hexdigest()
 
 
@@ -154,16 +143,3 @@ def refuse_change(argument: str, path: str, since: str) -> NoReturn:
         "same content, because other worlds would be played on"
     )
     raise InvalidOptionError(message)
-
-
-def resolve_paths(keywords: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return keywords in which those with some names are absolute paths.
-
-    They then mean the same in other folders and processes.
-    """
-    paths = {
-        name: check_path(name, keywords[name])
-        for name in names
-        if isinstance(keywords.get(name), (str, os.PathLike))
-    }
-    return {**keywords, **paths}

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, by one process, and never a device or a pipe.
+"""Files: written whole or not at all, and never a device or a pipe.
 
 Renaming a file over a device, a pipe or a link would replace that itself.  Reading a
 device or a pipe may never end.
@@ -13,17 +13,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
-from roll_vec.errors import InvalidFileError, InvalidOptionError
+from roll_vec.errors import InvalidFileError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-_HAS_LOCKS = fcntl is not None
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFCHR: "a device",
@@ -39,7 +32,7 @@ def find_kind(path: str | os.PathLike[str]) -> str | None:
     Raises
     ------
     OSError
-        It cannot be found out.
+        If the file system does not say.
     """
     try:
         return _KINDS.get(stat.S_IFMT(Path(path).stat().st_mode))
@@ -81,21 +74,12 @@ def keep_mode(old: Path, new: Path) -> None:
 
 
 @contextmanager
-def replace_file(
-    path: str | os.PathLike[str], partial: Path | None = None
-) -> Iterator[BinaryIO]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file, which replaces the old one when the body ends without an error.
 
-    Otherwise the old file is as it was, and nothing else is left.  Permissions are
-    kept.  A symbolic link stays, and the file that it leads to is replaced.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    partial : Path, optional
-        Where the new file stands until it is complete, in the same folder.  None: a new
-        name, so that threads and processes do not disturb each other.  Who has a lock
-        passes one name, and overwrites what a killed process left.
+    Otherwise the old file is as it was, and nothing else is left, unless the process is
+    killed.  Permissions are kept.  A symbolic link stays, and the file that it leads to
+    is replaced.
 
     Yields
     ------
@@ -110,13 +94,10 @@ def replace_file(
     """
     check_regular(path, "written")
     target = find_target(path)
-    if partial is None:
-        # The whole name may be as long as the file system allows.
-        partial = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex[:8]}.part")
+    # The whole name may be as long as the file system allows.  A new name, so that
+    # threads and processes do not disturb each other.
+    partial = target.with_name(f".{target.name[:50]}.{uuid.uuid4().hex[:8]}.part")
     try:
-        # Never by a link that another user has put there.
-        with suppress(FileNotFoundError):
-            partial.unlink()
         with partial.open("xb") as file:
             keep_mode(target, partial)
             yield file
@@ -128,68 +109,3 @@ def replace_file(
     finally:
         with suppress(OSError):
             partial.unlink()
-
-
-# --------------------------------------------------------------------------- locks
-
-
-class WriteLock:
-    """A lock that this process has until `release`, or until it ends.
-
-    Where the system or the file system has no locks, it keeps nobody out.
-
-    Parameters
-    ----------
-    path : Path
-        Of the lock's own file, which `release` deletes.
-    target : Path
-        What is written; for the message.
-
-    Raises
-    ------
-    InvalidOptionError
-        If another process has the lock.
-    OSError
-    """
-
-    def __init__(self, path: Path, target: Path) -> None:
-        self._path = path
-        self._file = open(path, "ab", opener=_open)  # noqa: SIM115
-        while not _lock(self._file, path, target):
-            self._file = open(path, "ab", opener=_open)  # noqa: SIM115
-
-    def release(self) -> None:
-        """Let other processes write; a second call does nothing."""
-        if self._file.closed:
-            return
-        if not _HAS_LOCKS:
-            # Windows does not delete open files.
-            self._file.close()
-        with suppress(OSError):
-            self._path.unlink()
-        self._file.close()
-
-
-def _open(path: str, flags: int) -> int:
-    """Open the file of a lock; never by a link, and without waiting for a pipe."""
-    return os.open(path, flags | _NO_LINKS, 0o666)
-
-
-def _lock(file: IO[bytes], path: Path, target: Path) -> bool:
-    """Lock an open file; close it and return False if it is no longer at its path."""
-    if not _HAS_LOCKS:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        message = f"out: another process is writing to {str(target)!r}"
-        raise InvalidOptionError(message) from None
-    except OSError:
-        return True  # a file system without locks
-    # The last owner may have deleted it since it was opened: then it keeps nobody out.
-    with suppress(OSError):
-        if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-            return True
-    file.close()
-    return False

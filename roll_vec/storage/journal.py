@@ -8,16 +8,25 @@ point loses no more than the line that it was writing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from roll_vec.storage.files import WriteLock, replace_file
+from roll_vec.errors import InvalidOptionError
+from roll_vec.storage.files import replace_file
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class Journal:
     """A file of lines that one process writes at a time, until `close`.
 
-    Beside it stand its lock, ``.NAME.lock``, and ``.NAME.part`` while `replace` runs.
+    Beside it stands its lock, ``.NAME.lock``, which `close` deletes.  The lock keeps
+    nobody out where the system or the file system has no locks, and a process that
+    begins in the moment in which another one ends.
 
     Parameters
     ----------
@@ -36,7 +45,17 @@ class Journal:
     def __init__(self, path: Path, target: Path | None = None) -> None:
         self.path = path
         self._file: BinaryIO | None = None
-        self._lock = WriteLock(path.with_name(f".{path.name}.lock"), target or path)
+        self._lock_path = path.with_name(f".{path.name}.lock")
+        self._lock = self._lock_path.open("ab")
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            message = f"out: another process is writing to {str(target or path)!r}"
+            raise InvalidOptionError(message) from None
+        except OSError:
+            pass  # a file system without locks
 
     def read(self) -> Iterator[bytes]:
         """Yield the complete lines, without their ends; none if there is no file."""
@@ -51,9 +70,7 @@ class Journal:
             Without their ends; they may come from `read`.
         """
         self._close_file()
-        # The lock keeps others out: what a killed process left is overwritten.
-        partial = self.path.with_name(f".{self.path.name}.part")
-        with replace_file(self.path, partial) as file:
+        with replace_file(self.path) as file:
             file.writelines(line + b"\n" for line in lines)
 
     def add(self, line: bytes) -> None:
@@ -68,7 +85,12 @@ class Journal:
         try:
             self._close_file()
         finally:
-            self._lock.release()
+            if not self._lock.closed:
+                # In this order: nobody else has the lock yet.  Windows does not delete
+                # open files; there it stays.
+                with suppress(OSError):
+                    self._lock_path.unlink()
+                self._lock.close()
 
     def _close_file(self) -> None:
         file, self._file = self._file, None

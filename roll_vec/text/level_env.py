@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from roll_vec.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.errors import InvalidOptionError, InvalidStateError, UnknownOptionError
+from roll_vec.objects.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.options import check_level_option_names, replace_level_options
 
 __all__ = ["TextLevelEnv"]

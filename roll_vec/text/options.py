@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,14 +17,25 @@ from roll_vec.options import (
     option,
     refuse_unused,
 )
-from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, may_be_slow
+from roll_vec.text.patterns import MAX_REGEX_CHARS, may_be_slow
 
 # Values of `action_mode` of an environment with integer actions.
 ACTION_MODES = ("discrete", "text")
+_MAX = sys.float_info.max
 
 
-def _check_pattern(_: str, pattern: object) -> object:
-    compile_pattern(pattern)
+def _check_pattern(_: str, pattern: object) -> str:
+    """Return an ``action_pattern``, which `re` can compile."""
+    try:
+        if not isinstance(pattern, str):
+            raise TypeError
+        re.compile(pattern, re.DOTALL)
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        reason = f": {error}" if str(error) else ""
+        message = (
+            f"action_pattern: expected a regular expression or None, got {pattern!r}"
+        )
+        raise InvalidOptionError(message + reason) from None
     return pattern
 
 
@@ -36,13 +48,6 @@ def _check_tokens(name: str, value: object) -> tuple[str, ...]:
             return tokens
     accepted = "None or a sequence of non-empty strings"
     raise InvalidOptionError.expected(name, accepted, tokens)
-
-
-def _check_finite(name: str, value: object) -> float:
-    number = check_number(name, value, -math.inf, math.inf)
-    if not math.isfinite(number):
-        raise InvalidOptionError.expected(name, "a finite number", number)
-    return number
 
 
 def _check_separator(name: str, value: object) -> str:
@@ -104,7 +109,7 @@ class TextOptions:
     special_token_list: Sequence[str] | None = option(
         ("<|im_start|>", "<|im_end|>"), _check_tokens
     )
-    format_penalty: float = option(0.0, _check_finite)
+    format_penalty: float = option(0.0, check_number, -_MAX, _MAX)
     match: str = option("first", check_choice, ("first", "last"))
     action_separator: str | None = option(None, check_optional, _check_separator)
     max_actions_per_turn: int = option(5, check_int, 1)

@@ -11,8 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError
-
 MAX_REGEX_CHARS = 1 << 14
 """Longest text that is searched for a pattern that `may_be_slow`."""
 
@@ -23,25 +21,6 @@ _GROUP = "(.*?)"
 _GAP = r"\s*"
 # Characters that stand for themselves.  A brace begins a repetition only before digits.
 _LITERAL_TEXT = re.compile(r"(?:[^.^$*+?{\[\\|()]|\{(?![\d,])|\\\W)+")
-
-
-def compile_pattern(pattern: Any) -> re.Pattern[str]:
-    """Return an ``action_pattern`` compiled, ``.`` matching newlines too.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    try:
-        if not isinstance(pattern, str):
-            raise TypeError
-        return re.compile(pattern, re.DOTALL)
-    except (re.error, TypeError, OverflowError, RecursionError) as error:
-        reason = f": {error}" if str(error) else ""
-        message = (
-            f"action_pattern: expected a regular expression or None, got {pattern!r}"
-        )
-        raise InvalidOptionError(message + reason) from None
 
 
 def literal_tags(pattern: str | None) -> tuple[str, ...]:
@@ -91,33 +70,35 @@ def make_matcher(
     """
     if pattern is None:
         return IdentityMatcher()
-    matcher: Matcher
     tags = literal_tags(pattern)
     # Tags begin and end without white space, so they need no stripped text.
     if len(tags) == 2:
-        matcher = TagMatcher(*tags, last=last)
-    elif tags:
-        matcher = ThinkAnswerMatcher(*tags, last=last)
-    else:
-        matcher = RegexMatcher(compile_pattern(pattern), strips=strips, last=last)
-        if max_chars is None and may_be_slow(pattern):
-            max_chars = MAX_REGEX_CHARS
-    return matcher if max_chars is None else LengthLimitMatcher(matcher, max_chars)
+        return TagMatcher(*tags, last=last, max_chars=max_chars)
+    if tags:
+        return ThinkAnswerMatcher(*tags, last=last, max_chars=max_chars)
+    if max_chars is None and may_be_slow(pattern):
+        max_chars = MAX_REGEX_CHARS
+    return RegexMatcher(pattern, last=last, max_chars=max_chars, strips=strips)
 
 
 class Matcher:
     """Finds content and thinking in texts without special tokens.
 
-    Attributes
+    Parameters
     ----------
     last : bool
         Whether the last match counts instead of the first one.
+    max_chars : int or None
+        Longest text that is searched; None: any length.
     """
 
-    last = False
+    def __init__(self, *, last: bool = False, max_chars: int | None = None) -> None:
+        self.last, self.max_chars = last, max_chars
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking, or None."""
+        if self.max_chars is not None and len(text) > self.max_chars:
+            return None
         match = self._find_from(text, 0)
         while match is not None and self.last:
             later = self._find_from(text, match[2])
@@ -147,8 +128,9 @@ class IdentityMatcher(Matcher):
 class TagMatcher(Matcher):
     """Finds ``opening(.*?)closing`` in one pass."""
 
-    def __init__(self, opening: str, closing: str, *, last: bool) -> None:
-        self.opening, self.closing, self.last = opening, closing, last
+    def __init__(self, opening: str, closing: str, **limits: Any) -> None:
+        super().__init__(**limits)
+        self.opening, self.closing = opening, closing
 
     def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
         start = text.find(self.opening, begin)
@@ -163,7 +145,7 @@ class TagMatcher(Matcher):
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return contents and thinkings; see `Matcher.find_all`."""
-        if self.last:
+        if self.last or self.max_chars is not None:
             return super().find_all(texts)
         # `find` written out: saves a call and a tuple for each text.
         opening, closing, skip = self.opening, self.closing, len(self.opening)
@@ -182,10 +164,10 @@ class TagMatcher(Matcher):
 class ThinkAnswerMatcher(Matcher):
     r"""Finds ``opening(.*?)closing\s*opening(.*?)closing`` in one pass."""
 
-    def __init__(self, *tags: str, last: bool) -> None:
+    def __init__(self, *tags: str, **limits: Any) -> None:
+        super().__init__(**limits)
         self.opening, self.closing, *second, self.last_closing = tags
         self.gap = re.compile(_GAP + re.escape(second[0]) if second else "")
-        self.last = last
 
     def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
         opening, closing, last_closing = self.opening, self.closing, self.last_closing
@@ -208,33 +190,25 @@ class ThinkAnswerMatcher(Matcher):
         return None
 
 
-class LengthLimitMatcher(Matcher):
-    """Another matcher that finds nothing in texts of more than ``max_chars``."""
-
-    def __init__(self, matcher: Matcher, max_chars: int) -> None:
-        self.matcher, self.max_chars = matcher, max_chars
-
-    def find(self, text: str) -> AnswerMatch:
-        """Return content and thinking; see `Matcher.find`."""
-        return None if len(text) > self.max_chars else self.matcher.find(text)
-
-
 class RegexMatcher(Matcher):
     """Finds the groups of any pattern: one is the content, two thinking and content.
 
     Parameters
     ----------
-    pattern : re.Pattern
-        Without a group it matches no text.
-    strips, last : bool
-        See `make_matcher`.
+    pattern : str
+        Without a group it matches no text.  ``.`` matches newlines too.
+    strips : bool
+        Whether white space around the text is removed before a search.
     """
 
-    def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
-        self.pattern, self.strips, self.last = pattern, strips, last
+    def __init__(self, pattern: str, *, strips: bool, **limits: Any) -> None:
+        super().__init__(**limits)
+        self.pattern, self.strips = re.compile(pattern, re.DOTALL), strips
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking; see `Matcher.find`."""
+        if self.max_chars is not None and len(text) > self.max_chars:
+            return None
         match = None
         text = text.strip() if self.strips else text
         for match in self.pattern.finditer(text):  # noqa: B007

@@ -36,7 +36,7 @@ def text_hint(actions: Any) -> str:
         actions = [actions]
     if not any(isinstance(action, str) for action in actions):
         return ""
-    return "; names of actions are taken with action_mode='text'"
+    return "; names of actions are accepted with action_mode='text'"
 
 
 def check_texts(actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.errors import UnsupportedError, shorten
+from roll_vec.objects.base_envs import BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import get_env_state, set_env_state

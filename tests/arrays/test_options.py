@@ -10,10 +10,10 @@ import re
 import gymnasium
 import numpy as np
 import pytest
+from roll_vec.arrays.options import RENDER_MODES
 
 import roll_vec
 from roll_vec import VectorState
-from roll_vec.arrays.options import RENDER_MODES
 from roll_vec.errors import (
     InvalidActionError,
     InvalidSeedError,
@@ -131,7 +131,7 @@ def test_observations_are_the_callers_own(id):
 BAD_ACTIONS = [
     *((action, "") for action in (True, -1, 99, 2**70, [1], np.array([1, 2]), np.nan)),
     *((action, f"{action!r}(?m:$)") for action in (1.0, None, b"1")),
-    ("1", "'1'; names of actions are taken with action_mode='text'(?m:$)"),
+    ("1", "'1'; names of actions are accepted with action_mode='text'(?m:$)"),
 ]
 
 

@@ -19,6 +19,7 @@ from tests.contract.cases import (
     NEXT_STEP,
     SAME_STEP,
     SINGLES,
+    TEXT_OBSERVATIONS,
     assert_same,
     draw_actions,
     is_pooled,
@@ -180,7 +181,7 @@ def test_forked_child_begins_threads_of_its_own(monkeypatch):
 @pytest.mark.parametrize(
     ("case", "mode", "shared_memory"),
     [
-        *((case, SAME_STEP, True) for case in SINGLES),
+        *((case, SAME_STEP, case not in TEXT_OBSERVATIONS) for case in SINGLES),
         (POOLED[0], NEXT_STEP, False),
     ],
 )

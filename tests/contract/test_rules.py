@@ -158,10 +158,9 @@ def test_shards_of_boards_are_drawn_here_or_there():
     assert envs.render()[0].startswith("position: 2")
 
 
-def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
-    roll_vec.register("tests_rules/Mine-v0", "tests.contract.rules:Merge", force=True)
+def test_rows_of_a_class_are_split(monkeypatch):
     split_all(monkeypatch, 3)
-    envs, twin = make("tests_rules/Mine-v0", 9, num_threads=3), make(MERGE, 9)
+    envs, twin = make(MERGE, 9, num_threads=3), make(MERGE, 9)
     assert_same(envs.reset(seed=1)[0], twin.reset(seed=1)[0])
     actions = np.stack(draw(envs, 30))
     ours, theirs = envs.unroll(actions), twin.unroll(actions)

@@ -166,7 +166,6 @@ def draw(rng_states, i, kind, low, high, numbers, p, out):
         else:
             rng.shuffle(own)
             out[k] = rng.choice(own) + rng.choice(own, p=chances)
-    families.put_generator(rng, rng_states, i)
 
 
 def draw_with_numpy(rng, kind, low, high, own, p):

@@ -66,17 +66,17 @@ def countdowns(num_envs=6, **keywords):
 @EACH_EXECUTOR
 def test_environments_change_from_their_next_episode_on(workers):
     envs, singles = countdowns(**workers)
-    envs.set_level_options(num_operations=2, number_range=(1, 9))
+    envs.set_level_options(num_numbers=3, number_range=(1, 9))
     for single in singles:
-        single.set_level_options(num_operations=2, number_range=(1, 9))
+        single.set_level_options(num_numbers=3, number_range=(1, 9))
     assert envs.get_attr("nums") == tuple(single.nums for single in singles)
     for _ in range(4):
         envs.step([""] * 6)
         observations = envs.step([""] * 6)[0]
         assert observations == tuple(single.reset()[0] for single in singles)
-    envs.set_level_options(num_levels=3, num_operations=None)
+    envs.set_level_options(num_levels=3, num_numbers=(3, 4))
     for single in singles:
-        single.set_level_options(num_levels=3, num_operations=None)
+        single.set_level_options(num_levels=3, num_numbers=(3, 4))
     assert envs.reset()[0] == tuple(single.reset()[0] for single in singles)
     envs.close()
 
@@ -86,9 +86,9 @@ def test_bad_level_options_change_nothing(workers):
     envs, singles = countdowns(**workers)
     for name, value, error, message in (
         ("operators", "+", UnknownOptionError, "argument 'operators'"),
-        ("num_operation", 3, UnknownOptionError, "did you mean num_operations"),
+        ("num_number", 3, UnknownOptionError, "did you mean num_numbers"),
         ("num_numbers", (3, 5), InvalidOptionError, "num_numbers: .*at most 4 numbers"),
-        ("num_operations", (3, 2), InvalidOptionError, "num_operations"),
+        ("number_range", (3, 2), InvalidOptionError, "number_range"),
         ("start_level", 2, InvalidOptionError, "start_level: 2 has no meaning"),
     ):
         with pytest.raises(error, match=message):
@@ -97,7 +97,7 @@ def test_bad_level_options_change_nothing(workers):
         assert envs.reset()[0] == tuple(single.reset()[0] for single in singles)
     envs.send([""], [3])
     with pytest.raises(PendingResultsError, match="set_level_options"):
-        envs.set_level_options(num_operations=2)
+        envs.set_level_options(num_numbers=3)
     envs.recv()
     envs.close()
 

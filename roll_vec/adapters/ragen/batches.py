@@ -22,8 +22,8 @@ from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.envs.webshop.state import list_actions, parse_action
 from roll_vec.errors import InvalidActionError, InvalidOptionError
-from roll_vec.factories import make_vec
 from roll_vec.options import check_choice
+from roll_vec.registration.factories import make_vec
 from roll_vec.text.validation import check_text
 
 # WebShop's: the first 500 goals of RAGEN's order are tests, the next 1000 validate.

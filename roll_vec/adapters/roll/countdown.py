@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -21,7 +21,6 @@ from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
-from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.envs.countdown.texts import write_instructions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
@@ -86,16 +85,6 @@ def signed_rows(file: TaskFile, max_instances: int) -> list[int]:
     return rows
 
 
-class _ChosenTasks(Tasks):
-    """Some rows of a file: level n plays the n-th of them, modulo their count."""
-
-    __slots__ = ("rows",)
-    rows: Sequence[int]
-
-    def get(self, level: int) -> tuple[list[int], int]:
-        return super().get(self.rows[level % len(self.rows)])
-
-
 class CountdownEnv(GuideEnv, Countdown):
     """Countdown for users of ROLL: ``CountdownEnv(config)``.
 
@@ -120,13 +109,14 @@ class CountdownEnv(GuideEnv, Countdown):
         **keywords: Any,
     ) -> None:
         super().__init__(CountdownEnvConfig, config, keywords)
+        if self._file is not None:
+            self._rows = signed_rows(self._file, self.config.max_instances)
 
-    def _make_tasks(self, options: CountdownOptions) -> Tasks:
-        if self._file is None:
-            return super()._make_tasks(options)
-        tasks = _ChosenTasks(options, self._grader, self._file)
-        tasks.rows = signed_rows(self._file, self.config.max_instances)
-        return tasks
+    def _make_task(self, level: int) -> tuple[list[int], int]:
+        """Return the task of a level: of a file, one of the rows that ROLL plays."""
+        if self._file is not None:
+            level = self._rows[level % len(self._rows)]
+        return super()._make_task(level)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer with an expression; see `Countdown.step`.

@@ -24,10 +24,10 @@ from roll_vec.adapters.roll.shared_batch import engine_of
 from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.single_env import SingleEnv
-from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError
+from roll_vec.objects.base_envs import BaseDiscreteActionEnv
 from roll_vec.options import accepts_keywords_of, check_choice, check_int, keywords_of
 from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.seeding import check_seed

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from roll_vec.errors import SessionsFullError
-from roll_vec.factories import make_vec
+from roll_vec.registration.factories import make_vec
 from roll_vec.sessions import Session, Sessions
 
 

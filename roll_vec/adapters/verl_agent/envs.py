@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.adapters.roll.evaluation_split import apply_split
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
-from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
+from roll_vec.registration.factories import make_vec
 from roll_vec.seeding import check_seed
 from roll_vec.vector.known_infos import SUCCESS_KEYS, read_success
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Mapping
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
-from roll_vec.envs.countdown.solver import can_solve, solve
+from roll_vec.envs.countdown.solver import can_solve, count_operations, solve
 from roll_vec.envs.countdown.task_files import MAX_NUMBER, TaskFile, load_tasks
-from roll_vec.envs.countdown.tasks import Tasks
+from roll_vec.envs.countdown.tasks import draw_task, make_settings
 from roll_vec.envs.countdown.texts import (
     longest_observation,
     task_text,
@@ -158,17 +160,16 @@ class Countdown(TextLevelEnv):
 
     @accepts_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
-        shared = _shared_parts(parse_options(CountdownOptions, keywords))
-        options, self._outcomes, self._instructions = shared
-        super().__init__(options)
+        super().__init__(parse_options(CountdownOptions, keywords))
+        self._use_options(self.options)
+        options = self.options
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
-        max_numbers: int = options.num_numbers[1]  # type: ignore[index]
+        max_numbers: int = options.num_numbers[1]
         self._file: TaskFile | None = None
         if options.data is not None:
-            self._file = file = load_tasks(str(options.data))
-            options.check_band(file.min_numbers, file.max_numbers, file.path)
-            max_numbers = file.max_numbers
+            self._file = load_tasks(str(options.data))
+            max_numbers = self._file.max_numbers
         self._max_numbers = max_numbers
         self.observation_space = UnicodeText(longest_observation(options, max_numbers))
         self._grader = AnswerGrader(
@@ -177,17 +178,13 @@ class Countdown(TextLevelEnv):
             options.notation,
             options.unary_minus,
         )
-        self._tasks = self._make_tasks(options)
         self.nums: list[int] = []
         self.target = 0
         self.num_env_steps = 0
         self._open = False
-        self._has_reset_infos = options.has_reset_infos
+        infos = "seed_info", "level_info", "difficulty_info", "oracle_return_info"
+        self._has_reset_infos = any(getattr(options, name) for name in infos)
         self._task = self._observation = ""
-
-    def _make_tasks(self, options: CountdownOptions) -> Tasks:
-        """Return the tasks; ROLL's adapter has other ones."""
-        return Tasks(options, self._grader, self._file)
 
     def reset(
         self,
@@ -195,7 +192,7 @@ class Countdown(TextLevelEnv):
         seed: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[str, dict[str, Any]]:
-        """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
+        """Start a new episode; see `roll_vec.objects.base_envs.SeededEnv.reset`.
 
         Raises
         ------
@@ -210,7 +207,7 @@ class Countdown(TextLevelEnv):
             episode.level_seed, settings.num_levels, settings.start_level
         )
         try:
-            nums, target = self._tasks.get(level)
+            nums, target = self._make_task(level)
         except LevelGenerationError:
             self._grader.set_task(self.nums, self.target)
             raise
@@ -222,11 +219,25 @@ class Countdown(TextLevelEnv):
         info = self._reset_info(level) if self._has_reset_infos else {}
         return self._observation, info
 
+    def _make_task(self, level: int) -> tuple[list[int], int]:
+        """Return numbers and target of a level; the grader gets them, too."""
+        if self._file is None:
+            return draw_task(level, self.options, self._settings, self._grader.work)
+        nums, target = self._file.row(level % len(self._file))
+        self._grader.set_task(nums, target)
+        return nums, target
+
     def _reset_info(self, level: int) -> dict[str, Any]:
         """Return the infos of a reset that the options ask for."""
         options, difficulty = self.options, -1
         if options.difficulty_info or options.oracle_return_info:
-            difficulty = self._tasks.measure(self.nums, self.target)
+            if self._file is None and options.numbers_rule == "all":
+                # Every generated task has a solution of all numbers.
+                difficulty = len(self.nums) - 1
+            else:
+                difficulty = count_operations(
+                    self.nums, self.target, options.operators, options.numbers_rule
+                )
         info = self._describe_level(
             level, lambda: options.score if difficulty >= 0 else math.nan
         )
@@ -285,21 +296,10 @@ class Countdown(TextLevelEnv):
         InvalidOptionError
             For a task from a file that is too large for `solve`.
         """
-        return next(self._correct_answers(reversed(self._answer_sizes())), None)
-
-    def _answer_sizes(self) -> range:
-        """Return how many of the numbers an answer may have."""
-        most = len(self.nums)
-        is_any = self.options.numbers_rule == "any"
-        return range(1 if is_any else most, most + 1) if most else range(0)
-
-    def _correct_answers(self, sizes: Iterable[int]) -> Iterator[str]:
-        """Yield an answer of each choice of so many numbers that has one."""
-        for size in sizes:
-            for nums in combinations(self.nums, size):
-                answer = solve(nums, self.target, self.options.operators)
-                if answer is not None:
-                    yield answer
+        options = self.options
+        if not self.nums:
+            return None
+        return solve(self.nums, self.target, options.operators, options.numbers_rule)
 
     def solve(self) -> list[str] | None:
         """Return a correct answer of the fewest operations, as a list of one text.
@@ -316,7 +316,7 @@ class Countdown(TextLevelEnv):
         UnsolvableLevelError
             For a row of a file without a solution; generated tasks have one.
         SolverLimitError
-            For a row of more or larger numbers than the solver takes.
+            For a row of more or larger numbers than the solver accepts.
         ClosedError
         """
         self._check_open()
@@ -327,9 +327,9 @@ class Countdown(TextLevelEnv):
             return None
         task = task_text(self.nums, self.target)
         if not can_solve(self.nums):
-            message = f"solve: more or larger numbers than the solver takes: {task}"
+            message = f"solve: more or larger numbers than the solver accepts: {task}"
             raise SolverLimitError(message)
-        answer = next(self._correct_answers(self._answer_sizes()), None)
+        answer = self.oracle_action
         if answer is not None:
             return [answer]
         source = "" if self._file is None else f"{self._file.path}: "
@@ -356,10 +356,8 @@ class Countdown(TextLevelEnv):
     def _check_options(
         self, options: CountdownOptions, changes: Mapping[str, Any]
     ) -> None:
-        file = self._file
-        if file is not None:
-            options.check_band(file.min_numbers, file.max_numbers, file.path)
-        elif options.num_numbers[1] > self._max_numbers:  # type: ignore[index]
+        most = options.num_numbers[1]  # type: ignore[index]
+        if self._file is None and most > self._max_numbers:
             raise InvalidOptionError.expected(
                 "num_numbers",
                 f"at most {self._max_numbers} numbers, as the environment was "
@@ -368,8 +366,8 @@ class Countdown(TextLevelEnv):
             )
 
     def _use_options(self, options: CountdownOptions) -> None:
-        self.options = _shared_parts(options)[0]
-        self._tasks = self._make_tasks(self.options)
+        parts = _share_parts(options)
+        self.options, self._settings, self._outcomes, self._instructions = parts
 
     def _get_values(self) -> dict[str, Any]:
         return {
@@ -400,11 +398,19 @@ Outcome = tuple[float, str, bool, bool, bool, str | None]
 
 
 @functools.lru_cache(maxsize=32)
-def _shared_parts(
+def _share_parts(
     options: CountdownOptions,
-) -> tuple[CountdownOptions, list[Outcome], str]:
-    """Return options, outcomes and prompt, shared by environments of equal options."""
-    return options, _outcomes(options), write_instructions(options)
+) -> tuple[CountdownOptions, NDArray[np.int64], list[Outcome], str]:
+    """Return what environments of equal options share.
+
+    These are the options, settings of tasks, outcomes of answers, and the prompt.
+    """
+    return (
+        options,
+        make_settings(options),
+        _outcomes(options),
+        write_instructions(options),
+    )
 
 
 def _outcomes(options: CountdownOptions) -> list[Outcome]:

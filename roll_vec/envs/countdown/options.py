@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
-from roll_vec.envs.countdown.task_files import ENDINGS, MAX_NUMBER
+from roll_vec.envs.countdown.task_files import MAX_NUMBER
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
     MAX_INT,
-    check_band,
     check_bool,
     check_choice,
     check_fields,
@@ -32,12 +31,8 @@ RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20
 
-_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
 
-
-def check_range(
-    name: str, value: Any, minimum: int, maximum: int = MAX_INT
-) -> tuple[int, int]:
+def _check_range(name: str, value: Any, minimum: int, maximum: int) -> tuple[int, int]:
     """Return a pair of integers, the second at least the first."""
     try:
         low, high = value
@@ -69,38 +64,16 @@ def check_operators(name: str, value: Any) -> str:
 def _check_counts(name: str, value: Any) -> tuple[int, int]:
     """Return the least and the greatest count of numbers."""
     counts = value if isinstance(value, (tuple, list)) else (value, value)
-    return check_range(name, counts, 1, MAX_NUMBERS)
+    return _check_range(name, counts, 1, MAX_NUMBERS)
 
 
 def _check_targets(name: str, value: Any) -> tuple[int, int]:
     """Return the least and the greatest target."""
-    low, high = check_range(name, value, -MAX_INT, MAX_INT)
+    low, high = _check_range(name, value, -MAX_INT, MAX_INT)
     if high - low >= MAX_TARGETS:
         accepted = f"at most {MAX_TARGETS} targets"
         raise InvalidOptionError.expected(name, accepted, high - low + 1)
     return low, high
-
-
-def _check_operations(name: str, value: Any) -> tuple[int, int] | None:
-    """Return the least and the greatest difficulty."""
-    pair = value if isinstance(value, (tuple, list)) else (value, value)
-    greatest = MAX_NUMBERS - 1
-    band = check_band(name, pair, 0, greatest, is_integer=True)
-    if band is None:
-        return None
-    low, high = band
-    return 0 if low is None else low, greatest if high is None else high
-
-
-def _check_data(name: str, value: Any) -> str | None:
-    """Return the absolute path of a data file as a str."""
-    path = check_path(name, value)
-    if path is not None and not path.lower().endswith(ENDINGS):
-        # Not cut to a length: the end of the path is what is wrong.
-        accepted = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        message = f"{name}: expected a {accepted} file, got {value}"
-        raise InvalidOptionError(message)
-    return path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -126,20 +99,15 @@ class CountdownOptions:
         Answers in an episode; a wrong answer ends it only if it is the last one.  With
         more than one the observation after a wrong answer shows its value.
     data : str, PathLike or None
-        A ``.jsonl``, ``.json`` or ``.csv`` file of tasks, ``nums`` and ``target``.  It
-        may be compressed, as ``.jsonl.gz``.  Its rows replace
-        generated tasks: the row of a level is the level modulo the number of rows.
-        ``num_numbers``, ``number_range`` and ``target_range`` must stay at their
-        defaults then.
+        A file of tasks, ``nums`` and ``target``, as JSON lines or a JSON array.  It may
+        be compressed, as ``.jsonl.gz``.  Its rows replace generated tasks: the row of a
+        level is the level modulo the number of rows.  ``num_numbers``, ``number_range``
+        and ``target_range`` must stay at their defaults then.
     num_levels : int
         Number of levels of a finite set; 0: unlimited.
     start_level : int
         The first level of the set.  An episode of seed s plays the level ``start_level
         + s mod num_levels``.
-    num_operations : int, (int or None, int or None), or None
-        Difficulty, or (least, greatest): the fewest operations of a correct answer, 0
-        to 5.  None in a pair is no bound.  Other tasks are drawn again, from the seed
-        alone; see `roll_vec.envs.countdown.solver`.
     reward_rule : str
         Answers that earn ``format_score``: ``roll`` or ``tinyzero``.  ``roll``: those
         of the right numbers.  ``tinyzero``: all but the empty text; an empty tag of an
@@ -174,29 +142,25 @@ class CountdownOptions:
     InvalidOptionError
     """
 
-    # Those that `Countdown.set_level_options` takes.
+    # The keywords of `Countdown.set_level_options`.
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "num_numbers",
         "number_range",
         "target_range",
         "num_levels",
         "start_level",
-        "num_operations",
     )
 
     num_numbers: int | tuple[int, int] = option((3, 4), _check_counts)
-    number_range: tuple[int, int] = option((1, 99), check_range, 0, MAX_NUMBER)
+    number_range: tuple[int, int] = option((1, 99), _check_range, 0, MAX_NUMBER)
     target_range: tuple[int, int] = option((10, 100), _check_targets)
     operators: str = option(OPERATORS, check_operators)
     format_score: float = option(0.1, check_number, -1e300, 1e300)
     score: float = option(1.0, check_number, -1e300, 1e300)
     max_steps: int = option(1, check_int, 1)
-    data: str | os.PathLike[str] | None = option(None, _check_data)
+    data: str | os.PathLike[str] | None = option(None, check_path)
     num_levels: int = option(0, check_int, 0, 1 << 32)
     start_level: int = option(0, check_int, 0, 1 << 32)
-    num_operations: int | tuple[int | None, int | None] | None = option(
-        None, _check_operations
-    )
     reward_rule: str = option("roll", check_choice, ("roll", "tinyzero"))
     numbers_rule: str = option("all", check_choice, ("all", "any"))
     notation: str = option("strict", check_choice, NOTATIONS)
@@ -211,51 +175,9 @@ class CountdownOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         check_levels(self.num_levels, self.start_level)
-        if self.data is None:
-            self._check_sizes()
-            least, greatest = self.num_numbers  # type: ignore[misc]
-            self.check_band(least, greatest, f"num_numbers={self.num_numbers}")
-        else:
+        if self.data is not None:
             names = "num_numbers", "number_range", "target_range"
             refuse_unused(self, names, f"has no effect on the tasks of {self.data}")
-
-    @property
-    def has_reset_infos(self) -> bool:
-        """Whether a keyword asks for an info of resets."""
-        return any(getattr(self, name) for name in _INFOS)
-
-    def check_band(self, least: int, greatest: int, source: str) -> None:
-        """Check that tasks of so many numbers can be within ``num_operations``.
-
-        Parameters
-        ----------
-        least, greatest : int
-            Counts of a task's numbers.
-        source : str
-            Where they come from, for the message.
-
-        Raises
-        ------
-        InvalidOptionError
-        """
-        band: Any = self.num_operations
-        if band is None:
-            return
-        rule = f"tasks of {source} take {least - 1} to {greatest - 1} of them"
-        if self.numbers_rule == "any":
-            least = 1
-            rule = f"tasks of {source} take at most {greatest - 1} of them"
-        if band[1] < least - 1 or band[0] > greatest - 1:
-            hint = f": {rule}, as numbers_rule={self.numbers_rule!r}"
-            raise InvalidOptionError.expected(
-                "num_operations",
-                f"a band that has one of the counts {least - 1} to {greatest - 1}",
-                band,
-                hint,
-            )
-
-    def _check_sizes(self) -> None:
-        """Check that int64 is exact for the numbers."""
         count: int = self.num_numbers[1]  # type: ignore[index]
         greatest = self.number_range[1]
         if not is_exact([greatest] * count):

@@ -1,6 +1,6 @@
-"""The exact solver: an expression for a target, all targets of some numbers.
+"""The exact solver: a correct answer of the fewest operations.
 
-The difficulty of a task is the fewest operations of a correct answer: an expression of
+The difficulty of a task is the number of these operations: those of an expression of
 the numbers and the allowed operators, without a unary minus.  With
 ``numbers_rule="all"`` each of n numbers is used once, which always takes n - 1
 operations.  With ``"any"`` numbers may be left out: a task of four numbers takes 0 to 3
@@ -24,7 +24,7 @@ from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.options import check_choice
 
 # In place of a number of operations, for rows of files: the task has no solution; it
-# has more or larger numbers than the solver takes.
+# has more or larger numbers than the solver accepts.
 UNSOLVABLE, TOO_LARGE = -1, -2
 
 # The sign of each operator in an expression, and whether its operands are swapped.
@@ -43,8 +43,13 @@ def needs_signs(operators: str, lowest: int) -> bool:
     return "-" in operators and ("+" not in operators or lowest < 0)
 
 
-def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str | None:
-    """Return an expression that uses every number once and has the target's value.
+def solve(
+    nums: Sequence[int],
+    target: int,
+    operators: str = OPERATORS,
+    numbers_rule: str = "all",
+) -> str | None:
+    """Return an expression of some numbers that has the target's value.
 
     Parameters
     ----------
@@ -53,6 +58,9 @@ def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str |
     target : int
     operators : str
         Those of ``+-*/`` that may be used.
+    numbers_rule : str
+        ``all``: each number is used exactly once.  ``any``: at most once; the
+        expression has the fewest operations.
 
     Returns
     -------
@@ -65,50 +73,32 @@ def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str |
         For arguments of other kinds, and for numbers whose product times
         2**(count - 1) is not below 2**63.
     """
-    numbers, operators = _check(nums, operators)
+    check_choice("numbers_rule", numbers_rule, ("all", "any"))
+    operators = check_operators("operators", operators)
+    nums = _check_numbers(nums)
+    count = len(nums)
+    if not can_solve(nums):
+        accepted = f"1 to {kernels.MAX_NUMBERS} integers from 0 on"
+        if count <= kernels.MAX_NUMBERS and min(nums, default=-1) >= 0:
+            accepted = "numbers whose product times 2**(count - 1) is below 2**63"
+        raise InvalidOptionError.expected("nums", accepted, nums)
     try:
         target = operator.index(target)
     except TypeError:
         raise InvalidOptionError.expected("target", "an integer", target) from None
     if abs(target) >= 1 << 63:
         return None
-    if len(numbers) == 1:
-        return str(target) if target == numbers[0] else None
     flags, signed = operator_flags(operators), needs_signs(operators, target)
-    table = _fill_subsets(numbers, flags, signed)
-
-    everything = (1 << len(numbers)) - 1
-    expression = _write(everything, target, 0, flags, signed, table)
+    table = np.empty(kernels.table_size(count), np.int64)
+    kernels.fill_table(np.array(nums, np.int64), count, flags, signed, table)
+    mask = 0
+    if numbers_rule == "any":
+        mask = int(kernels.smallest_subset(target, count, table))
+    mask = mask or (1 << count) - 1
+    if mask & (mask - 1) == 0:
+        return str(target) if nums[mask.bit_length() - 1] == target else None
+    expression = _write(mask, target, 0, flags, signed, table)
     return None if expression is None else expression[0]
-
-
-def reachable(nums: Sequence[int], operators: str = OPERATORS) -> list[int]:
-    """Return every integer that some numbers reach, each number used exactly once.
-
-    Parameters
-    ----------
-    nums : sequence of int
-        1 to 6 numbers from 0 on.
-    operators : str
-        Those of ``+-*/`` that may be used.
-
-    Returns
-    -------
-    list of int
-        Ascending, also zero and negative ones.
-
-    Raises
-    ------
-    InvalidOptionError
-        As `solve`.
-    """
-    numbers, operators = _check(nums, operators)
-    signed = needs_signs(operators, -1)
-    table = _fill_subsets(numbers, operator_flags(operators), signed, whole=True)
-    values, dens = kernels.read_values((1 << len(numbers)) - 1, table)
-    is_integer = values % dens == 0
-    integers = np.unique(values[is_integer] // dens[is_integer])
-    return integers.tolist()  # type: ignore[no-any-return]
 
 
 def count_operations(
@@ -121,39 +111,26 @@ def count_operations(
 
     Parameters
     ----------
-    nums : sequence of int
-    target : int
-    operators : str
-        Those of ``+-*/`` that may be used.
-    numbers_rule : str
-        ``all``: each number is used exactly once; ``any``: at most once.
+    nums, target, operators, numbers_rule
+        See `solve`.
 
     Returns
     -------
     int
         `UNSOLVABLE`, -1, if no expression reaches the target.  `TOO_LARGE`, -2, for
-        numbers that `solve` does not take.
+        numbers that `solve` does not accept.
 
     Raises
     ------
     InvalidOptionError
         For arguments of other kinds.
     """
-    check_choice("numbers_rule", numbers_rule, ("all", "any"))
     nums = _check_numbers(nums)
     if not can_solve(nums):
         return TOO_LARGE
-    count = len(nums)
-    if numbers_rule == "any" and target in nums:
-        return 0
-    if numbers_rule == "any" and count > 2 and abs(target) < 1 << 63:
-        numbers = np.array(nums, np.int64)
-        flags, signed = operator_flags(operators), needs_signs(operators, target)
-        table = _fill_subsets(numbers, flags, signed)
-        size = kernels.smallest_subset(target, (1 << count) - 1, table)
-        if size:
-            return int(size) - 1
-    return count - 1 if solve(nums, target, operators) is not None else UNSOLVABLE
+    expression = solve(nums, target, operators, numbers_rule)
+    # Numbers and operators stand apart.
+    return UNSOLVABLE if expression is None else len(expression.split()) // 2
 
 
 def _check_numbers(nums: Any) -> list[int]:
@@ -166,42 +143,9 @@ def _check_numbers(nums: Any) -> list[int]:
         ) from None
 
 
-def _check(nums: Any, operators: Any) -> tuple[NDArray[np.int64], str]:
-    """Return validated numbers and operators."""
-    operators = check_operators("operators", operators)
-    numbers = _check_numbers(nums)
-    if not can_solve(numbers):
-        accepted = f"1 to {kernels.MAX_NUMBERS} integers from 0 on"
-        if len(numbers) <= kernels.MAX_NUMBERS and min(numbers, default=-1) >= 0:
-            accepted = "numbers whose product times 2**(count - 1) is below 2**63"
-        raise InvalidOptionError.expected("nums", accepted, numbers)
-    return np.array(numbers, np.int64), operators
-
-
 def can_solve(nums: Sequence[int]) -> bool:
-    """Return whether `solve` takes so many integers of this size."""
+    """Return whether `solve` accepts so many integers of this size."""
     return 1 <= len(nums) <= kernels.MAX_NUMBERS and min(nums) >= 0 and is_exact(nums)
-
-
-def _fill_subsets(
-    numbers: NDArray[np.int64], flags: int, signed: bool, *, whole: bool = False
-) -> NDArray[np.int64]:
-    """Return the kernels' table of the values of all proper subsets of some numbers.
-
-    Parameters
-    ----------
-    numbers : (1 to 6,) int64
-    flags : int
-        Of the operators.
-    signed : bool
-        See `needs_signs`.
-    whole : bool
-        Whether the values of all numbers together are computed as well.
-    """
-    count = len(numbers)
-    table = np.empty(kernels.table_size(count, count - 1 + whole), np.int64)
-    kernels.fill_table(numbers, count, (1 << count) - 1 + whole, flags, signed, table)
-    return table
 
 
 def _write(
@@ -214,7 +158,7 @@ def _write(
 ) -> tuple[str, str] | None:
     """Return an expression of a subset's value, and its outermost operator.
 
-    Every value of the table has one; the target, whose ``den`` is 0, may have none.
+    Every value of the table has one; an integer whose ``den`` is 0 may have none.
     """
     # Not nested in `solve`: a recursive closure is a cycle, which would keep the table
     # alive, and the next call would wait for fresh memory: 120 us instead of 90.

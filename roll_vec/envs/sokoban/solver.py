@@ -17,7 +17,7 @@ from roll_vec.errors import (
     list_env_ids,
 )
 from roll_vec.kernels.sokoban import rules, solver
-from roll_vec.kernels.sokoban.bitboards import words_of
+from roll_vec.kernels.sokoban.cell_sets import words_of
 from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 from roll_vec.options import check_choice, check_int
 from roll_vec.vector.attributes import OBJECTIVES

@@ -7,8 +7,7 @@ also an order to read them in:
 2. ``products``, ``goals``: the records of a shop;
 3. ``state``: actions, the page of a session, its buttons; ``reward``, ``search``;
 4. ``storage``: the contents of a catalogue, and its file;
-5. ``solver``: the best purchase for a goal, and the way to it; ``options``,
-   ``title_nouns``, ``demo_shop``;
+5. ``solver``: the best purchase for a goal, and the way to it; ``options``;
 6. ``catalogue``: all of this for one shop;
 7. ``pages``: the nodes of a page, observations;
 8. ``env``, the environment.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -17,7 +16,6 @@ from roll_vec.envs.webshop.pages import (
     as_text,
     max_observation_length,
     page_of,
-    resolve_link,
 )
 from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.state import (
@@ -137,7 +135,7 @@ class WebShop(TextLevelEnv):
 
     @accepts_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
-        super().__init__(_share_options(parse_options(WebShopOptions, keywords)))
+        super().__init__(parse_options(WebShopOptions, keywords))
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
         self._goals = self._select_goals(self.options)
@@ -164,7 +162,7 @@ class WebShop(TextLevelEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
+        """Start a new episode; see `roll_vec.objects.base_envs.SeededEnv.reset`.
 
         The goal is that of ``random.Random(level).randint(0, n - 1)`` among the n that
         are played, as ROLL draws it.
@@ -193,7 +191,6 @@ class WebShop(TextLevelEnv):
             episode.level_seed, self.options.num_levels, self.options.start_level
         )
         state = State(self._goals.goal_of(options.get("session"), level))
-        # May raise for a damaged record: nothing has changed yet.
         page = self._page(state, level)
         self._commit_episode(episode)
         self._instruction, self._level = instruction, level
@@ -239,7 +236,6 @@ class WebShop(TextLevelEnv):
             terms = self.catalogue.reward(after.goal, order)
             after = after._replace(reward=terms.reward)
         state = after or before
-        # May raise for a damaged record: nothing has changed yet.
         page = self._page(state)
         observation = self._observe(page, state)
         # With another page, product or page number the observation always differs.
@@ -290,9 +286,8 @@ class WebShop(TextLevelEnv):
         if after_button is not None:
             return after_button
         if state.page == "results":
-            asin = resolve_link(self.catalogue, argument, lambda: self._page(state))
             marks_opened = self.options.observation_mode == "text_rich"
-            return open_product(state, asin, marks_opened)
+            return open_product(state, argument.upper(), marks_opened)
         product = self.catalogue.products.by_asin(str(state.asin))
         return choose_option(state, argument, product)
 
@@ -405,7 +400,7 @@ class WebShop(TextLevelEnv):
         while (action := next_action(solution, state)) is not None:
             actions.append(action)
             after = self._next_state(state, clickables, *parse_action(action))
-            assert after is not None, "the oracle takes valid actions"
+            assert after is not None, "the oracle's actions are valid"
             state, clickables = after, self._page(after).clickables
         return actions or None
 
@@ -417,7 +412,7 @@ class WebShop(TextLevelEnv):
         self._select_goals(options)
 
     def _use_options(self, options: WebShopOptions) -> None:
-        self.options = _share_options(options)
+        self.options = options
         self._goals = self._select_goals(options)
 
     def _get_values(self) -> dict[str, Any]:
@@ -440,9 +435,3 @@ class WebShop(TextLevelEnv):
         self.state, self._instruction = values["session"], values["instruction_text"]
         self.num_env_steps, self._level = values["num_env_steps"], values["level"]
         self._clickables = values["clickables"]
-
-
-@functools.lru_cache(maxsize=32)
-def _share_options(options: WebShopOptions) -> WebShopOptions:
-    """Return one object for equal options, to be shared by all environments."""
-    return options

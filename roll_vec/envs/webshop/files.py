@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from roll_vec.errors import InvalidOptionError, shorten
@@ -51,9 +51,9 @@ class Shop(NamedTuple):
     items: Sequence[Any]
     attributes: Mapping[str, Any]
     human: Mapping[str, Any]
-    products_file: str = "(demo shop)"
-    attributes_file: str = "(demo shop)"
-    human_file: str = "(demo shop)"
+    products_file: str = "(none)"
+    attributes_file: str = "(none)"
+    human_file: str = "(none)"
 
 
 class _Checker(NamedTuple):
@@ -84,22 +84,48 @@ class _Checker(NamedTuple):
         return tuple(self.check(text, field, str) for text in value)
 
 
-def read_json(argument: str, path: str) -> Any:
+def read_json(argument: str, path: str, kind: type[Any]) -> Any:
     """Return the content of a JSON file, plain or with the ending ``.gz``.
+
+    Parameters
+    ----------
+    argument, path : str
+        The keyword of the file, and its path.
+    kind : type
+        That of the content: list or dict.
 
     Raises
     ------
     InvalidOptionError
-        If it cannot be read: names the argument and the file.
+        If it cannot be read, or has another content: names the argument and the file.
     """
     try:
         with open_text(path) as file:
-            return json.load(file)
+            content = json.load(file)
     except OSError as error:
         refuse_unreadable(argument, path, error)
     except (ValueError, RecursionError, EOFError, zlib.error) as error:
         message = f"{argument}: {path} is no JSON file: {error}"
         raise InvalidOptionError(message) from error
+    if not isinstance(content, kind):
+        place = f"{argument}: {path}"
+        raise InvalidOptionError.expected(place, _TYPE_NAMES[kind], content)
+    return content
+
+
+def read_nouns(path: str, asins: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the nouns of titles, by asin, in a file ``.json`` or ``.json.gz``.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the file cannot be read, is malformed, or lacks one of the asins.
+    """
+    content = read_json("title_nouns", path, dict)
+    return {
+        asin: _Checker("title_nouns", path, asin).texts(content.get(asin), "nouns")
+        for asin in asins
+    }
 
 
 def read_listings(shop: Shop, num_products: int | None = None) -> list[Listing]:
@@ -113,15 +139,6 @@ def read_listings(shop: Shop, num_products: int | None = None) -> list[Listing]:
     InvalidOptionError
         If an entry is malformed: names file, item and field.
     """
-    for argument, path, content, kind in (
-        ("products", shop.products_file, shop.items, list),
-        ("attributes", shop.attributes_file, shop.attributes, dict),
-        ("human_instructions", shop.human_file, shop.human, dict),
-    ):
-        if not isinstance(content, kind):
-            name = {list: "a list of items", dict: "an object of entries by asin"}[kind]
-            path = f"{argument}: {path}"
-            raise InvalidOptionError.expected(path, name, content)
     listings = list(_iterate_listings(shop, num_products))
     if not listings:
         message = f"products: {shop.products_file} has no product"
@@ -137,8 +154,10 @@ def _iterate_listings(shop: Shop, num_products: int | None) -> Iterator[Listing]
         asin = checker.field(item, "asin", str)
         if asin == "nan" or len(asin) > _ASIN_LENGTH or asin in asins:
             continue
-        if not asin or not asin.isprintable():
-            checker.refuse("asin", f"expected printable characters, got {asin!r}")
+        if not asin or not asin.isprintable() or asin != asin.lower().upper():
+            # A click has the letters in lower case.
+            expected = "expected printable characters and capital letters"
+            checker.refuse("asin", f"{expected}, got {asin!r}")
         asins.add(asin)
         checker = checker._replace(entry=f"item {number} ({asin})")
         yield _parse_listing(shop, item, checker)

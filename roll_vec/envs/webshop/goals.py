@@ -264,7 +264,7 @@ def build_goals(
         keyword = "human_instructions" if human else "attributes"
         message = (
             f"human_goals: {human} makes no goals, the products have no {kind}; "
-            f"{keyword} takes a file of them"
+            f"{keyword} reads a file of them"
         )
         raise InvalidOptionError(message)
     random.Random(SHUFFLE_SEED).shuffle(entries)

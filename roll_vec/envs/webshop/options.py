@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Hashable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
@@ -23,10 +22,12 @@ from roll_vec.options import (
     option,
     refuse_unused,
 )
-from roll_vec.storage.data_files import check_path, fingerprint, refuse_unreadable
+from roll_vec.storage.data_files import check_path, fingerprint
 
 RENDER_MODES = ("ansi", "text")
-DATA_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+SHOP_FILES = ("products", "attributes", "human_instructions")
+"""The keywords that are paths of WebShop's files."""
+DATA_FILES = (*SHOP_FILES, "title_nouns")
 """The keywords that are paths."""
 
 
@@ -53,12 +54,11 @@ class CatalogueOptions:
     human_instructions : str, PathLike or None
         WebShop's ``items_human_ins.json``: instructions that people wrote.
     title_nouns : str, PathLike or None
-        A file of the nouns in titles, on which rewards depend; None: a rule finds them.
-        Those of spaCy's ``en_core_web_sm`` make WebShop's rewards; see
-        `roll_vec.envs.webshop.title_nouns`.
+        A file of the nouns in titles, on which rewards depend: lists of str by asin.
+        None: a rule finds them.  Those of spaCy's ``en_core_web_sm`` make WebShop's
+        rewards.
     num_products : int or None
-        Products to read from the file, or of the demo shop, at most 2**24; None: all,
-        or 1000.
+        The first products of the file, or of the demo shop, at most 2**24; None: all.
     human_goals : bool
         True: people's instructions are the goals.  False: one goal for each combination
         of options of a product that has an instruction.
@@ -86,13 +86,6 @@ class CatalogueOptions:
         elif self.is_stored:
             reason = f"is part of a stored shop, such as {self.products}, already"
             refuse_unused(self, (*DATA_FILES[1:], "num_products"), reason)
-        elif Path(self.products).is_dir():
-            refuse_unreadable(
-                "products",
-                str(self.products),
-                "it is a folder; a shop is stored in one file, by roll-vec webshop "
-                "index",
-            )
 
     @property
     def is_stored(self) -> bool:
@@ -129,7 +122,7 @@ class WebShopOptions(CatalogueOptions):
 human_goals, catalog_seed
         See `CatalogueOptions`.
     filter_goals : function of (int, Goal), or None
-        Takes the number and the goal; returns True for goals that are played.
+        Returns True for the number and the goal of those that are played.
     limit_goals : int or None
         Number of distinct goals that are then drawn by weight.
     split : str
@@ -170,7 +163,7 @@ human_goals, catalog_seed
     InvalidOptionError
     """
 
-    # Those that `WebShop.set_level_options` takes.
+    # The keywords of `WebShop.set_level_options`.
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "limit_goals",
         "split",

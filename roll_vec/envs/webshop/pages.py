@@ -8,7 +8,7 @@ as in an HTML parser.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from roll_vec.envs.webshop.catalogue import Catalogue
@@ -201,26 +201,6 @@ def _done_nodes(product: Product, state: State) -> list[Node]:
         *_make_nodes(TEXT, product.asin),
         *((TEXT, text) for text in texts),
     ]
-
-
-def resolve_link(catalogue: Catalogue, link: str, page: Callable[[], Page]) -> str:
-    """Return the asin of a link on a results page.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-    link : str
-        The asin in lower case.
-    page : function
-        Returns the page; called only for an asin with letters in lower case.
-    """
-    asin = link.upper()
-    try:
-        catalogue.products.number_of(asin)
-    except KeyError:
-        nodes = page().nodes
-        return next(t for kind, t in nodes if kind == LINK and t.lower() == link)
-    return asin
 
 
 # ------------------------------------------------------------------------ observations

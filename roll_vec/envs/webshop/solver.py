@@ -88,7 +88,7 @@ class Solver:
         nouns = product.title_nouns
         options, terms = best_options(goal, nouns, product)
         if terms.reward < 1.0:
-            for other, bound in self._title_index.candidates(goal, nouns):
+            for other, bound in self._candidates(goal, nouns):
                 if bound <= terms.reward:
                     continue
                 candidate = self._products[other]
@@ -101,8 +101,39 @@ class Solver:
         return Solution(Purchase(product.asin, options), terms, query, page)
 
     @functools.cached_property
-    def _title_index(self) -> _TitleIndex:
-        return _TitleIndex(self._products)
+    def _index(self) -> tuple[array[float], dict[str, array[int]]]:
+        """The prices of all products, and the numbers of products by title noun."""
+        prices = array("d")
+        numbers_by_noun: dict[str, array[int]] = {}
+        for number, product in enumerate(self._products):
+            prices.append(product.price)
+            for noun in dict.fromkeys(product.title_nouns):
+                numbers_by_noun.setdefault(noun, array("i")).append(number)
+        return prices, numbers_by_noun
+
+    def _candidates(
+        self, goal: Goal, goal_nouns: Sequence[str]
+    ) -> Iterator[tuple[int, float]]:
+        """Yield numbers of products with upper bounds of their rewards.
+
+        Products that share most title nouns come first; those without a shared noun
+        earn nothing and are omitted.
+        """
+        prices, numbers_by_noun = self._index
+        num_shared: Mapping[int, int] = Counter(
+            number
+            for noun in set(goal_nouns)
+            for number in numbers_by_noun.get(noun, ())
+        )
+        if not goal_nouns:
+            # Without nouns in the goal's title every title has the same score.
+            num_shared = dict.fromkeys(range(len(prices)), 1)
+        num_terms = len(goal.attributes) + len(goal.goal_options)
+        for number in sorted(num_shared, key=lambda n: (-num_shared[n], n)):
+            bound = (num_terms + (prices[number] <= goal.price_upper)) / (num_terms + 1)
+            if num_shared[number] / max(1, len(goal_nouns)) < 0.1:
+                bound *= 0.1
+            yield number, bound
 
     def _find_query(self, number: int, product: Product) -> tuple[str, int]:
         """Return a query that lists a product, and the page; see `Solution`."""
@@ -234,19 +265,19 @@ def _cover_options(goal: Goal, product: Product) -> tuple[dict[str, str], int]:
     # stays the smaller one whatever later groups add to both.
     best: dict[int, tuple[int, ...]] = {0: ()}
     for positions in first_positions.values():
-        extended = dict(best)
-        for covered, choices in best.items():
+        next_best = dict(best)
+        for subset, choices in best.items():
             for matches, position in positions.items():
-                union = covered | matches
+                union = subset | matches
                 longer = tuple(sorted((*choices, position)))
-                rival = extended.get(union)
+                rival = next_best.get(union)
                 if rival is None or (len(longer), longer) < (len(rival), rival):
-                    extended[union] = longer
-        best = extended
-    covered, choices = min(
+                    next_best[union] = longer
+        best = next_best
+    subset, choices = min(
         best.items(), key=lambda item: (-item[0].bit_count(), len(item[1]), item[1])
     )
-    return {values[i][1]: values[i][0] for i in choices}, covered.bit_count()
+    return {values[i][1]: values[i][0] for i in choices}, subset.bit_count()
 
 
 def is_clickable(value: str) -> bool:
@@ -259,47 +290,6 @@ def is_clickable(value: str) -> bool:
         and value != "search"
         and press_button(State(0, "item"), value) is None
     )
-
-
-class _TitleIndex:
-    """Prices of all products, and products by title noun.
-
-    Parameters
-    ----------
-    products : sequence of Product
-    """
-
-    def __init__(self, products: Sequence[Product]) -> None:
-        self._prices = array("d")
-        self._numbers_by_noun: dict[str, array[int]] = {}
-        for number, product in enumerate(products):
-            self._prices.append(product.price)
-            for noun in dict.fromkeys(product.title_nouns):
-                self._numbers_by_noun.setdefault(noun, array("i")).append(number)
-
-    def candidates(
-        self, goal: Goal, goal_nouns: Sequence[str]
-    ) -> Iterator[tuple[int, float]]:
-        """Yield products with upper bounds of their rewards.
-
-        Products that share most title nouns come first; those without a shared noun
-        earn nothing and are omitted.
-        """
-        num_shared: Mapping[int, int] = Counter(
-            number
-            for noun in set(goal_nouns)
-            for number in self._numbers_by_noun.get(noun, ())
-        )
-        if not goal_nouns:
-            # Without nouns in the goal's title every title has the same score.
-            num_shared = dict.fromkeys(range(len(self._prices)), 1)
-        num_terms = len(goal.attributes) + len(goal.goal_options)
-        for number in sorted(num_shared, key=lambda n: (-num_shared[n], n)):
-            r_price = self._prices[number] <= goal.price_upper
-            bound = (num_terms + r_price) / (num_terms + 1)
-            if num_shared[number] / max(1, len(goal_nouns)) < 0.1:
-                bound *= 0.1
-            yield number, bound
 
 
 def _candidate_queries(product: Product) -> Iterator[str]:

@@ -55,6 +55,6 @@ def grade_with(grader, text):
 
 def check(text, nums, target, **form):
     """Compare with the oracle; return the reason."""
-    found = grade(text, nums, target, **form)
-    assert found == oracle.grade(text, nums, target, **form), (text, nums, target)
-    return found[0]
+    result = grade(text, nums, target, **form)
+    assert result == oracle.grade(text, nums, target, **form), (text, nums, target)
+    return result[0]

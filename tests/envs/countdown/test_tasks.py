@@ -1,4 +1,4 @@
-"""Tasks: pinned, solvable, within a band of difficulty; the solver; files of tasks.
+"""Tasks: pinned, solvable; the solver and difficulties; files of tasks.
 
 Rows of files are played as they are; bad files and rows are named.
 """
@@ -8,16 +8,14 @@ import json
 import os
 import pickle
 import random
-import re
 
 import numpy as np
 import pytest
 
 from roll_vec.envs.countdown import Countdown, count_operations
 from roll_vec.envs.countdown.solver import UNSOLVABLE
-from roll_vec.envs.countdown.task_files import load_tasks, read_tasks
+from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 from tests.envs.countdown.tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
 from tests.oracles import countdown as oracle
@@ -40,12 +38,7 @@ PINNED_OTHERS = [
         [([71, 72, 22, 12, 84, 18], 746), ([94, 15, 71, 70, 100, 31], 314)],
     ),
     ({**FEW, "target_range": (-5, 5)}, [([7, 7], 0), ([5, 9], 4), ([8, 4], 4)]),
-    (
-        {"numbers_rule": "any", "num_operations": 1},
-        [([50, 1, 68], 18), ([52, 91, 51, 11], 80), ([95, 64, 4, 11], 75)],
-    ),
 ]
-BAND = {"numbers_rule": "any", "num_operations": (0, 1)}
 
 
 def test_tasks_are_pinned():
@@ -58,10 +51,9 @@ def test_tasks_are_pinned():
         assert list_tasks(Countdown(**keywords), range(len(expected))) == expected
 
 
-@pytest.mark.parametrize("more", [{}, BAND], ids=str)
-def test_a_finite_set_of_levels(more):
-    env = Countdown(**more, num_levels=5, start_level=100)
-    expected = list_tasks(Countdown(**more), [100 + seed % 5 for seed in range(12)])
+def test_a_finite_set_of_levels():
+    env = Countdown(num_levels=5, start_level=100)
+    expected = list_tasks(Countdown(), [100 + seed % 5 for seed in range(12)])
     assert list_tasks(env, range(12)) == expected
     assert env.level_seed == 11
     env.reset(seed=3)
@@ -122,42 +114,12 @@ def test_difficulty_is_that_of_brute_force(operators, rule):
     assert len(difficulties) > 1
 
 
-def test_a_band_draws_again_by_its_rule():
-    every, env = Countdown(numbers_rule="any"), Countdown(**BAND)
-    num_redrawn = 0
-    for seed in range(8):
-        for attempt in range(MAX_BAND_ATTEMPTS):
-            ((nums, target),) = list_tasks(every, [band_seed(seed, attempt)])
-            # At most one operation, of the oracle's rules.
-            pairs = [[a, b] for i, a in enumerate(nums) for b in nums[i + 1 :]]
-            if target in nums or any(target in oracle.all_values(p) for p in pairs):
-                break
-        assert list_tasks(env, [seed]) == [(nums, target)]
-        assert env.level_seed == seed
-        num_redrawn += attempt > 0
-    assert num_redrawn > 3
-
-
-def test_rows_of_a_file_within_a_band(tmp_path):
-    rows = [([3, 8, 1], 24), ([5, 5], 10), ([2, 2], 9), ([1] * 7, 7), ([4, 4, 4], 12)]
+def test_difficulties_of_the_rows_of_a_file(tmp_path):
+    rows = [([3, 8, 1], 24), ([5, 5], 10), ([2, 2], 9), ([1] * 7, 7)]
     path = write_jsonl(tmp_path / "tasks.jsonl", rows)
-    env = Countdown(data=path, num_operations=2)
-    tasks = list_tasks(env, range(30))
-    assert {target for _, target in tasks} == {24, 12}
-    for seed, task in enumerate(tasks):
-        tries = [rows[band_seed(seed, attempt) % 5] for attempt in range(99)]
-        assert task == next(row for row in tries if len(row[0]) == 3)
-    every = Countdown(data=path, difficulty_info=True)
-    infos = [every.reset(seed=seed)[1]["difficulty"] for seed in range(4)]
+    env = Countdown(data=path, difficulty_info=True)
+    infos = [env.reset(seed=seed)[1]["difficulty"] for seed in range(4)]
     assert [info["num_operations"] for info in infos] == [2, 1, -1, -2]
-    with pytest.raises(InvalidOptionError, match=r"the counts 1 to 6.*tasks\.jsonl"):
-        Countdown(data=path, num_operations=0)
-    env = Countdown(data=path, num_operations=(3, 4))
-    with pytest.raises(LevelGenerationError) as raised:
-        env.reset(seed=0)
-    below = re.search(r"([\d.]+)% are below", str(raised.value))
-    assert 50 < float(below[1]) < 70, "three of five rows are below the band"
-    assert "0.0% inside, 0.0% above num_operations, " in str(raised.value)
 
 
 # ------------------------------------------------------------- options and solver
@@ -211,12 +173,12 @@ def test_rows_are_played_as_they_are(path):
 
 def test_a_file_is_loaded_once_until_it_changes_and_read_only(path):
     first, second = Countdown(data=path), Countdown(data=str(path), max_steps=2)
-    assert first._tasks.file is second._tasks.file
+    assert first._file is second._file
     first.reset(seed=0)
     first.nums.append(3)
     assert list_tasks(second, [0]) == [ROWS[0]]
     with pytest.raises(ValueError, match="read-only"):
-        first._tasks.file._numbers[0] = 1
+        first._file._numbers[0] = 1
     write_jsonl(path, ROWS[1:])
     os.utime(path, ns=(1, 1))
     assert list_tasks(Countdown(data=path), [0]) == [ROWS[1]]
@@ -230,7 +192,7 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     pickled = pickle.dumps(env)
     assert len(pickled) < 10_000
     restored = pickle.loads(pickled)
-    assert restored._tasks.file is env._tasks.file
+    assert restored._file is env._file
     assert restored.step("8/(3-8/3)")[1] == 1.0
     assert list_tasks(restored, range(5)) == ROWS
     write_jsonl(path, ROWS)
@@ -238,44 +200,14 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
         pickle.loads(pickled)
 
 
-TRUTH = {"reward_model": {"ground_truth": {"numbers": [3, 8], "target": 24}}}
-OBJECTS = [
-    *({"numbers": [3, 8], "target": 24}, {"nums": ["3", " 8 "], "target": "24"}),
-    *({"nums": [3.0, 8.0], "target": 24.0}, {"nums": "[3, 8]", "target": "24.0"}),
-    *({"input": "3,8", "output": "24"}, {"puzzles": "3 8"}),
-    *(TRUTH, {**TRUTH, "input": ""}),
-    {"nums": [3, 8], "numbers": ["3", "8"], "target": 24},
-    {"nums": [3, 8], "numbers": None, "target": 24},
-    {"reward_model": {"ground_truth": '{"numbers": [3, 8], "target": 24}'}},
-]
-
-
-@pytest.mark.parametrize("entry", OBJECTS, ids=str)
-def test_rows_are_read_as_people_write_them(tmp_path, entry):
+@pytest.mark.parametrize("name", ["nums", "numbers"])
+def test_json_lines_and_arrays(tmp_path, name):
     path = tmp_path / "tasks.json"
-    line = json.dumps(entry)
+    line = json.dumps({name: [3, 8], "target": 24, "id": "\u2028"}, ensure_ascii=False)
     for text in (f"[{line},\n {line}]\n", f"\n{line}\r\n\r\n{line}"):
         path.write_text(f"\ufeff{text}", "utf-8")
-        assert [*read_tasks(str(path))] == [([3, 8], 24)] * 2
-
-
-def test_rows_of_csv(tmp_path):
-    path = tmp_path / "24.csv.gz"
-    for text, tasks in (
-        ("\ufeffRank,Puzzles,AMT (s)\r\n1,1 1 4 6,4.4\r\n", [([1, 1, 4, 6], 24)]),
-        ('target, nums\n24,"3, 8"\n\n9,[9]\n', [([3, 8], 24), ([9], 9)]),
-    ):
-        path.write_bytes(gzip.compress(text.encode()))
-        assert [*read_tasks(str(path))] == tasks
-    for text, message in (
-        ("nums\n3 8\n", "row 0, target: missing"),
-        ("nums,target\n3 8,24\n3 x,24\n", "row 1, nums: expected a list of integers"),
-        ("nums,target\n,24\n", "row 0, nums: expected 1 to 16 numbers"),
-        (f"nums\n{'1' * 200_000}\n", "row 0, nums and target: not a row of CSV: "),
-    ):
-        path.write_bytes(gzip.compress(text.encode()))
-        with pytest.raises(InvalidOptionError, match=message):
-            Countdown(data=path)
+        file = load_tasks(str(path))
+        assert [file.row(number) for number in range(len(file))] == [([3, 8], 24)] * 2
 
 
 GOOD = '{"nums": [1], "target": 1}\n'
@@ -286,7 +218,7 @@ def test_lines_that_are_not_json_are_named_in_short_messages(tmp_path):
     # The ends of these messages are those of Python's version.
     for line in ("{", "[" * 100_000, f'{{"nums": [1], "target": {"9" * 9000}}}'):
         path.write_text(f'{{"nums": [1], "target": 1}}\n{line}', "utf-8")
-        match = r"row 1, nums and target: not a JSON object: .{5,200}(\n|$)"
+        match = r"row 1: not a JSON object: .{5,200}(\n|$)"
         with pytest.raises(InvalidOptionError, match=match):
             load_tasks(str(path))
 

@@ -84,6 +84,6 @@ def test_an_environment_has_few_small_fields():
     for _ in range(3):
         env.step(env.oracle_action)
     # Without the fields that all environments share, and Gymnasium's spaces.
-    shared = {"catalogue", "options", "_goals", "observation_space", "action_space"}
+    shared = {"catalogue", "_goals", "observation_space", "action_space"}
     fields = {name: vars(env)[name] for name in vars(env).keys() - shared}
     assert size_of(fields) < 4096

@@ -104,8 +104,7 @@ def test_pages_are_those_of_the_golden_file():
         rich = as_rich_text(shown.nodes, state.options, state.opened_asins)
         lines += ["", f"{page} {fields} show_attrs={show_attrs}"]
         lines += [f"clicks   {shown.clickables}", f"text     {as_text(shown.nodes)!r}"]
-        lines += [f"rich     {line!r}" for line in rich.split("\n")]
-        lines += [f"terminal {line!r}" for line in ansi.split("\n")]
+        lines += [f"rich     {rich!r}", f"terminal {ansi!r}"]
     text = "\n".join([*lines, ""])
     assert_golden(Path(__file__).parent / "data" / "pages.txt", text.encode())
 

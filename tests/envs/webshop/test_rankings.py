@@ -54,8 +54,8 @@ def stored(index):
     return arrays
 
 
-def found(index, query):
-    """Return the numbers that a search finds."""
+def numbers_for(index, query):
+    """Return the numbers of the products that a search shows."""
     return [number for number, _ in hits(index, query)]
 
 
@@ -75,7 +75,7 @@ def test_any_text_is_a_query():
     empty = LuceneIndex.build([], [])
     texts = ("", " ", "the", "[", "\0\ud800", "a" * 100_000, '"+-&&||!(){}^~*?:')
     for query in (*texts, '"red', "red~2 ^(", "\ud800red\0", "red\n" * 50_000):
-        assert found(index, query) == [0] * ("red" in query)
+        assert numbers_for(index, query) == [0] * ("red" in query)
         assert hits(index, query, 0) == hits(empty, query) == []
 
 
@@ -84,12 +84,12 @@ def test_of_a_long_query_the_first_1024_terms_count():
     index = LuceneIndex.build([many, "late", "n0"], ["a", "b", "c"])
     unknown = "n0 " + " ".join(f"unknown{number}" for number in range(1023))
     for query in (many, unknown):
-        assert 2 in found(index, query)
-        assert 1 not in found(index, query)
+        assert 2 in numbers_for(index, query)
+        assert 1 not in numbers_for(index, query)
         assert hits(index, query + " late") == hits(index, query)
-        assert 1 in found(index, "late " + query)
-        assert 1 in found(index, query[3:] + " late")
-    assert found(index, "late n0 " * 3000)[0] in (1, 2)
+        assert 1 in numbers_for(index, "late " + query)
+        assert 1 in numbers_for(index, query[3:] + " late")
+    assert numbers_for(index, "late n0 " * 3000)[0] in (1, 2)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -152,9 +152,9 @@ def test_a_query_of_indexed_words_needs_no_stemmer(monkeypatch):
     monkeypatch.setattr(
         lucene_ranking, "stem", lambda word: stemmed.append(word) or "walk"
     )
-    assert found(index, "boots") == found(index, "walking 50.00") == [0]
+    assert numbers_for(index, "boots") == numbers_for(index, "walking 50.00") == [0]
     assert stemmed == []
-    assert found(index, "walked") == [0]
+    assert numbers_for(index, "walked") == [0]
     assert stemmed == ["walked"]
     monkeypatch.undo()
     # A stem is no word: "gener" is what "general" becomes.

@@ -1,9 +1,10 @@
 """Our demo shop in WebShop's own code, without Java and a model of spaCy.
 
-Pages, rules and rewards are WebShop's.  The products (its files are too large for a
-repository), the search and the nouns of titles are ours.
+Pages, rules and rewards are WebShop's.  The products, the search and the nouns of
+titles are ours.
 """
 
+import gzip
 import itertools
 import json
 import sys
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 from roll_vec.envs.webshop import Catalogue
-from roll_vec.envs.webshop.demo_shop.products import generate_product
+from roll_vec.envs.webshop.catalogue import DEMO_SHOP
 
 FILES = ("items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json")
 # Imported by WebShop, but by nothing that is called.
@@ -24,14 +25,23 @@ UNUSED = (
 )
 
 
+def read_files(num_products):
+    """Return products, attributes, people's instructions and nouns of titles."""
+    names = ("products", "attributes", "human_instructions", "title_nouns")
+    items, *others = (
+        json.loads(gzip.decompress((DEMO_SHOP / f"{name}.json.gz").read_bytes()))
+        for name in names
+    )
+    items = items[:num_products]
+    asins = [item["asin"] for item in items]
+    parts = [{asin: part[asin] for asin in asins if asin in part} for part in others]
+    return items, *parts
+
+
 def write_files(folder, num_products):
     """Write products, attributes and people's instructions; return the paths."""
-    products = [generate_product(number) for number in range(num_products)]
-    contents = (
-        [{**one.item, "images": [""]} for one in products],
-        {one.item["asin"]: one.attributes for one in products},
-        {one.item["asin"]: one.human for one in products if one.human},
-    )
+    items, attributes, human, _ = read_files(num_products)
+    contents = [{**item, "images": [""]} for item in items], attributes, human
     for name, content in zip(FILES, contents, strict=True):
         (folder / name).write_text(json.dumps(content), "utf-8")
     return [folder / name for name in FILES]
@@ -40,8 +50,7 @@ def write_files(folder, num_products):
 def replace_modules(num_products):
     """Put our search and nouns where WebShop imports pyserini and spaCy."""
     shop = Catalogue.load(num_products=num_products)
-    products = [generate_product(number) for number in range(num_products)]
-    nouns = {one.item["name"]: one.title_nouns for one in products}
+    nouns = {product.title: product.title_nouns for product in shop.products}
 
     class LuceneSearcher:
         def __init__(self, path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from roll_vec.kernels.sokoban import deadlocks, solver
-from roll_vec.kernels.sokoban.bitboards import words_of
+from roll_vec.kernels.sokoban.cell_sets import words_of
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,

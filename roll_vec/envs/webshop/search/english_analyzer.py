@@ -160,7 +160,7 @@ def _normalise(word: str) -> str:
 def _cut_words(text: str) -> list[str]:
     """Return the longest match within the limit at each position of a text.
 
-    Slower than `findall`, which has no limit and takes the first rule that matches.
+    Slower than `findall`, which has no limit and matches by the first rule.
     """
     rules = _patterns()
     matches = []

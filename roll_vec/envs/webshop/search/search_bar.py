@@ -25,11 +25,16 @@ class SearchBar:
     ----------
     products : Products
     index : LuceneIndex
+
+    Attributes
+    ----------
+    cached_rank : function
+        The numbers of the 50 best products for a query, with a cache.
     """
 
     def __init__(self, products: Products, index: LuceneIndex) -> None:
         self._products, self._index = products, index
-        self._cached_hits = functools.lru_cache(maxsize=8192)(self._rank)
+        self.cached_rank = functools.lru_cache(maxsize=8192)(self._rank)
 
     def search_results(self, query: str, level: int = 0) -> Sequence[int]:
         """Return the numbers of the products that a query lists, in order.
@@ -57,12 +62,8 @@ class SearchBar:
             is_word = kind == "<c>" and words
             value = words[0] if is_word else " ".join(words).strip()
             return self._numbers_by_value[kind].get(value, ())
-        rank = self._rank if len(query) > _MAX_CACHED_QUERY else self._cached_hits
+        rank = self._rank if len(query) > _MAX_CACHED_QUERY else self.cached_rank
         return rank(query)
-
-    def clear_cache(self) -> None:
-        """Forget the hits of earlier queries, for benchmarks."""
-        self._cached_hits.cache_clear()
 
     def _rank(self, query: str) -> tuple[int, ...]:
         """Return the numbers of the 50 best products for some words, best first."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium
 import numpy as np
 
-from roll_vec.errors import ClosedError, InvalidStateError, shorten
+from roll_vec.errors import ClosedError, InvalidStateError
 from roll_vec.seeding import (
     MAX_COUNT,
     check_seed,
@@ -25,9 +25,9 @@ from roll_vec.seeding import (
 )
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
-# Seeds in the position of a stream, and the range of those that are folded.
-_SEEDS = range(1 << 32)
-_STREAM = (("stream", _SEEDS), ("level_seed", _SEEDS), ("np_random_seed", None))
+# The position in a stream: seeds, of which the first two are folded, and others.
+_SEEDS = ("stream", "level_seed", "np_random_seed")
+_STREAM = {*_SEEDS, "episode", "np_random"}
 
 
 class Episode(NamedTuple):
@@ -79,6 +79,23 @@ class SeededEnv(ClosableEnv):
     np_random : numpy.random.Generator
         PCG64 seeded with ``level_seed``, new for each episode.  It is made when it is
         first read, so that it costs nothing if nobody draws from it.
+
+    Optional methods
+    ----------------
+    get_state() -> dict
+        Return the state that later steps and resets depend on, without ``level_seed``
+        and ``np_random``.  Snapshots of pools have it, with the position in the stream
+        of seeds as ``seed_stream``.  Plain data (see `roll_vec.storage.plain_data`) is
+        saved without pickle.  It may hold objects of the environment itself: the pool
+        copies them.
+    set_state(state)
+        Restore the state that `get_state` returned.  The environment may be in any
+        other state, or new.  A pool passes a copy that nobody else has, without
+        ``seed_stream``.  ``level_seed`` and ``np_random`` are those of the state before
+        the method runs; draws and resets in it do not move them.
+    check_state(state)
+        Raise the errors of `set_state` alone: a pool calls it before any environment
+        moves.
     """
 
     DATA_FILES: ClassVar[tuple[str, ...]] = ()
@@ -197,31 +214,6 @@ class SeededEnv(ClosableEnv):
         """Return the prompt for an agent, before an episode."""
         return ""
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the state that later steps and resets depend on; optional.
-
-        A subclass returns a dict without ``level_seed`` and ``np_random``.  Snapshots
-        of pools have it, with the position in the stream of seeds as ``seed_stream``.
-        Plain data (see `roll_vec.storage.plain_data`) is saved without pickle.  It may
-        hold objects of the environment itself: the pool copies them.
-        """
-        message = f"{type(self).__name__} has no get_state"
-        raise NotImplementedError(message)
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restore the state that `get_state` returned; optional.
-
-        The environment may be in any other state, or new.  A pool passes a copy that
-        nobody else has, without ``seed_stream``.  ``level_seed`` and ``np_random`` are
-        those of the state before the method runs; draws and resets in it do not move
-        them.
-
-        An optional method ``check_state(state)`` raises the errors of this one alone:
-        a pool calls it before any environment moves.
-        """
-        message = f"{type(self).__name__} has no set_state"
-        raise NotImplementedError(message)
-
 
 class BaseLanguageBasedEnv(SeededEnv, ABC):
     """Base class of environments whose actions are texts, as in ROLL's guide.
@@ -312,21 +304,17 @@ def check_stream(state: Any) -> np.random.Generator | None:
     InvalidStateError
         If `SeededEnv.get_stream` cannot have returned it.
     """
-    names = [*(name for name, _ in _STREAM), "episode", "np_random"]
-    if not isinstance(state, Mapping) or not state.keys() >= set(names):
-        accepted = f"a dict with {names}"
-        raise InvalidStateError.expected("state: stream", accepted, state)
-    for name, values in _STREAM:
-        value = state[name]
-        if value is not None and not (
-            type(value) is int and (values is None or value in values)
-        ):
-            message = f"state: {name}: expected None, or a seed, got {shorten(value)}"
-            raise InvalidStateError(message)
+    if not isinstance(state, Mapping) or not state.keys() >= _STREAM:
+        accepted = f"a dict with {sorted(_STREAM)}"
+        raise InvalidStateError.of_array("stream", accepted, state)
+    for name in _SEEDS:
+        seed, is_folded = state[name], name != "np_random_seed"
+        if seed is not None and (type(seed) is not int or (is_folded and seed >> 32)):
+            raise InvalidStateError.of_array(name, "None, or a seed", seed)
     episode = state["episode"]
     if type(episode) is not int or not -1 <= episode <= MAX_COUNT:
         accepted = "the number of an episode"
-        raise InvalidStateError.expected("state: episode", accepted, episode)
+        raise InvalidStateError.of_array("episode", accepted, episode)
     if state["np_random"] is None:
         return None
     return make_generator(state["np_random"])

@@ -14,13 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import gymnasium
-import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
-    MAX_INT,
     accepts_keywords_of,
     check_int,
     check_render_mode,
@@ -32,11 +30,11 @@ from roll_vec.pool.factories import (
     build,
     check_keywords,
     parse_text_options,
+    resolve_paths,
 )
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS, resolve
-from roll_vec.storage.data_files import resolve_paths
+from roll_vec.registration import ENVIRONMENTS
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
@@ -115,13 +113,13 @@ if not TYPE_CHECKING:
         """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
         kind, _, id = name.partition("/")
         if id in ENVIRONMENTS and kind == "single":
-            make, registered = partial(make_single, id), resolve(id)
+            make, registered = partial(make_single, id), ENVIRONMENTS[id]
             if not registered.pooled:
                 # `gymnasium.make` reads it, and collects frames in lists.
                 make.metadata = registered.load().metadata
             return make
         if id in ENVIRONMENTS and kind == "vector":
-            pooled = resolve(id).pooled
+            pooled = ENVIRONMENTS[id].pooled
             return partial(make_pool_vector if pooled else make_vector, id)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -140,7 +138,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ------
     UnknownOptionError, InvalidOptionError
     """
-    registered = resolve(id)
+    registered = ENVIRONMENTS[id]
     cls = registered.load()
     if not registered.pooled:
         from roll_vec.arrays.single_env import SingleEnv
@@ -155,14 +153,11 @@ def _parse_limit(limit: Any, registered: int | None) -> int | None:
         return registered
     if limit == -1:
         return None
-    is_integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
-    if not is_integer or not 1 <= limit <= MAX_INT:
-        accepted = (
-            "None (the registered limit), -1 (no limit) or an integer from 1 to "
-            f"{MAX_INT}"
-        )
-        raise InvalidOptionError.expected("max_episode_steps", accepted, limit)
-    return int(limit)
+    try:
+        return check_int("max_episode_steps", limit, 1)
+    except InvalidOptionError as error:
+        message = f"{error}; None is the registered limit, -1 is no limit"
+        raise InvalidOptionError(message) from None
 
 
 @accepts_keywords_of(BatchOptions, open_end=True)
@@ -215,14 +210,7 @@ def make_vector(
     keywords = {**registered.keywords, **keywords}
     options = parse_options(registered.load(), keywords)
     threads = resolve_num_threads(num_threads)
-    try:
-        engine = ArrayEngine(options, num_envs, limit, threads)
-    except MemoryError as error:
-        message = (
-            f"num_envs: {num_envs} environments of {id} with these keywords do not fit "
-            f"into the memory: {error}; take fewer, or smaller ones"
-        )
-        raise InvalidOptionError(message) from None
+    engine = ArrayEngine(options, num_envs, limit, threads)
     return RollVectorEnv(engine, **vars(batch))
 
 

@@ -1,4 +1,4 @@
-"""The table of registered ids; `roll_vec.factories` makes their environments.
+"""The table of registered ids; `factories` makes their environments.
 
 A new environment of this package is one entry in `ENVIRONMENTS`.  Classes are named by
 strings and imported on use, so that ``import roll_vec`` stays light.
@@ -10,7 +10,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
@@ -28,7 +28,7 @@ class RegisteredEnv:
     ----------
     id : str
     entry : str or type
-        Class of the single environment, or its ``module:name``.
+        Class of the single environment; of this package's ids its ``module:name``.
     max_episode_steps : int or None
         The registered step limit.
     keywords : dict
@@ -184,9 +184,8 @@ ENVIRONMENTS = {
         ),
     )
 }
-_BUILT_IN_IDS = frozenset(ENVIRONMENTS)
 # The module that Gymnasium imports when an environment is made.
-_FACTORIES = "roll_vec.factories"
+_FACTORIES = "roll_vec.registration.factories"
 
 
 def find_registered(id: str) -> RegisteredEnv:
@@ -218,7 +217,7 @@ def find_registered(id: str) -> RegisteredEnv:
 
 def register(
     id: str,
-    cls: type[Any] | str,
+    cls: type[Any],
     max_episode_steps: int | None = None,
     *,
     force: bool = False,
@@ -234,10 +233,9 @@ def register(
     ----------
     id : str
         ``namespace/Name-v0``.
-    cls : class or str
-        A class that extends `ArrayEnv`, `GridEnv`, `BaseLanguageBasedEnv`,
-        `BaseDiscreteActionEnv` or any other `gymnasium.Env`; or its ``module:name``,
-        imported on use.
+    cls : class
+        It extends `ArrayEnv`, `GridEnv`, `BaseLanguageBasedEnv`,
+        `BaseDiscreteActionEnv` or any other `gymnasium.Env`.
     max_episode_steps : int or None
         Steps after which an episode is truncated; None: no limit.
     force : bool
@@ -253,47 +251,27 @@ def register(
     UnknownOptionError
         If the class has no such keyword.
     """
-    is_name = isinstance(cls, str) and cls.count(":") == 1
-    is_env = isinstance(cls, type) and issubclass(cls, gymnasium.Env)
-    if not (is_name or is_env or _is_rule(cls)):
-        accepted = (
-            "a class that extends gymnasium.Env or roll_vec.ArrayEnv, or 'module:name' "
-            "of one"
-        )
+    is_rule = _is_rule(cls)
+    if not (is_rule or (isinstance(cls, type) and issubclass(cls, gymnasium.Env))):
+        accepted = "a class that extends gymnasium.Env or roll_vec.ArrayEnv"
         raise InvalidOptionError.expected("cls", accepted, cls)
     _check_free(id, cls, check_bool("force", force))
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
-    if _is_rule(cls):
+    if is_rule:
         from roll_vec.arrays.array_checks import check_rules
 
         rules: Any = cls
         check_rules(parse_options(rules, defaults))
-    elif isinstance(cls, type):
+    else:
         from roll_vec.pool.factories import check_keywords
 
         check_keywords(cls, defaults)
-    pooled = not _is_rule(cls)
-    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=pooled)
     # Gymnasium warns of an id that is registered twice.
-    previous = gymnasium.registry.pop(id, None)
-    try:
-        _register(registered)
-    except BaseException:
-        if previous is not None:
-            gymnasium.registry[id] = previous
-        raise
+    gymnasium.registry.pop(id, None)
+    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=not is_rule)
+    _register(registered)
     ENVIRONMENTS[id] = registered
-
-
-def resolve(id: str) -> RegisteredEnv:
-    """Return the entry of an id; a user's ``module:name`` has become its class."""
-    registered = ENVIRONMENTS[id]
-    if id not in _BUILT_IN_IDS and isinstance(registered.entry, str):
-        cls = registered.load()
-        registered = replace(registered, entry=cls, pooled=not _is_rule(cls))
-        ENVIRONMENTS[id] = registered
-    return registered
 
 
 def _is_rule(entry: Any) -> bool:
@@ -307,37 +285,23 @@ def _is_rule(entry: Any) -> bool:
     )
 
 
-def _check_free(id: str, cls: type[Any] | str, force: bool) -> None:
-    """Raise an error if another class has the id."""
-    if id in _BUILT_IN_IDS:
+def _check_free(id: str, cls: type[Any], force: bool) -> None:
+    """Raise an error if the id is that of another class, or of this package."""
+    owner = "Gymnasium or another package"
+    if id in ENVIRONMENTS:
+        entry = ENVIRONMENTS[id].entry
+        if isinstance(entry, str):
+            message = f"id: {id} is registered already by roll_vec; choose another id"
+            raise InvalidOptionError(message)
+        owner = f"{entry.__module__}:{entry.__qualname__}"
+        if owner == f"{cls.__module__}:{cls.__qualname__}":
+            return
+    if id in gymnasium.registry and not force:
         message = (
-            f"id: {id} is registered already by roll_vec and keeps its worlds; "
-            "choose another id"
+            f"id: {id} is registered already by {owner}; a change of worlds is a new "
+            "version of the id, and force=True replaces it"
         )
         raise InvalidOptionError(message)
-    if force:
-        return
-    if id in ENVIRONMENTS:
-        name = _name_of(ENVIRONMENTS[id].entry)
-        if name == _name_of(cls):
-            return
-        owner = f"for {name}"
-    elif id in gymnasium.registry:
-        owner = "with Gymnasium, not through roll_vec"
-    else:
-        return
-    message = (
-        f"id: {id} is registered already {owner}; a change of worlds is a new version "
-        "of the id, and force=True replaces it"
-    )
-    raise InvalidOptionError(message)
-
-
-def _name_of(entry: type[Any] | str) -> str:
-    """Return ``module:qualified name`` of a class."""
-    if isinstance(entry, str):
-        return entry
-    return f"{entry.__module__}:{entry.__qualname__}"
 
 
 def _register(registered: RegisteredEnv) -> None:
