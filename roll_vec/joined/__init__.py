@@ -41,8 +41,7 @@ The tests have actors in their own process in the place of `ray_actors`, and end
 any message.
 """
 
-from roll_vec.joined.shards import RayOptions, make_shards
-from roll_vec.joined.state import JoinedState
+from roll_vec.joined.shards import make_shards
 from roll_vec.joined.vector_env import JoinedVectorEnv
 
-__all__ = ["JoinedState", "JoinedVectorEnv", "RayOptions", "make_shards"]
+__all__ = ["JoinedVectorEnv", "make_shards"]

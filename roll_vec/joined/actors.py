@@ -20,8 +20,9 @@ import socket
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
@@ -31,8 +32,11 @@ from roll_vec.errors import (
     PartLostError,
     warn_caller,
 )
-from roll_vec.joined.calls import JOURNALED, SETTINGS, Call
+from roll_vec.joined.parts import JOURNALED, SETTINGS, Call
 from roll_vec.vector.env import RollVectorEnv
+
+MAX_RESTARTS = 10
+"""Actors of a part that may die one after the other in one call."""
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -45,24 +49,34 @@ class RemoteTraceback(Exception):
     """The traceback of an exception in an actor, shown as its cause."""
 
 
-class Reply(NamedTuple):
+@dataclass
+class Reply:
     """The answer of an actor to a message.
 
-    ``error`` is the exception of the call, after which the batch may have moved, and
-    ``trace`` its traceback as text; unless ``is_restored``, they are those of the
-    construction of the batch, or of the journal.  ``base`` is the packed call of
-    `set_state` with a snapshot, if one was asked for, or ``obstacle`` the reason why
-    there is none.  ``pid`` is the process of the actor.
+    ``pid`` is the process of the actor.  ``error`` is the exception of the call, after
+    which the batch may have moved, and ``trace`` its traceback as text; unless
+    ``is_restored``, they are those of the construction of the batch, or of the journal.
+    ``base`` is the packed call of `set_state` with a snapshot, if one was asked for, or
+    ``obstacle`` the reason why there is none.
     """
 
+    pid: int
     value: Any = None
     error: Exception | None = None
     trace: str = ""
-    is_restored: bool = True
+    is_restored: bool = False
     base: bytes = b""
     obstacle: str = ""
     warnings: tuple[tuple[type[Warning], str], ...] = ()
-    pid: int = 0
+
+    def fail(self, error: Exception) -> None:
+        """Reply an exception in the place of a value; it may become a text."""
+        self.trace = f"on the node {socket.gethostname()}:\n{traceback.format_exc()}"
+        try:
+            unpack(pack(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        self.value, self.error = None, error
 
 
 def pack(value: Any) -> bytes:
@@ -106,38 +120,39 @@ class Host:
 
     def answer(self, message: bytes) -> bytes:
         """Execute a packed message; return the packed `Reply`."""
+        reply = Reply(os.getpid())
         with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             # The head has checked the actions, and warned.
             warnings.simplefilter("ignore", ActionStartWarning)
-            reply = self._handle(*unpack(message))
-        texts = tuple((one.category, str(one.message)) for one in records)
+            try:
+                self._handle(reply, *unpack(message))
+            except Exception as error:
+                reply.fail(error)
+        reply.warnings = tuple((one.category, str(one.message)) for one in records)
         try:
-            return pack(reply._replace(warnings=texts, pid=os.getpid()))
+            return pack(reply)
         except Exception as error:
-            return pack(_failure(error)._replace(pid=os.getpid()))
+            reply.fail(error)
+            return pack(reply)
 
     def _handle(
-        self, journal: Sequence[bytes] | None, packed: bytes, wants_state: bool
-    ) -> Reply:
-        try:
-            if journal is not None:
-                self._restore(journal)
-        except Exception as error:
-            self.close()
-            return _failure(error)._replace(is_restored=False)
+        self,
+        reply: Reply,
+        journal: Sequence[bytes] | None,
+        packed: bytes,
+        wants_state: bool,
+    ) -> None:
+        if journal is not None:
+            self._restore(journal)
+        reply.is_restored = True
         assert self._batch is not None
+        reply.value = unpack(packed).run(self._batch)
         try:
-            value = unpack(packed).run(self._batch)
+            if wants_state:
+                reply.base = pack(Call("set_state", (self._batch.get_state(),)))
         except Exception as error:
-            return _failure(error)
-        if not wants_state:
-            return Reply(value)
-        try:
-            base = pack(Call("set_state", (self._batch.get_state(),)))
-            return Reply(value, base=base)
-        except Exception as error:
-            return Reply(value, obstacle=str(error) or type(error).__name__)
+            reply.obstacle = str(error) or type(error).__name__
 
     def _restore(self, journal: Sequence[bytes]) -> None:
         """Make a new batch, and the calls of a journal."""
@@ -160,20 +175,10 @@ class Host:
         self._batch = None
 
 
-def _failure(error: Exception) -> Reply:
-    """Return the reply for an exception; one that cannot travel becomes a text."""
-    trace = f"on the node {socket.gethostname()}:\n{traceback.format_exc()}"
-    try:
-        unpack(pack(error))
-    except Exception:
-        error = RuntimeError(f"{type(error).__name__}: {error}")
-    return Reply(error=error, trace=trace)
-
-
 class ActorPart:
     """A batch in an actor, which is made anew if it dies.
 
-    It has the methods of `roll_vec.joined.calls.LocalPart`.  The head lets all parts
+    It has the methods of `roll_vec.joined.parts.LocalPart`.  The head lets all parts
     `begin` a call, and then each `end` it, so that actors work at the same time.
 
     Parameters
@@ -189,10 +194,11 @@ class ActorPart:
     Attributes
     ----------
     description : types.SimpleNamespace
-        Of `roll_vec.joined.calls.describe`.
+        Of `roll_vec.joined.parts.describe`: the result of the first call, which the
+        constructor begins.
     restarts : int
     pid : int
-        The process of the last reply.
+        The process of the last reply; 0: none since the last start.
     """
 
     description: SimpleNamespace
@@ -206,13 +212,11 @@ class ActorPart:
     ) -> None:
         self._index, self._start_actor, self._options = index, start_actor, options
         self.check, self.restarts, self.pid = check, 0, 0
-        # The packed calls since the last snapshot, which is the first call; each with
-        # its subject, if it sets something.
-        self._journal: list[tuple[Any, bytes]] = []
-        self._steps = 0
-        # By subject, the last calls before the snapshot that set something.
+        # By subject, the calls that set something and that succeeded.
         self._settings: dict[Any, bytes] = {}
-        self._level_options: dict[str, Any] = {}
+        # The last snapshot, as the call that goes back to it, and the calls since then.
+        self._journal: list[bytes] = []
+        self._steps = 0
         # Why the part cannot be restored; empty: it can.
         self._obstacle = ""
         # Whether the actor has made the calls above and no others.
@@ -224,8 +228,6 @@ class ActorPart:
         message = "shards cannot be pickled: they belong to a connection to Ray"
         raise TypeError(message)
 
-    # --------------------------------------------------------------- one call
-
     def begin(self, call: Call) -> None:
         """Send a call to the actor."""
         self._call, self._packed, self._deaths = call, pack(call), 0
@@ -234,15 +236,16 @@ class ActorPart:
     def _send(self) -> None:
         journal, name = None, self._call.name
         if not self._is_current:
-            calls = [packed for _, packed in self._journal]
-            journal = (*self._settings.values(), *calls)
+            journal = [*self._settings.values(), *self._journal]
         # After an interrupt nobody knows whether the actor has made the call.
         self._is_current = self._is_current and name not in JOURNALED
-        # What a reset has done takes long to repeat.
         options = self._call.keywords.get("options") or ()
-        is_whole_reset = name == "reset" and "reset_mask" not in options
-        wants_state = name in JOURNALED - SETTINGS and (
-            is_whole_reset or self._steps >= self._options.snapshot_interval
+        wants_state = name in JOURNALED and (
+            self._steps >= self._options.snapshot_interval
+            # What a whole reset has done takes long to repeat.
+            or (name == "reset" and "reset_mask" not in options)
+            # The calls of the journal came before the setting.
+            or (name in SETTINGS and bool(self._journal))
         )
         self._actor.submit(pack((journal, self._packed, wants_state)))
 
@@ -269,7 +272,8 @@ class ActorPart:
             self._restart(reason)
             self._send()
         self._is_current, self.pid = True, reply.pid
-        self._commit(reply)
+        if self._call.name in JOURNALED:
+            self._commit(reply)
         for category, text in reply.warnings:
             warn_caller(text, category)
         if reply.error is not None:
@@ -297,49 +301,32 @@ class ActorPart:
         _LOGGER.warning("part %s died and is restarted: %s", self._index, reason)
         if self._obstacle:
             reason = f"{reason}; it cannot be restored: {self._obstacle}"
-        elif self._deaths > self._options.max_restarts:
+        elif self._deaths > MAX_RESTARTS:
             reason = f"{reason}, in {self._deaths} processes in a row"
         else:
             return
-        self._begin_journal(b"", "")
+        self._journal, self._steps, self._obstacle = [], 0, ""
         message = (
             f"part {self._index} has died, and its episodes are lost: {reason}; reset "
             "the batch with a seed, or close it"
         )
         raise PartLostError(message)
 
-    # ------------------------------------------------------------ the journal
-
     def _commit(self, reply: Reply) -> None:
         """Note a call that the actor has made, also one that raised."""
         name, arguments, keywords = self._call
-        if name not in JOURNALED:
-            return
-        subject, packed, is_done = (), self._packed, reply.error is None
-        if name == "set_level_options" and is_done:
-            # All of them: some are refused without others.
-            self._level_options |= keywords
-            packed = pack(Call(name, (), self._level_options))
-        if name in SETTINGS:
-            # One that raised may have changed some environments; none is forgotten
-            # for it.
-            subject = (name, *arguments[:1], is_done)
-        self._journal.append((subject, packed))
+        if name in SETTINGS and reply.error is None:
+            # All level options together: some are refused without others.
+            subject = name, *arguments[:1]
+            before: Call = unpack(self._settings.pop(subject, self._packed))
+            call = Call(name, arguments, before.keywords | keywords)
+            self._settings[subject] = pack(call)
+        else:
+            self._journal.append(self._packed)
         self._steps += len(arguments[0]) if name == "unroll" else 1
         if reply.base or reply.obstacle:
-            self._begin_journal(reply.base, reply.obstacle)
-
-    def _begin_journal(self, base: bytes, obstacle: str) -> None:
-        """Begin with a snapshot, or note the reason why there is none.
-
-        Of calls that set something the last one about each subject stays.
-        """
-        for subject, packed in self._journal:
-            if subject:
-                self._settings.pop(subject, None)
-                self._settings[subject] = packed
-        self._journal = [((), base)] if base else []
-        self._steps, self._obstacle = 0, obstacle
+            self._journal = [reply.base] if reply.base else []
+            self._steps, self._obstacle = 0, reply.obstacle
 
     def close(self) -> None:
         """End the actor, if it lives: two of one part must never answer."""

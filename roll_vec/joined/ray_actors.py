@@ -46,9 +46,6 @@ class RayActor:
         """
         try:
             data: bytes = self._ray.get(self._reply, timeout=timeout)
-        except self._ray.exceptions.GetTimeoutError as error:
-            message = "it did not reply within its time limit"
-            raise ActorDiedError(message) from error
         except self._ray.exceptions.RayError as error:
             message = f"{type(error).__name__}: {error}"
             raise ActorDiedError(message) from error

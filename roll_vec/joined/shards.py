@@ -13,6 +13,7 @@ import gymnasium
 from roll_vec.errors import InvalidOptionError
 from roll_vec.factories import make_vec
 from roll_vec.joined.actors import ActorPart, pack
+from roll_vec.joined.ray_actors import connect
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import (
     MAX_INT,
@@ -24,12 +25,9 @@ from roll_vec.options import (
     pop_options,
 )
 from roll_vec.pool.vector import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
+from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register, resolve
 from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
-
-# Keywords of stacked environments that can be paths; pooled classes name theirs.
-_STACKED_FILES: tuple[str, ...] = ("levels",)
 
 _check_limit = partial(check_seconds, allows_zero=False)
 
@@ -45,9 +43,6 @@ class RayOptions:
     snapshot_interval : int
         Steps between two snapshots of a shard, which the head keeps.  A new actor
         repeats the steps since the last one.
-    max_restarts : int
-        Actors of a shard that may die one after the other in one call, before its
-        episodes are lost.
     actor_options : mapping or None
         Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
         ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
@@ -64,7 +59,6 @@ class RayOptions:
     """
 
     snapshot_interval: int = option(100, check_int, 1)
-    max_restarts: int = option(10, check_int, 0)
     actor_options: Mapping[str, Any] | None = None
     shard_timeout: float | None = option(None, _check_limit)
     start_timeout: float | None = option(300.0, _check_limit)
@@ -110,20 +104,6 @@ def make_shards(
 
     Environments that act on an outside world do so twice when they are restored.
     """
-    from roll_vec.joined.ray_actors import connect
-
-    return join_actors(connect, id, num_envs, num_shards, keywords)
-
-
-def join_actors(
-    connect: Callable[[Any], Callable[..., Any]],
-    id: Any,
-    num_envs: Any,
-    num_shards: Any,
-    keywords: Mapping[str, Any],
-) -> JoinedVectorEnv:
-    """Make a batch over actors; see `make_shards` and `ray_actors.connect`."""
-    keywords = dict(keywords)
     options = pop_options(RayOptions, keywords)
     batch = pop_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
@@ -133,7 +113,7 @@ def join_actors(
     make, check = partial(make_batch, source, keywords), None
     if isinstance(source, RegisteredEnv) and not source.pooled:
         # It finds bad keywords before a process starts, and checks actions.
-        check = make(1, group_size=1).engine.check_actions
+        check = make(batch.group_size).engine.check_actions
     try:
         packed = pack(make)
     except Exception as error:
@@ -177,19 +157,17 @@ def find_source(
     if name not in ENVIRONMENTS:
         accepted = "an id of roll_vec, or a function that makes one environment"
         raise InvalidOptionError.expected("id", accepted, id)
-    source, files = ENVIRONMENTS[name], _STACKED_FILES
+    source = resolve(name)
     if source.pooled:
         files = getattr(source.load(), "DATA_FILES", ())
-    else:
-        keywords = {"num_threads": 1, **keywords}
-    return source, resolve_paths(keywords, files)
+        return source, resolve_paths(keywords, files)
+    return source, resolve_paths({"num_threads": 1, **keywords}, ("levels",))
 
 
 def make_batch(
     source: RegisteredEnv | EnvFn,
     keywords: Mapping[str, Any],
     num_envs: int,
-    **changes: Any,
 ) -> RollVectorEnv:
     """Return a batch of so many environments, also on another machine.
 
@@ -201,15 +179,12 @@ def make_batch(
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
     num_envs : int
-    **changes
-        Keywords that replace those.
 
     Raises
     ------
     UnknownOptionError, InvalidOptionError
         Also if this machine does not have the data files.
     """
-    keywords = {**keywords, **changes}
     if not isinstance(source, RegisteredEnv):
         return PoolVectorEnv([source] * num_envs, **keywords)
     if source.id not in ENVIRONMENTS:
@@ -231,9 +206,6 @@ def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
     if remainder:
         divisor = f"a divisor of num_envs={num_envs}"
         raise InvalidOptionError.expected("group_size", divisor, group_size)
-    count = check_int("num_shards", num_shards, 1)
-    if count > num_groups:
-        accepted = f"at most {num_groups}, the number of groups"
-        raise InvalidOptionError.expected("num_shards", accepted, count)
+    count = check_int("num_shards", num_shards, 1, num_groups)
     fewest, more = divmod(num_groups, count)
     return [group_size * (fewest + (k < more)) for k in range(count)]

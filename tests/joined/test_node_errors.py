@@ -39,7 +39,8 @@ def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
 def test_nodes_whose_batches_differ_are_refused(monkeypatch):
     def change(host):
         limit = 9 + host._first_env_id
-        make = partial(unpack(host._make_batch), max_episode_steps=limit)
+        make = unpack(host._make_batch)
+        make.args[1]["max_episode_steps"] = limit
         host._make_batch = pack(make)
 
     change_restore(monkeypatch, change)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.snapshots import check_state_rows
 
 # Calls that move environments.
 MOVES = frozenset(("reset", "step", "_step_some", "unroll", "set_state"))
@@ -20,8 +24,46 @@ _ATTRIBUTES = (
 )
 
 
+def describe(batch: RollVectorEnv) -> SimpleNamespace:
+    """Return the attributes of a batch that the head needs, and some of its engine.
+
+    ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
+    whether the batch is a pool.  ``accepts_noop``: see
+    `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether `successes`
+    has the success of each episode; of pools only the infos have it.
+    """
+    engine = batch.engine
+    options = getattr(engine, "options", None)
+    return SimpleNamespace(
+        **{name: getattr(batch, name) for name in _ATTRIBUTES},
+        digest=batch._configuration()[1],
+        has_objects=batch._has_objects,
+        accepts_noop=getattr(engine, "accepts_noop", False),
+        has_success=not batch._has_objects and getattr(options, "has_success", True),
+    )
+
+
+def check_state(batch: RollVectorEnv, state: Any) -> None:
+    """Check that a batch can go back to a snapshot of all its environments.
+
+    Raises
+    ------
+    InvalidStateError, InvalidOptionError
+    """
+    batch._check_state(state)
+    check_state_rows(state, None, batch.num_envs)
+
+
+def count_faults(batch: RollVectorEnv) -> NDArray[np.int64]:
+    """Return (n,) int64 the faults of each environment; 0 in stacked arrays."""
+    return getattr(batch, "fault_counts", np.zeros(batch.num_envs, np.int64))
+
+
+_FUNCTIONS = {one.__name__: one for one in (describe, check_state, count_faults)}
+
+
 class Call(NamedTuple):
-    """A call of a method of a part's batch, or of `describe`."""
+    """A call of a method of a part's batch, or of a function of this module."""
 
     name: str
     arguments: tuple[Any, ...] = ()
@@ -29,31 +71,10 @@ class Call(NamedTuple):
 
     def run(self, batch: RollVectorEnv) -> Any:
         """Make the call; an attribute that is no method is the value itself."""
-        if self.name == "describe":
-            return describe(batch)
+        if self.name in _FUNCTIONS:
+            return _FUNCTIONS[self.name](batch, *self.arguments)
         value = getattr(batch, self.name)
-        if callable(value):
-            value = value(*self.arguments, **self.keywords)
-        # A check has no result: the engine's form of a snapshot stays where it is.
-        return None if self.name == "_check_state" else value
-
-
-def describe(batch: RollVectorEnv) -> SimpleNamespace:
-    """Return the attributes of a batch that the head needs, and some of its engine.
-
-    ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
-    whether the batch is a pool, which counts faults.  ``accepts_noop``: see
-    `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether the game
-    defines success.
-    """
-    engine = batch.engine
-    return SimpleNamespace(
-        **{name: getattr(batch, name) for name in _ATTRIBUTES},
-        digest=batch._configuration()[1],
-        has_objects=batch._has_objects,
-        accepts_noop=getattr(engine, "accepts_noop", False),
-        has_success=getattr(getattr(engine, "options", None), "has_success", True),
-    )
+        return value(*self.arguments, **self.keywords) if callable(value) else value
 
 
 class LocalPart:
