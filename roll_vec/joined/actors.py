@@ -33,7 +33,6 @@ from roll_vec.errors import (
     warn_caller,
 )
 from roll_vec.joined.parts import JOURNALED, SETTINGS, Call
-from roll_vec.vector.env import RollVectorEnv
 
 MAX_RESTARTS = 10
 """Actors of a part that may die one after the other in one call."""
@@ -42,7 +41,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class ActorDiedError(Exception):
-    """Raised when the process of an actor is gone, or does not reply in time."""
+    """Raised when the process of an actor is gone, or does not start in time."""
 
 
 class RemoteTraceback(Exception):
@@ -92,9 +91,8 @@ def pack(value: Any) -> bytes:
     return data
 
 
-def unpack(data: bytes) -> Any:
-    """Return the value of `pack`; it shares no memory with the bytes."""
-    return pickle.loads(data)
+# Returns the value of `pack`, which shares no memory with the bytes.
+unpack = pickle.loads
 
 
 class Host:
@@ -116,43 +114,35 @@ class Host:
     def __init__(self, make_batch: bytes, num_envs: int, first_env_id: int) -> None:
         self._make_batch, self._num_envs = make_batch, num_envs
         self._first_env_id = first_env_id
-        self._batch: RollVectorEnv | None = None
+        self._batch: Any = None
 
     def answer(self, message: bytes) -> bytes:
         """Execute a packed message; return the packed `Reply`."""
+        journal, packed, wants_state = unpack(message)
         reply = Reply(os.getpid())
         with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             # The head has checked the actions, and warned.
             warnings.simplefilter("ignore", ActionStartWarning)
             try:
-                self._handle(reply, *unpack(message))
+                if journal is not None:
+                    self._restore(journal)
+                reply.is_restored = True
+                reply.value = unpack(packed).run(self._batch)
             except Exception as error:
                 reply.fail(error)
+                wants_state = False
+            try:
+                if wants_state:
+                    reply.base = pack(Call("set_state", (self._batch.get_state(),)))
+            except Exception as error:
+                reply.obstacle = str(error) or type(error).__name__
         reply.warnings = tuple((one.category, str(one.message)) for one in records)
         try:
             return pack(reply)
         except Exception as error:
             reply.fail(error)
             return pack(reply)
-
-    def _handle(
-        self,
-        reply: Reply,
-        journal: Sequence[bytes] | None,
-        packed: bytes,
-        wants_state: bool,
-    ) -> None:
-        if journal is not None:
-            self._restore(journal)
-        reply.is_restored = True
-        assert self._batch is not None
-        reply.value = unpack(packed).run(self._batch)
-        try:
-            if wants_state:
-                reply.base = pack(Call("set_state", (self._batch.get_state(),)))
-        except Exception as error:
-            reply.obstacle = str(error) or type(error).__name__
 
     def _restore(self, journal: Sequence[bytes]) -> None:
         """Make a new batch, and the calls of a journal."""
@@ -187,9 +177,11 @@ class ActorPart:
         The number of the part.
     start_actor : callable
         Returns a new actor, as `roll_vec.joined.ray_actors.RayActor`.
-    options : roll_vec.joined.shards.RayOptions
     check : callable or None
         As of `LocalPart`; None: the head checks the actions as a pool does.
+    interval : int
+        The ``snapshot_interval`` of `make_shards`.
+    start_timeout : float or None
 
     Attributes
     ----------
@@ -207,15 +199,16 @@ class ActorPart:
         self,
         index: int,
         start_actor: Callable[[], Any],
-        options: Any,
         check: Callable[..., Any] | None,
+        interval: int,
+        start_timeout: float | None,
     ) -> None:
-        self._index, self._start_actor, self._options = index, start_actor, options
-        self.check, self.restarts, self.pid = check, 0, 0
-        # By subject, the calls that set something and that succeeded.
-        self._settings: dict[Any, bytes] = {}
-        # The last snapshot, as the call that goes back to it, and the calls since then.
-        self._journal: list[bytes] = []
+        self._index, self._start_actor, self.check = index, start_actor, check
+        self._interval, self._start_timeout = interval, start_timeout
+        self.restarts = self.pid = 0
+        # Names of calls, and the packed calls: those since the last snapshot; before them
+        # `set_state` with the snapshot, and all older calls that set something.
+        self._journal: list[tuple[str, bytes]] = []
         self._steps = 0
         # Why the part cannot be restored; empty: it can.
         self._obstacle = ""
@@ -236,16 +229,14 @@ class ActorPart:
     def _send(self) -> None:
         journal, name = None, self._call.name
         if not self._is_current:
-            journal = [*self._settings.values(), *self._journal]
+            journal = [packed for _, packed in self._journal]
         # After an interrupt nobody knows whether the actor has made the call.
         self._is_current = self._is_current and name not in JOURNALED
         options = self._call.keywords.get("options") or ()
         wants_state = name in JOURNALED and (
-            self._steps >= self._options.snapshot_interval
+            self._steps >= self._interval
             # What a whole reset has done takes long to repeat.
             or (name == "reset" and "reset_mask" not in options)
-            # The calls of the journal came before the setting.
-            or (name in SETTINGS and bool(self._journal))
         )
         self._actor.submit(pack((journal, self._packed, wants_state)))
 
@@ -259,12 +250,12 @@ class ActorPart:
         Exception
             That of the call.
         """
+        is_first = self._call.name == "describe"
         while True:
-            options = self._options
-            limit = options.shard_timeout if self.pid else options.start_timeout
             try:
-                reply: Reply = unpack(self._actor.result(limit))
-                if reply.is_restored or self._call.name == "describe":
+                timeout = self._start_timeout if is_first else None
+                reply: Reply = unpack(self._actor.result(timeout))
+                if reply.is_restored or is_first:
                     break
                 reason = f"it was not restored: {reply.error}"
             except ActorDiedError as error:
@@ -299,34 +290,31 @@ class ActorPart:
         self._deaths += 1
         self.restarts += 1
         _LOGGER.warning("part %s died and is restarted: %s", self._index, reason)
+        if not self._obstacle and self._deaths <= MAX_RESTARTS:
+            return
         if self._obstacle:
             reason = f"{reason}; it cannot be restored: {self._obstacle}"
-        elif self._deaths > MAX_RESTARTS:
-            reason = f"{reason}, in {self._deaths} processes in a row"
-        else:
-            return
-        self._journal, self._steps, self._obstacle = [], 0, ""
+        self._begin_journal("")
         message = (
-            f"part {self._index} has died, and its episodes are lost: {reason}; reset "
-            "the batch with a seed, or close it"
+            f"part {self._index} has died, in {self._deaths} processes in a row, and "
+            f"its episodes are lost: {reason}; reset the batch with a seed, or close it"
         )
         raise PartLostError(message)
 
     def _commit(self, reply: Reply) -> None:
         """Note a call that the actor has made, also one that raised."""
-        name, arguments, keywords = self._call
-        if name in SETTINGS and reply.error is None:
-            # All level options together: some are refused without others.
-            subject = name, *arguments[:1]
-            before: Call = unpack(self._settings.pop(subject, self._packed))
-            call = Call(name, arguments, before.keywords | keywords)
-            self._settings[subject] = pack(call)
-        else:
-            self._journal.append(self._packed)
+        name, arguments, _ = self._call
+        self._journal.append((name, self._packed))
         self._steps += len(arguments[0]) if name == "unroll" else 1
         if reply.base or reply.obstacle:
-            self._journal = [reply.base] if reply.base else []
-            self._steps, self._obstacle = 0, reply.obstacle
+            self._begin_journal(reply.obstacle)
+            if reply.base:
+                self._journal.append(("set_state", reply.base))
+
+    def _begin_journal(self, obstacle: str) -> None:
+        """Begin with the calls whose effect snapshots lack."""
+        self._journal = [one for one in self._journal if one[0] in SETTINGS]
+        self._steps, self._obstacle = 0, obstacle
 
     def close(self) -> None:
         """End the actor, if it lives: two of one part must never answer."""

@@ -1,13 +1,20 @@
-"""Calls of parts, and the part of this process."""
+"""Parts of a batch: their calls, the part of this process, their spaces as one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Space, Tuple
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from roll_vec.errors import InvalidOptionError
+from roll_vec.spaces import UnicodeText
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.snapshots import check_state_rows
 
@@ -43,6 +50,11 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
     )
 
 
+def observe(batch: RollVectorEnv) -> tuple[Any, dict[str, Any]]:
+    """Return the present observations, and no infos, in the form of a reset."""
+    return batch._observe(), {}
+
+
 def check_state(batch: RollVectorEnv, state: Any) -> None:
     """Check that a batch can go back to a snapshot of all its environments.
 
@@ -59,7 +71,9 @@ def count_faults(batch: RollVectorEnv) -> NDArray[np.int64]:
     return getattr(batch, "fault_counts", np.zeros(batch.num_envs, np.int64))
 
 
-_FUNCTIONS = {one.__name__: one for one in (describe, check_state, count_faults)}
+_FUNCTIONS: dict[str, Any] = {
+    one.__name__: one for one in (describe, observe, check_state, count_faults)
+}
 
 
 class Call(NamedTuple):
@@ -108,3 +122,38 @@ class LocalPart:
     def close(self) -> None:
         """Close the batch."""
         self.batch.close()
+
+
+def join_spaces(
+    spaces: Sequence[Space[Any]], sizes: Sequence[int]
+) -> tuple[Space[Any], Space[Any]]:
+    """Return the space of one environment of any part, and that of the batch.
+
+    Texts of different lengths become one space, which contains them all.
+
+    Parameters
+    ----------
+    spaces : sequence of gymnasium.Space
+        Of one environment of each part.
+    sizes : sequence of int
+        The number of environments of each part.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the spaces differ and are not all of texts.
+    """
+    if all(space == spaces[0] for space in spaces):
+        return spaces[0], batch_space(spaces[0], sum(sizes))
+    texts = [space for space in spaces if isinstance(space, UnicodeText)]
+    if len(texts) < len(spaces):
+        hint = "; with obs_mode='text' and action_mode='text' games have texts"
+        accepted = "batches of one space, or of texts"
+        raise InvalidOptionError.expected("parts", accepted, spaces, hint)
+    longest = max(text.max_length for text in texts)
+    make = partial(UnicodeText, longest, min_length=min(x.min_length for x in texts))
+    examples = [text.examples for text in texts]
+    # A sample of the batch has for each environment a text of its part.
+    items = chain.from_iterable(map(repeat, examples, sizes))
+    batch = Tuple([make(examples=one) for one in items])
+    return make(examples=tuple(dict.fromkeys(chain(*examples)))), batch

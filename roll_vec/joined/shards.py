@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,61 +13,23 @@ from roll_vec.factories import make_vec
 from roll_vec.joined.actors import ActorPart, pack
 from roll_vec.joined.ray_actors import connect
 from roll_vec.joined.vector_env import JoinedVectorEnv
-from roll_vec.options import (
-    MAX_INT,
-    accepts_keywords_of,
-    check_fields,
-    check_int,
-    check_seconds,
-    option,
-    pop_options,
-)
+from roll_vec.options import MAX_INT, check_int, check_seconds
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register, resolve
 from roll_vec.storage.data_files import resolve_paths
-from roll_vec.vector.env import BatchOptions, RollVectorEnv
-
-_check_limit = partial(check_seconds, allows_zero=False)
-
-EnvFn = Callable[[], gymnasium.Env[Any, Any]]
+from roll_vec.vector.env import RollVectorEnv
 
 
-@dataclass(frozen=True, kw_only=True)
-class RayOptions:
-    """The keywords of `make_shards` beside those of the environments.
-
-    Parameters
-    ----------
-    snapshot_interval : int
-        Steps between two snapshots of a shard, which the head keeps.  A new actor
-        repeats the steps since the last one.
-    actor_options : mapping or None
-        Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
-        ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
-    shard_timeout : float or None
-        Seconds that the head waits for a reply before it restarts the shard; None: no
-        limit.
-    start_timeout : float or None
-        The same for the first call of a new shard, which Ray has to place, and which
-        makes or restores its environments.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-
-    snapshot_interval: int = option(100, check_int, 1)
-    actor_options: Mapping[str, Any] | None = None
-    shard_timeout: float | None = option(None, _check_limit)
-    start_timeout: float | None = option(300.0, _check_limit)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
-@accepts_keywords_of(RayOptions, BatchOptions, open_end=True)
 def make_shards(
-    id: str | EnvFn, num_envs: int, num_shards: int, **keywords: Any
+    id: str | Callable[[], gymnasium.Env[Any, Any]],
+    num_envs: int,
+    num_shards: int,
+    *,
+    group_size: int = 1,
+    snapshot_interval: int = 100,
+    start_timeout: float | None = 300.0,
+    actor_options: Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> JoinedVectorEnv:
     """Make one batch whose environments run in *shards*: actors on a Ray cluster.
 
@@ -85,17 +45,29 @@ def make_shards(
         modules must be there.
     num_envs : int
     num_shards : int
-        At most the number of groups.  A group is never split.
+        At most the number of groups.
+    group_size : int
+        As of every batch.  A group is never split.
+    snapshot_interval : int
+        Steps between two snapshots of a shard, which the head keeps.  A new actor
+        repeats the steps since the last one.
+    start_timeout : float or None
+        Seconds that the head waits for the first reply of a shard, which Ray has to
+        place, and which makes its environments; None: no limit.
+    actor_options : mapping or None
+        Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
+        ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
     **keywords
-        Those of `RayOptions`, of `roll_vec.vector.env.BatchOptions`, and those of the
-        environments as for `roll_vec.make_vec`; ``num_threads`` is 1 by default.
+        Those of the batch and of the environments, as for `roll_vec.make_vec`;
+        ``num_threads`` is 1 by default.
 
     Raises
     ------
     MissingExtraError
         Without the extra ``ray``.
     InvalidOptionError, UnknownOptionError
-        And the exception of an environment that cannot be built.
+        And the exception of an environment that cannot be built, or of Ray for options
+        that it refuses.
 
     Notes
     -----
@@ -104,27 +76,33 @@ def make_shards(
 
     Environments that act on an outside world do so twice when they are restored.
     """
-    options = pop_options(RayOptions, keywords)
-    batch = pop_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
-    sizes = split_sizes(num_envs, num_shards, batch.group_size)
+    sizes = split_sizes(num_envs, num_shards, check_int("group_size", group_size, 1))
+    interval = check_int("snapshot_interval", snapshot_interval, 1)
+    check_seconds("start_timeout", start_timeout, allows_zero=False)
     # Observations are joined in a new batch in any case.
-    source, keywords = find_source(id, {**keywords, **vars(batch), "copy": False})
-    make, check = partial(make_batch, source, keywords), None
-    if isinstance(source, RegisteredEnv) and not source.pooled:
-        # It finds bad keywords before a process starts, and checks actions.
-        check = make(batch.group_size).engine.check_actions
-    try:
-        packed = pack(make)
-    except Exception as error:
-        message = f"id: the environments cannot be sent to other processes: {error}"
-        raise InvalidOptionError(message) from error
-    start = connect(options.actor_options)
+    keywords |= {"group_size": group_size, "copy": False}
+    source, check = id, None
+    if not callable(id):
+        if id not in ENVIRONMENTS:
+            accepted = "an id of roll_vec, or a function that makes one environment"
+            raise InvalidOptionError.expected("id", accepted, id)
+        source, files = resolve(id), ("levels",)
+        if source.pooled:
+            files = getattr(source.load(), "DATA_FILES", ())
+        # Paths that mean the same on other nodes.
+        keywords = resolve_paths(keywords, files)
+        if not source.pooled:
+            keywords.setdefault("num_threads", 1)
+            # It finds bad keywords before a process starts, and checks actions.
+            check = make_batch(source, keywords, group_size).engine.check_actions
+    packed = pack(partial(make_batch, source, keywords))
+    start = connect(actor_options)
     parts: list[ActorPart] = []
     try:
         for k, size in enumerate(sizes):
             start_part = partial(start, packed, size, sum(sizes[:k]))
-            parts.append(ActorPart(k, start_part, options, check))
+            parts.append(ActorPart(k, start_part, check, interval, start_timeout))
         for part in parts:
             part.description = part.end()
         if len({part.description.digest for part in parts}) > 1:
@@ -137,37 +115,8 @@ def make_shards(
         raise
 
 
-def find_source(
-    id: Any, keywords: dict[str, Any]
-) -> tuple[RegisteredEnv | EnvFn, dict[str, Any]]:
-    """Return the source of environments, and keywords that mean the same elsewhere.
-
-    The source is the entry of an id, with or without ``module:``, or a function.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it is neither an id of roll_vec nor a function.
-    """
-    if callable(id):
-        return id, keywords
-    module, _, name = id.rpartition(":") if isinstance(id, str) else ("", "", "")
-    if module:
-        importlib.import_module(module)
-    if name not in ENVIRONMENTS:
-        accepted = "an id of roll_vec, or a function that makes one environment"
-        raise InvalidOptionError.expected("id", accepted, id)
-    source = resolve(name)
-    if source.pooled:
-        files = getattr(source.load(), "DATA_FILES", ())
-        return source, resolve_paths(keywords, files)
-    return source, resolve_paths({"num_threads": 1, **keywords}, ("levels",))
-
-
 def make_batch(
-    source: RegisteredEnv | EnvFn,
-    keywords: Mapping[str, Any],
-    num_envs: int,
+    source: Any, keywords: Mapping[str, Any], num_envs: int
 ) -> RollVectorEnv:
     """Return a batch of so many environments, also on another machine.
 

@@ -9,8 +9,8 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Text
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.spaces import Text, Tuple
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -21,16 +21,19 @@ from roll_vec.errors import (
     PartLostError,
     ResetNeededError,
     RollVecError,
-    UnsupportedError,
 )
 from roll_vec.joined.actors import ActorPart
-from roll_vec.joined.parts import MOVES, Call, LocalPart
-from roll_vec.joined.spaces import join_spaces
+from roll_vec.joined.parts import MOVES, Call, LocalPart, join_spaces
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.action_sampling import BatchActionSampling
-from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    describe_ended,
+    parse_reset_mask,
+)
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos, finish_infos, join_infos
@@ -45,6 +48,10 @@ from roll_vec.vector.unroll import check_plan, count_steps, run_steps
 # After any other `RollVecError` a part has not moved, or demands a reset itself.
 _FAILURES = EnvironmentFaultError, LevelGenerationError, PartLostError
 _FAMILY = "family"
+_BROKEN = (
+    "every environment must be reset: a call raised an error, or was interrupted, when "
+    "some may have moved; call reset() without a mask, or set_state"
+)
 
 
 class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
@@ -106,9 +113,23 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         parts: Mapping[str, RollVectorEnv] | Sequence[RollVectorEnv | ActorPart],
     ) -> None:
         self._process_id = os.getpid()
-        names = list(parts) if isinstance(parts, Mapping) else []
-        self.parts = _check_parts(list(parts.values() if names else parts))  # type: ignore[union-attr]
+        is_named = isinstance(parts, Mapping)
+        names = np.array(list(parts) if is_named else [], object)
+        batches: Any = list(parts.values() if isinstance(parts, Mapping) else parts)
+        are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
+        if not all(are_parts) or not 0 < len(batches) == len(set(map(id, batches))):
+            accepted = "different vector environments of roll_vec without wrappers"
+            raise InvalidOptionError.expected("parts", accepted, batches)
+        self.parts = tuple(
+            one if isinstance(one, ActorPart) else LocalPart(one) for one in batches
+        )
         all_of = [part.description for part in self.parts]
+        for name in ("autoreset_mode", "render_mode"):
+            values = [getattr(one, name) for one in all_of]
+            if len(set(values)) > 1 or values[0] == "human":
+                # A window shows boards of one batch.
+                wanted = f"one {name} in all parts, and not human"
+                raise InvalidOptionError.expected("parts", wanted, values)
         first, self._sizes = all_of[0], [one.num_envs for one in all_of]
         self._starts = [0, *accumulate(self._sizes)]
         self._rows = [slice(*pair) for pair in pairwise(self._starts)]
@@ -128,8 +149,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         )
         # Whether the parts can exchange snapshots.
         self._are_alike = len({one.digest for one in all_of}) == 1
-        # Whether their infos have the same dtypes, so that rollouts can be joined.
-        self._joins_rollouts = self._are_alike and not first.has_objects
+        # Whether their rollouts are arrays of the same dtypes.
+        has_texts = isinstance(first.single_observation_space, (Text, Tuple))
+        self._joins_rollouts = self._are_alike and not (first.has_objects or has_texts)
         self.metadata = first.metadata
         self.spec = first.spec if self._are_alike else None
         self.has_success = all(one.has_success for one in all_of)
@@ -139,20 +161,20 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         sizes = np.repeat(group_sizes, counts)
         self.group_ids: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
         ranges = map(range, self._starts, self._starts[1:])
-        self.families = dict(zip(names, ranges, strict=False))
-        self._family_of = np.repeat(
-            np.array(names, object), self._sizes if names else []
-        )
+        self.families = dict(zip(names.tolist(), ranges, strict=False))
+        self._family_of = np.repeat(names, self._sizes) if is_named else None
         for part, start in zip(self.parts, self._starts, strict=False):
             if isinstance(part, LocalPart):
                 part.batch._become_part(start)
         # Replaced by each step.
         self._has_ended = np.zeros(self.num_envs, np.bool_)
-        self._is_started = self._needs_reset = False
+        # Why environments must be reset before other calls; empty: they need not.
+        self._obstacle = "the environments must be reset first"
         self.closed = False
 
     # ------------------------------------------------------------ calls of parts
 
+    @one_at_a_time
     def _ask(self, calls: Sequence[Call]) -> list[Any]:
         """Let each part make its call; return the results.
 
@@ -166,11 +188,11 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             is lost, the whole batch needs a reset.
         """
         self._check_open()
-        before, has_moved = self._needs_reset, False
+        before, has_moved = self._obstacle, False
         for part, call in zip(self.parts, calls, strict=True):
             part.begin(call)
             # Also after an interrupt.
-            self._needs_reset = True
+            self._obstacle = before or _BROKEN
         values: list[Any] = []
         errors: list[Exception] = []
         for part, start, call in zip(self.parts, self._starts, calls, strict=False):
@@ -188,10 +210,10 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                     EnvironmentFaultError.__init__(error, texts)
                 is_failure = isinstance(error, _FAILURES)
                 is_known = isinstance(error, RollVecError) and not is_failure
-                has_moved |= moves and not is_known
-                has_moved |= isinstance(error, PartLostError)
+                is_lost = isinstance(error, PartLostError)
+                has_moved |= is_lost or (moves and not is_known)
                 errors.append(error)
-        self._needs_reset = before or has_moved
+        self._obstacle = _BROKEN if has_moved else before
         if errors:
             raise errors[0]
         return values
@@ -200,22 +222,13 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         """Let all parts make the same call; return their results."""
         return self._ask([Call(name, arguments, keywords)] * len(self.parts))
 
-    def _check_ready(self, use: str) -> None:
-        self._check_open()
-        if not self._is_started:
-            message = f"the environments must be reset before {use}"
-            raise ResetNeededError(message)
-        if self._needs_reset:
-            message = (
-                "every environment must be reset: a call raised an error, or was "
-                "interrupted, when some may have moved; call reset() without a mask, "
-                "or set_state"
-            )
-            raise ResetNeededError(message)
+    def _check_ready(self) -> None:
+        if self._obstacle:
+            raise ResetNeededError(self._obstacle)
 
     def _note_broken_call(self) -> None:
         """Demand a reset: a call of a thread that a fork does not have never ends."""
-        self._needs_reset = True
+        self._obstacle = _BROKEN
 
     # ------------------------------------------------------------ resets and steps
 
@@ -238,37 +251,31 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             If an actor dies that cannot be restored; as all calls.
         """
         mask = parse_reset_mask(options, self.num_envs)
-        seeds = self._expand_seeds(seed)
+        seeds = expand_seeds(seed, self.num_envs)
+        if isinstance(seed, (int, np.integer)):
+            seeds = [seeds[group_id] for group_id in self.group_ids.tolist()]
         resets = np.ones(self.num_envs, np.bool_) if mask is None else mask.copy()
         if not resets.all():
-            self._check_ready("some of them are reset by reset_mask")
+            self._check_ready()
         calls = []
         for rows in self._rows:
             if mask is not None:
                 options = {**(options or {}), "reset_mask": resets[rows]}
             call = Call("reset", (), {"seed": seeds[rows], "options": options})
-            calls.append(call if resets[rows].any() else Call("_observe"))
-        results = [
-            result if call.name == "reset" else (result, {})
-            for result, call in zip(self._ask(calls), calls, strict=True)
-        ]
+            calls.append(call if resets[rows].any() else Call("observe"))
+        batches, parts = zip(*self._ask(calls), strict=True)
         self._has_ended = self._has_ended & ~resets
-        infos = self._join_infos([part_infos for _, part_infos in results], resets)
+        infos = self._join_infos(parts, resets)
         faults = faults_of(infos)
         if len(faults) == self.num_envs:
             raise EnvironmentFaultError(faults)
-        return self._finish([observations for observations, _ in results]), infos
+        return self._finish(batches), infos
 
-    def _expand_seeds(self, seed: Any) -> list[int | None]:
-        if not isinstance(seed, (int, np.integer)):
-            return expand_seeds(seed, self.num_envs)
-        by_group = expand_seeds(seed, int(self.group_ids[-1]) + 1)
-        return [by_group[group_id] for group_id in self.group_ids.tolist()]
-
-    def _finish(self, batches: Sequence[Any]) -> Any:
-        """Return the observations of all, after a reset or a return to a snapshot."""
-        observations = join_batches(self.single_observation_space, batches)
-        self._is_started, self._needs_reset = True, False
+    def _finish(self, batches: Sequence[Any], out: Any = None, axis: int = 0) -> Any:
+        """Return the observations of all, after a call that moved environments."""
+        space = self.single_observation_space
+        observations = join_batches(space, batches, out, axis)
+        self._obstacle = ""
         return observations
 
     def step(
@@ -278,28 +285,24 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         return self._step_some(actions, None)
 
     @one_at_a_time
-    def _step_some(
-        self, actions: Any, mask: NDArray[np.bool_] | None
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+    def _step_some(self, actions: Any, mask: NDArray[np.bool_] | None) -> Any:
         """Step all environments, or some in DISABLED mode; see `RollVectorEnv`."""
-        self._check_ready("the first step")
-        ended, steps = self._has_ended, mask
-        if steps is None:
-            steps = np.ones(self.num_envs, np.bool_)
+        self._check_ready()
+        ended = self._has_ended
+        steps = np.ones(self.num_envs, np.bool_) if mask is None else mask
         self._refuse_ended(ended & steps)
         actions = self._check_actions(actions, ended if mask is None else ~steps)
-        calls = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
-        if mask is not None:
-            # Also parts without any of them: their successes are from now on False.
-            calls = [
-                Call("_step_some", (*call.arguments, mask[rows]))
-                for call, rows in zip(calls, self._rows, strict=True)
-            ]
+        calls = []
+        for rows in self._rows:
+            # Also of a part without steps: its successes are from now on False.
+            call = Call("step", (self._cut(actions, rows),))
+            if mask is not None:
+                call = Call("_step_some", (*call.arguments, mask[rows]))
+            calls.append(call)
         return self._join_steps(self._ask(calls), steps)
 
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
-        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
-        if not is_next_step and np.count_nonzero(ended):
+        if self.autoreset_mode is not NEXT_STEP and np.count_nonzero(ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
 
     def _check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
@@ -336,19 +339,11 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         ]
         ends = arrays[1] | arrays[2]
         ended = ends[-1] if axis else ends | (self._has_ended & ~steps)
-        self._has_ended = ended & (self.autoreset_mode is not AutoresetMode.SAME_STEP)
-        infos = self._join_infos(parts, steps, out)
-        space = self.single_observation_space
-        observations = join_batches(space, batches, out and out[0], axis)
-        self._needs_reset = False
-        return observations, *arrays, infos
+        self._has_ended = ended & (self.autoreset_mode is not SAME_STEP)
+        infos = self._join_infos(parts, steps)
+        return self._finish(batches, out and out[0], axis), *arrays, infos
 
-    def _join_infos(
-        self,
-        parts: Sequence[Infos],
-        mask: NDArray[np.bool_],
-        out: Rollout | None = None,
-    ) -> Infos:
+    def _join_infos(self, parts: Sequence[Infos], mask: NDArray[np.bool_]) -> Infos:
         """Return the infos of all parts as one layout.
 
         Parameters
@@ -357,21 +352,16 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             Changed.
         mask : (n,) or (T, n) bool
             The environments that were stepped or reset.
-        out : Rollout or None
         """
-        # They stay objects: of all other values all together decide on the dtype.
-        names = "final_obs", "_final_obs"
-        finals = [{key: one.pop(key) for key in names if key in one} for one in parts]
-        if mask.ndim == 1:
-            infos = self._join_layouts(parts) | self._join_layouts(finals)
-        else:
+        if mask.ndim > 1:
             infos = _swap_axes(self._join_layouts([_swap_axes(one) for one in parts]))
-            if finals[0]:
-                batches = [one["final_obs"] for one in finals]
-                last = out and out.infos.get("final_obs")
-                space = self.single_observation_space
-                infos["final_obs"] = join_batches(space, batches, last, axis=1)
-                infos["_final_obs"] = np.hstack([one["_final_obs"] for one in finals])
+        else:
+            # They stay objects: of all other values all together decide on the dtype.
+            keys = "final_obs", "_final_obs"
+            finals = [
+                {key: one.pop(key) for key in keys if key in one} for one in parts
+            ]
+            infos = self._join_layouts(parts) | self._join_layouts(finals)
         self._add_family(infos, mask)
         return infos
 
@@ -381,7 +371,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _add_family(self, infos: Infos, mask: NDArray[np.bool_]) -> None:
         """Add the names of parts to infos of some environments, (n,) or (T, n) bool."""
-        if not self.families:
+        if self._family_of is None:
             return
         infos[_FAMILY] = np.where(mask, self._family_of, np.array(None))
         infos[f"_{_FAMILY}"] = mask.copy()
@@ -405,15 +395,12 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         integer out of range may be refused after parts have moved, and the batch needs
         a reset.  Otherwise `step` is called.
         """
-        self._check_ready("the first step")
+        self._check_ready()
         count, space = count_steps(actions, num_steps), self.single_observation_space
         mode, ended = self.autoreset_mode, self._has_ended
         if out is not None:
             check_out(out, space, self.num_envs, count)
-        observations = None
-        if callable(actions):
-            observations = join_batches(space, self._ask_all("_observe"))
-        else:
+        if not callable(actions):
             self._refuse_ended(ended)
             actions = check_plan(actions, self._check_actions, ended, mode)
             if self._joins_rollouts:
@@ -423,18 +410,20 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 results = self._ask([Call("unroll", (cut,)) for cut in cuts])
                 steps = np.ones((count, self.num_envs), np.bool_)
                 return Rollout(*self._join_steps(results, steps, out))
-        is_same_step = mode is AutoresetMode.SAME_STEP
+        batches = [batch for batch, _ in self._ask_all("observe")]
+        observations = join_batches(space, batches)
+        is_same_step = mode is SAME_STEP
         arguments = self.step, observations, actions, count, out
         try:
             return run_steps(space, self.num_envs, is_same_step, *arguments)
         except BaseException:
             # Some steps were made.
-            self._needs_reset |= self._has_ended is not ended
+            if self._has_ended is not ended:
+                self._obstacle = _BROKEN
             raise
 
     # ------------------------------------------------------------------ snapshots
 
-    @one_at_a_time
     def get_state(self) -> VectorState | tuple[VectorState, ...]:
         """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
 
@@ -445,7 +434,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         tuple of VectorState
             Otherwise: one a part.
         """
-        self._check_ready("get_state")
+        self._check_ready()
         states = self._ask_all("get_state")
         return VectorState.concatenate(states) if self._are_alike else tuple(states)
 
@@ -463,11 +452,16 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         parts, or of one undivided batch.  Otherwise it has one `VectorState` a part,
         and ``rows`` must be None: choose the rows of each part's.
         """
-        self._check_open()
         sets = np.isin(np.arange(self.num_envs), check_mask(mask, self.num_envs))
         if not sets.all():
-            self._check_ready("set_state leaves any out by mask")
-        states = self._split_state(state, rows)
+            self._check_ready()
+        states = state
+        if isinstance(state, VectorState):
+            indices = check_state_rows(state, rows, self.num_envs)
+            states = [state.take(indices[part_rows]) for part_rows in self._rows]
+        elif rows is not None or len(state) != len(self.parts):
+            accepted = "a VectorState, or without rows a sequence of one a part"
+            raise InvalidStateError.expected("state", accepted, state)
         self._ask([Call("check_state", (one,)) for one in states])
         calls = [
             Call("set_state", (one,), {"mask": sets[part_rows]})
@@ -478,32 +472,16 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self._has_ended = np.where(sets, has_ended, self._has_ended)
         return self._finish(observations)
 
-    def _split_state(self, state: Any, rows: Any) -> list[VectorState]:
-        """Return the snapshot of each part."""
-        if self._are_alike and isinstance(state, VectorState):
-            indices = check_state_rows(state, rows, self.num_envs)
-            return [state.take(indices[part_rows]) for part_rows in self._rows]
-        is_sequence = isinstance(state, (tuple, list)) and not self._are_alike
-        if not is_sequence or len(state) != len(self.parts) or rows is not None:
-            accepted = "a VectorState"
-            if not self._are_alike:
-                accepted = f"{len(self.parts)} of them, one a part, and no rows"
-            raise InvalidStateError.expected("state", accepted, state)
-        return list(state)
-
     # ----------------------------------------------- attributes, frames, levels
 
-    @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it is a method."""
         return tuple(chain(*self._ask_all("call", name, *args, **kwargs)))
 
-    @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `RollVectorEnv.get_attr`."""
         return tuple(chain(*self._ask_all("get_attr", name)))
 
-    @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each environment; see `RollVectorEnv.set_attr`."""
         if not isinstance(values, (list, tuple)):
@@ -523,47 +501,23 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         """(num_envs,) int64: failed steps and attempts at a reset; 0 in arrays."""
         return np.concatenate(self._ask_all("count_faults"))
 
-    @one_at_a_time
     def render(self) -> tuple[Any, ...] | None:
         """Return a frame of each environment; None without a render mode."""
-        return self.render_envs(range(self.num_envs))
-
-    @one_at_a_time
-    def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
-        """Return a frame of some environments, as `render` does of all."""
-        self._check_ready("they are rendered")
+        self._check_ready()
         if self.render_mode is None:
             return None
-        env_ids = np.asarray(indices, np.int64)
-        parts = np.searchsorted(self._starts, env_ids, "right") - 1
-        ids = [env_ids[parts == k] - rows.start for k, rows in enumerate(self._rows)]
-        results = self._ask([Call("render_envs", (one,)) for one in ids])
-        frames = list(map(iter, results))
-        return tuple(next(frames[k]) for k in parts.tolist())
+        return tuple(chain(*self._ask_all("render")))
 
-    @one_at_a_time
-    def solve(
-        self, objective: str = "moves", *, mask: NDArray[np.bool_] | None = None
-    ) -> tuple[Any, ...]:
+    def solve(self, objective: str = "moves") -> tuple[Any, ...]:
         """Return a solution of each environment; see `RollVectorEnv.solve`."""
-        self._check_ready("solve")
-        solves = np.isin(np.arange(self.num_envs), check_mask(mask, self.num_envs))
-        keywords = [{"mask": solves[rows]} for rows in self._rows]
-        calls = [Call("solve", (objective,), one) for one in keywords]
-        return tuple(chain(*self._ask(calls)))
+        self._check_ready()
+        return tuple(chain(*self._ask_all("solve", objective)))
 
-    @one_at_a_time
     def set_level_options(self, **level_options: Any) -> None:
         """Change the levels from next episodes on; see `RollVectorEnv`.
 
-        Raises
-        ------
-        UnsupportedError
-            If the parts differ: ``parts[k].batch.set_level_options`` changes one.
+        If a part refuses, those before it have changed.
         """
-        if not self._are_alike:
-            message = "the parts differ: call set_level_options of parts[k].batch"
-            raise UnsupportedError(message)
         self._ask_all("set_level_options", **level_options)
 
     # --------------------------------------------------------------- close, copies
@@ -580,29 +534,6 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     def __getstate__(self) -> dict[str, Any]:
         # A call belongs to its thread.
         return {**self.__dict__, "_caller": 0}
-
-
-def _check_parts(batches: list[Any]) -> tuple[LocalPart | ActorPart, ...]:
-    """Return the parts of a joined batch.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
-    if not batches or not all(are_parts) or len(set(map(id, batches))) < len(batches):
-        accepted = "different vector environments of roll_vec without wrappers"
-        raise InvalidOptionError.expected("parts", accepted, batches)
-    parts = tuple(
-        LocalPart(one) if isinstance(one, RollVectorEnv) else one for one in batches
-    )
-    for name in ("autoreset_mode", "render_mode"):
-        values = [getattr(part.description, name) for part in parts]
-        if len(set(values)) > 1 or values[0] == "human":
-            # A window shows boards of one batch.
-            wanted = f"one {name} in all parts, and not human"
-            raise InvalidOptionError.expected("parts", wanted, values)
-    return parts
 
 
 def _swap_axes(infos: Infos) -> Infos:
