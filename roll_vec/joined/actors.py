@@ -21,7 +21,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -52,18 +51,17 @@ class RemoteTraceback(Exception):
 class Reply:
     """The answer of an actor to a message.
 
-    ``pid`` is the process of the actor.  ``error`` is the exception of the call, after
-    which the batch may have moved, and ``trace`` its traceback as text; unless
-    ``is_restored``, they are those of the construction of the batch, or of the journal.
-    ``base`` is the packed call of `set_state` with a snapshot, if one was asked for, or
-    ``obstacle`` the reason why there is none.
+    ``pid`` is the process of the actor; 0: its batch was not made, or not restored.
+    ``error`` is the exception of the call, after which the batch may have moved, or of
+    the restoration, and ``trace`` its traceback as text.  ``base`` is the packed call
+    of `set_state` with a snapshot, if one was asked for, or ``obstacle`` the reason why
+    there is none.
     """
 
-    pid: int
+    pid: int = 0
     value: Any = None
     error: Exception | None = None
     trace: str = ""
-    is_restored: bool = False
     base: bytes = b""
     obstacle: str = ""
     warnings: tuple[tuple[type[Warning], str], ...] = ()
@@ -87,8 +85,7 @@ def pack(value: Any) -> bytes:
         Those of pickle.
     """
     # It sends classes of the program's main module by value; pickle names them alone.
-    data: bytes = cloudpickle.dumps(value, 5)
-    return data
+    return cloudpickle.dumps(value, 5)  # type: ignore[no-any-return]
 
 
 # Returns the value of `pack`, which shares no memory with the bytes.
@@ -105,21 +102,19 @@ class Host:
     Parameters
     ----------
     make_batch : bytes
-        The packed function that returns a batch of ``num_envs`` environments.
-    num_envs : int
+        The packed function that returns the batch.
     first_env_id : int
         The number of its first environment in the whole batch, for messages.
     """
 
-    def __init__(self, make_batch: bytes, num_envs: int, first_env_id: int) -> None:
-        self._make_batch, self._num_envs = make_batch, num_envs
-        self._first_env_id = first_env_id
+    def __init__(self, make_batch: bytes, first_env_id: int) -> None:
+        self._make_batch, self._first_env_id = make_batch, first_env_id
         self._batch: Any = None
 
     def answer(self, message: bytes) -> bytes:
         """Execute a packed message; return the packed `Reply`."""
         journal, packed, wants_state = unpack(message)
-        reply = Reply(os.getpid())
+        reply = Reply()
         with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             # The head has checked the actions, and warned.
@@ -127,7 +122,7 @@ class Host:
             try:
                 if journal is not None:
                     self._restore(journal)
-                reply.is_restored = True
+                reply.pid = os.getpid()
                 reply.value = unpack(packed).run(self._batch)
             except Exception as error:
                 reply.fail(error)
@@ -147,7 +142,7 @@ class Host:
     def _restore(self, journal: Sequence[bytes]) -> None:
         """Make a new batch, and the calls of a journal."""
         self.close()
-        self._batch = unpack(self._make_batch)(self._num_envs)
+        self._batch = unpack(self._make_batch)()
         self._batch._become_part(self._first_env_id)
         for packed in journal:
             call: Call = unpack(packed)
@@ -162,14 +157,13 @@ class Host:
         """Close the batch."""
         if self._batch is not None:
             self._batch.close()
-        self._batch = None
 
 
 class ActorPart:
     """A batch in an actor, which is made anew if it dies.
 
-    It has the methods of `roll_vec.joined.parts.LocalPart`.  The head lets all parts
-    `begin` a call, and then each `end` it, so that actors work at the same time.
+    The head lets all parts `begin` a call, and then each `end` it, so that actors work
+    at the same time.
 
     Parameters
     ----------
@@ -177,8 +171,9 @@ class ActorPart:
         The number of the part.
     start_actor : callable
         Returns a new actor, as `roll_vec.joined.ray_actors.RayActor`.
-    check : callable or None
-        As of `LocalPart`; None: the head checks the actions as a pool does.
+    engine : Engine or None
+        Of a batch of the same environments in this process, which checks actions; None:
+        the head checks them as a pool does.
     interval : int
         The ``snapshot_interval`` of `make_shards`.
     start_timeout : float or None
@@ -193,25 +188,24 @@ class ActorPart:
         The process of the last reply; 0: none since the last start.
     """
 
-    description: SimpleNamespace
+    description: Any
 
     def __init__(
         self,
         index: int,
         start_actor: Callable[[], Any],
-        check: Callable[..., Any] | None,
+        engine: Any,
         interval: int,
         start_timeout: float | None,
     ) -> None:
-        self._index, self._start_actor, self.check = index, start_actor, check
+        self._index, self._start_actor, self.engine = index, start_actor, engine
         self._interval, self._start_timeout = interval, start_timeout
         self.restarts = self.pid = 0
-        # Names of calls, and the packed calls: those since the last snapshot; before them
-        # `set_state` with the snapshot, and all older calls that set something.
+        # Names of calls, and the packed calls: all that set something, and the others
+        # since the last snapshot, which begin with `set_state` to the snapshot.
         self._journal: list[tuple[str, bytes]] = []
-        self._steps = 0
-        # Why the part cannot be restored; empty: it can.
-        self._obstacle = ""
+        # The steps among them, and why the part cannot be restored; empty: it can.
+        self._steps, self._obstacle = 0, ""
         # Whether the actor has made the calls above and no others.
         self._is_current = False
         self._actor = start_actor()
@@ -255,7 +249,7 @@ class ActorPart:
             try:
                 timeout = self._start_timeout if is_first else None
                 reply: Reply = unpack(self._actor.result(timeout))
-                if reply.is_restored or is_first:
+                if reply.pid or is_first:
                     break
                 reason = f"it was not restored: {reply.error}"
             except ActorDiedError as error:

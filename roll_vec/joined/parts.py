@@ -1,4 +1,4 @@
-"""Parts of a batch: their calls, the part of this process, their spaces as one."""
+"""Calls of parts, and the spaces of parts as those of one batch."""
 
 from __future__ import annotations
 
@@ -39,14 +39,13 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
     `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether `successes`
     has the success of each episode; of pools only the infos have it.
     """
-    engine = batch.engine
-    options = getattr(engine, "options", None)
+    engine: Any = batch.engine
     return SimpleNamespace(
         **{name: getattr(batch, name) for name in _ATTRIBUTES},
         digest=batch._configuration()[1],
         has_objects=batch._has_objects,
-        accepts_noop=getattr(engine, "accepts_noop", False),
-        has_success=not batch._has_objects and getattr(options, "has_success", True),
+        accepts_noop=batch._has_objects and engine.accepts_noop,
+        has_success=not batch._has_objects and engine.options.has_success,
     )
 
 
@@ -89,39 +88,6 @@ class Call(NamedTuple):
             return _FUNCTIONS[self.name](batch, *self.arguments)
         value = getattr(batch, self.name)
         return value(*self.arguments, **self.keywords) if callable(value) else value
-
-
-class LocalPart:
-    """A batch of this process.
-
-    Parameters
-    ----------
-    batch : RollVectorEnv
-        It belongs to the joined batch from now on.
-
-    Attributes
-    ----------
-    description : types.SimpleNamespace
-        Of `describe`.
-    check : callable
-        Checks actions for a batch of any size; see `Engine.check_actions`.
-    """
-
-    def __init__(self, batch: RollVectorEnv) -> None:
-        self.batch, self.check = batch, batch.engine.check_actions
-        self.description = describe(batch)
-
-    def begin(self, call: Call) -> None:
-        """Begin a call: it is made when it ends."""
-        self._call = call
-
-    def end(self) -> Any:
-        """Return the result of the call, or raise its exception."""
-        return self._call.run(self.batch)
-
-    def close(self) -> None:
-        """Close the batch."""
-        self.batch.close()
 
 
 def join_spaces(

@@ -15,7 +15,7 @@ from roll_vec.joined.ray_actors import connect
 from roll_vec.joined.vector_env import JoinedVectorEnv
 from roll_vec.options import MAX_INT, check_int, check_seconds
 from roll_vec.pool.vector import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register, resolve
+from roll_vec.registration import ENVIRONMENTS, register, resolve
 from roll_vec.storage.data_files import resolve_paths
 from roll_vec.vector.env import RollVectorEnv
 
@@ -77,32 +77,39 @@ def make_shards(
     Environments that act on an outside world do so twice when they are restored.
     """
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
-    sizes = split_sizes(num_envs, num_shards, check_int("group_size", group_size, 1))
+    num_groups, remainder = divmod(num_envs, check_int("group_size", group_size, 1))
+    if remainder:
+        divisor = f"a divisor of num_envs={num_envs}"
+        raise InvalidOptionError.expected("group_size", divisor, group_size)
+    count = check_int("num_shards", num_shards, 1, num_groups)
+    fewest, more = divmod(num_groups, count)
+    sizes = [group_size * (fewest + (k < more)) for k in range(count)]
     interval = check_int("snapshot_interval", snapshot_interval, 1)
     check_seconds("start_timeout", start_timeout, allows_zero=False)
     # Observations are joined in a new batch in any case.
     keywords |= {"group_size": group_size, "copy": False}
-    source, check = id, None
+    source: Any = id
+    engine = None
     if not callable(id):
         if id not in ENVIRONMENTS:
             accepted = "an id of roll_vec, or a function that makes one environment"
             raise InvalidOptionError.expected("id", accepted, id)
-        source, files = resolve(id), ("levels",)
+        source = resolve(id)
+        # Paths that mean the same on other nodes.
         if source.pooled:
             files = getattr(source.load(), "DATA_FILES", ())
-        # Paths that mean the same on other nodes.
-        keywords = resolve_paths(keywords, files)
-        if not source.pooled:
-            keywords.setdefault("num_threads", 1)
+            keywords = resolve_paths(keywords, files)
+        else:
+            keywords = {"num_threads": 1, **resolve_paths(keywords, ["levels"])}
             # It finds bad keywords before a process starts, and checks actions.
-            check = make_batch(source, keywords, group_size).engine.check_actions
-    packed = pack(partial(make_batch, source, keywords))
+            engine = make_batch(source, keywords, group_size).engine
     start = connect(actor_options)
     parts: list[ActorPart] = []
     try:
         for k, size in enumerate(sizes):
-            start_part = partial(start, packed, size, sum(sizes[:k]))
-            parts.append(ActorPart(k, start_part, check, interval, start_timeout))
+            make = pack(partial(make_batch, source, keywords, size))
+            start_part = partial(start, make, sum(sizes[:k]))
+            parts.append(ActorPart(k, start_part, engine, interval, start_timeout))
         for part in parts:
             part.description = part.end()
         if len({part.description.digest for part in parts}) > 1:
@@ -115,9 +122,7 @@ def make_shards(
         raise
 
 
-def make_batch(
-    source: Any, keywords: Mapping[str, Any], num_envs: int
-) -> RollVectorEnv:
+def make_batch(source: Any, keywords: Mapping[str, Any], num_envs: int) -> Any:
     """Return a batch of so many environments, also on another machine.
 
     Parameters
@@ -134,27 +139,9 @@ def make_batch(
     UnknownOptionError, InvalidOptionError
         Also if this machine does not have the data files.
     """
-    if not isinstance(source, RegisteredEnv):
+    if callable(source):
         return PoolVectorEnv([source] * num_envs, **keywords)
     if source.id not in ENVIRONMENTS:
         # The registry of the head does not travel.
-        limit = source.max_episode_steps
-        register(source.id, source.entry, limit, **source.keywords)
+        register(source.id, source.entry, source.max_episode_steps, **source.keywords)
     return make_vec(source.id, num_envs, **keywords)
-
-
-def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
-    """Return the numbers of environments of shards, which differ by at most one group.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the groups are not complete, or there are fewer groups than shards.
-    """
-    num_groups, remainder = divmod(num_envs, group_size)
-    if remainder:
-        divisor = f"a divisor of num_envs={num_envs}"
-        raise InvalidOptionError.expected("group_size", divisor, group_size)
-    count = check_int("num_shards", num_shards, 1, num_groups)
-    fewest, more = divmod(num_groups, count)
-    return [group_size * (fewest + (k < more)) for k in range(count)]

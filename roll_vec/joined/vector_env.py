@@ -23,7 +23,7 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.joined.actors import ActorPart
-from roll_vec.joined.parts import MOVES, Call, LocalPart, join_spaces
+from roll_vec.joined.parts import MOVES, Call, describe, join_spaces
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
@@ -47,7 +47,6 @@ from roll_vec.vector.unroll import check_plan, count_steps, run_steps
 
 # After any other `RollVecError` a part has not moved, or demands a reset itself.
 _FAILURES = EnvironmentFaultError, LevelGenerationError, PartLostError
-_FAMILY = "family"
 _BROKEN = (
     "every environment must be reset: a call raised an error, or was interrupted, when "
     "some may have moved; call reset() without a mask, or set_state"
@@ -72,7 +71,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     Attributes
     ----------
-    parts : tuple of LocalPart and ActorPart
+    parts : tuple of RollVectorEnv and ActorPart
         An `ActorPart` has ``restarts``, the number of its restarts, and ``pid``.
     families : dict of str to range
         The environments of each part, by name; empty without names.
@@ -113,17 +112,18 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         parts: Mapping[str, RollVectorEnv] | Sequence[RollVectorEnv | ActorPart],
     ) -> None:
         self._process_id = os.getpid()
-        is_named = isinstance(parts, Mapping)
-        names = np.array(list(parts) if is_named else [], object)
-        batches: Any = list(parts.values() if isinstance(parts, Mapping) else parts)
-        are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in batches]
-        if not all(are_parts) or not 0 < len(batches) == len(set(map(id, batches))):
+        names = list(parts) if isinstance(parts, Mapping) else []
+        batches: Any = parts.values() if isinstance(parts, Mapping) else parts
+        self.parts: tuple[Any, ...] = tuple(batches)
+        are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in self.parts]
+        num_different = len(set(map(id, self.parts)))
+        if not all(are_parts) or not 0 < num_different == len(are_parts):
             accepted = "different vector environments of roll_vec without wrappers"
             raise InvalidOptionError.expected("parts", accepted, batches)
-        self.parts = tuple(
-            one if isinstance(one, ActorPart) else LocalPart(one) for one in batches
-        )
-        all_of = [part.description for part in self.parts]
+        all_of = [
+            one.description if isinstance(one, ActorPart) else describe(one)
+            for one in self.parts
+        ]
         for name in ("autoreset_mode", "render_mode"):
             values = [getattr(one, name) for one in all_of]
             if len(set(values)) > 1 or values[0] == "human":
@@ -131,9 +131,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 wanted = f"one {name} in all parts, and not human"
                 raise InvalidOptionError.expected("parts", wanted, values)
         first, self._sizes = all_of[0], [one.num_envs for one in all_of]
-        self._starts = [0, *accumulate(self._sizes)]
-        self._rows = [slice(*pair) for pair in pairwise(self._starts)]
-        self.num_envs = self._starts[-1]
+        self._starts = starts = [0, *accumulate(self._sizes)]
+        self._rows = [slice(*pair) for pair in pairwise(starts)]
+        self.num_envs = starts[-1]
         self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
         self.single_observation_space, self.observation_space = join_spaces(
             [one.single_observation_space for one in all_of], self._sizes
@@ -141,12 +141,15 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_action_space, self.action_space = join_spaces(
             [one.single_action_space for one in all_of], self._sizes
         )
-        self._check = self.parts[0].check or partial(
-            check_action_batch,
-            self.single_action_space,
-            self.action_space,
-            accepts_noop=first.accepts_noop,
-        )
+        if first.has_objects:
+            self._check = partial(
+                check_action_batch,
+                self.single_action_space,
+                self.action_space,
+                accepts_noop=first.accepts_noop,
+            )
+        else:
+            self._check = self.parts[0].engine.check_actions
         # Whether the parts can exchange snapshots.
         self._are_alike = len({one.digest for one in all_of}) == 1
         # Whether their rollouts are arrays of the same dtypes.
@@ -157,15 +160,15 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self.has_success = all(one.has_success for one in all_of)
         group_sizes = [one.group_size for one in all_of]
         self.group_size = group_sizes[0] if len(set(group_sizes)) == 1 else 0
-        counts = np.floor_divide(self._sizes, group_sizes)
-        sizes = np.repeat(group_sizes, counts)
+        sizes = np.repeat(group_sizes, np.floor_divide(self._sizes, group_sizes))
         self.group_ids: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
-        ranges = map(range, self._starts, self._starts[1:])
-        self.families = dict(zip(names.tolist(), ranges, strict=False))
-        self._family_of = np.repeat(names, self._sizes) if is_named else None
-        for part, start in zip(self.parts, self._starts, strict=False):
-            if isinstance(part, LocalPart):
-                part.batch._become_part(start)
+        self.families = dict(zip(names, map(range, starts, starts[1:]), strict=False))
+        self._family_of = np.repeat(
+            np.array(names, object), self._sizes if names else 0
+        )
+        for part, start in zip(self.parts, starts, strict=False):
+            if isinstance(part, RollVectorEnv):
+                part._become_part(start)
         # Replaced by each step.
         self._has_ended = np.zeros(self.num_envs, np.bool_)
         # Why environments must be reset before other calls; empty: they need not.
@@ -190,18 +193,20 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self._check_open()
         before, has_moved = self._obstacle, False
         for part, call in zip(self.parts, calls, strict=True):
-            part.begin(call)
+            if isinstance(part, ActorPart):
+                part.begin(call)
             # Also after an interrupt.
             self._obstacle = before or _BROKEN
         values: list[Any] = []
         errors: list[Exception] = []
         for part, start, call in zip(self.parts, self._starts, calls, strict=False):
             # After an error a part of this process stays where it is.
-            if errors and isinstance(part, LocalPart):
+            is_actor = isinstance(part, ActorPart)
+            if errors and not is_actor:
                 continue
             moves = call.name in MOVES
             try:
-                values.append(part.end())
+                values.append(part.end() if is_actor else call.run(part))
                 has_moved |= moves
             except Exception as error:
                 if isinstance(error, EnvironmentFaultError):
@@ -278,9 +283,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self._obstacle = ""
         return observations
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+    def step(self, actions: Any) -> Any:
         """Step every environment once; see `RollVectorEnv.step`."""
         return self._step_some(actions, None)
 
@@ -318,7 +321,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         return map_leaves(lambda _, batch: batch[rows], space, actions)
 
     def _join_steps(
-        self, results: list[Any], steps: NDArray[np.bool_], out: Rollout | None = None
+        self, results: list[Any], steps: NDArray[np.bool_], out: Any = None
     ) -> Any:
         """Return the results of parts as those of the batch.
 
@@ -371,10 +374,10 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _add_family(self, infos: Infos, mask: NDArray[np.bool_]) -> None:
         """Add the names of parts to infos of some environments, (n,) or (T, n) bool."""
-        if self._family_of is None:
+        if not self.families:
             return
-        infos[_FAMILY] = np.where(mask, self._family_of, np.array(None))
-        infos[f"_{_FAMILY}"] = mask.copy()
+        infos["family"] = np.where(mask, self._family_of, np.array(None))
+        infos["_family"] = mask.copy()
         if "final_info" in infos:
             self._add_family(infos["final_info"], infos["_final_info"])
 
@@ -411,11 +414,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 steps = np.ones((count, self.num_envs), np.bool_)
                 return Rollout(*self._join_steps(results, steps, out))
         batches = [batch for batch, _ in self._ask_all("observe")]
-        observations = join_batches(space, batches)
-        is_same_step = mode is SAME_STEP
-        arguments = self.step, observations, actions, count, out
+        arguments = self.step, join_batches(space, batches), actions, count, out
         try:
-            return run_steps(space, self.num_envs, is_same_step, *arguments)
+            return run_steps(space, self.num_envs, mode is SAME_STEP, *arguments)
         except BaseException:
             # Some steps were made.
             if self._has_ended is not ended:
@@ -455,7 +456,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         sets = np.isin(np.arange(self.num_envs), check_mask(mask, self.num_envs))
         if not sets.all():
             self._check_ready()
-        states = state
+        states: Any = state
         if isinstance(state, VectorState):
             indices = check_state_rows(state, rows, self.num_envs)
             states = [state.take(indices[part_rows]) for part_rows in self._rows]

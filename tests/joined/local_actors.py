@@ -4,8 +4,8 @@ from collections import Counter
 from unittest import mock
 
 import roll_vec
-from roll_vec.joined.actors import ActorDiedError, Host, unpack
 from roll_vec.joined import make_shards
+from roll_vec.joined.actors import ActorDiedError, Host, unpack
 from tests.contract.cases import assert_same
 
 
@@ -29,9 +29,9 @@ class LocalActors:
     def __call__(self, actor_options):
         return self.start
 
-    def start(self, make_batch, num_envs, first_env_id):
+    def start(self, make_batch, first_env_id):
         part = self.parts.setdefault(first_env_id, len(self.parts))
-        host = Host(make_batch, num_envs, first_env_id)
+        host = Host(make_batch, first_env_id)
         self.actors[part] = LocalActor(self, part, host)
         return self.actors[part]
 

@@ -209,7 +209,7 @@ def test_an_error_after_a_part_has_moved_demands_a_reset(mode, monkeypatch):
     env.reset(seed=3)
     up = [env.single_action_space.start] * 4
     with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1].batch.engine, "step", raise_no_level)
+        patch.setattr(env.parts[1].engine, "step", raise_no_level)
         with pytest.raises(LevelGenerationError):
             env.step(up)
     mask = np.arange(4) < 2
@@ -286,7 +286,7 @@ def test_an_interrupt_demands_a_reset(name, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1].batch, name, interrupt)
+        patch.setattr(env.parts[1], name, interrupt)
         with pytest.raises(KeyboardInterrupt):
             getattr(env, name)(*arguments.get(name, ()))
     with pytest.raises(ResetNeededError):
@@ -371,7 +371,7 @@ def test_parts_that_do_not_fit():
             JoinedVectorEnv(parts)
     env = make(dict(list(GAMES.items())[:2]))
     env.set_level_options(num_levels=3)
-    assert env.parts[0].batch.get_attr("num_levels") == (3,) * 4
+    assert env.parts[0].get_attr("num_levels") == (3,) * 4
     assert not make_lakes().fault_counts.any()
 
 

@@ -212,9 +212,7 @@ def test_processes_that_never_start():
             make_env(SOKOBAN, 4, 2, deaths={(1, 0): when}, **ROOMS)
     with pytest.raises(InvalidOptionError, match="dim_room"):
         make_env(SOKOBAN, 4, 2, dim_room=3)
-    with pytest.raises(
-        InvalidOptionError, match=r"num_shards: .*2"
-    ):
+    with pytest.raises(InvalidOptionError, match=r"num_shards: .*2"):
         make_env(SOKOBAN, 4, 3, group_size=2)
 
 
