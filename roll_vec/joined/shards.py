@@ -17,7 +17,6 @@ from roll_vec.options import MAX_INT, check_int, check_seconds
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS, register, resolve
 from roll_vec.storage.data_files import resolve_paths
-from roll_vec.vector.env import RollVectorEnv
 
 
 def make_shards(

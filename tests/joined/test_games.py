@@ -252,10 +252,21 @@ def test_an_error_that_is_known_before_moves_nothing():
         assert_same(env.step([2] * 4), twin.step([2] * 4))
 
 
-def test_a_call_of_no_environment_moves_nothing():
-    env = make_lakes()
-    env.reset(seed=3)
-    env.step([2] * 4)
+def test_a_step_of_some_environments_clears_the_other_successes():
+    lake = {"levels": [["SG", "FF"]], "size": 2, "is_slippery": False}
+    lake |= {"autoreset_mode": "Disabled", "action_start": 1}
+    parts = [roll_vec.make_vec(LAKES, 2, **lake) for _ in range(2)]
+    env, whole = JoinedVectorEnv(parts), roll_vec.make_vec(LAKES, 4, **lake)
+    mask, right = np.array([True, False, False, False]), [3] * 4
+    for batch in (env, whole):
+        batch.reset(seed=0)
+        batch.step(right)
+        assert batch.successes.all()
+        batch.reset(seed=0, options={"reset_mask": mask})
+    assert_same(env._step_some(right, mask), whole._step_some(right, mask))
+    assert env.successes.tolist() == whole.successes.tolist() == mask.tolist()
+    with pytest.raises(ResetNeededError, match="have ended"):
+        env._step_some(right, mask)
 
 
 def test_a_policy_that_raises_after_a_step_demands_a_reset():
