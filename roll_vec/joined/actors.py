@@ -226,12 +226,11 @@ class ActorPart:
             journal = [packed for _, packed in self._journal]
         # After an interrupt nobody knows whether the actor has made the call.
         self._is_current = self._is_current and name not in JOURNALED
-        options = self._call.keywords.get("options") or ()
-        wants_state = name in JOURNALED and (
-            self._steps >= self._interval
-            # What a whole reset has done takes long to repeat.
-            or (name == "reset" and "reset_mask" not in options)
-        )
+        options = self._call.keywords.get("options")
+        is_whole_reset = name == "reset" and "reset_mask" not in (options or ())
+        # What a whole reset has done takes long to repeat.
+        is_due = is_whole_reset or self._steps >= self._interval
+        wants_state = is_due and name in JOURNALED
         self._actor.submit(pack((journal, self._packed, wants_state)))
 
     def end(self) -> Any:

@@ -127,8 +127,7 @@ def make_batch(source: Any, keywords: Mapping[str, Any], num_envs: int) -> Any:
     Parameters
     ----------
     source : RegisteredEnv or callable
-        The entry of an id, with a user's own class or its name; or a function that
-        makes one environment.
+        The entry of an id, or a function that makes one environment.
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
     num_envs : int

@@ -65,15 +65,15 @@ TEXTS = ("Up", "Left", "Down", "Right", "", "1", "2", "3", "up and away", "1+2",
 
 @pytest.fixture(scope="module", autouse=True)
 def _ids(module_forgets_ids):
-    """Leave the ids of a user's own to no other tests."""
+    """Forget the ids of these tests: others list all ids."""
     register_custom_ids()
 
 
 def make(games=GAMES, **keywords):
     return JoinedVectorEnv(
         {
-            name: roll_vec.make_vec(id, count, group_size=size, **own, **keywords)
-            for name, (id, count, size, own) in games.items()
+            name: roll_vec.make_vec(id, count, group_size=size, **options, **keywords)
+            for name, (id, count, size, options) in games.items()
         }
     )
 
@@ -405,7 +405,7 @@ def test_copies_and_attributes(way):
     assert env.render() == twin.render()
     assert len(env.solve()) == len(env.call("render")) == 6
     assert env.successes.shape == (6,)
-    # Each draws from the examples of its own game.
+    # Each draws from the examples of its game.
     texts = env.sample_actions(seed=0)
     for text, space in zip(texts, env.action_space.spaces, strict=True):
         assert text in space.examples
