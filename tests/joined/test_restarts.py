@@ -185,7 +185,7 @@ def test_a_part_without_snapshots_is_lost(name):
         getattr(env, name)(*arguments)
     assert "PartLostError".lower() in caught.value.docs
     for call in (lambda: env.step(IDLE), lambda: env.get_state()):
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(ResetNeededError, match="a call raised an error"):
             call()
     env.reset(seed=0)
     assert_same(env.step(IDLE), before)
