@@ -20,8 +20,8 @@ import socket
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
@@ -31,38 +31,49 @@ from roll_vec.errors import (
     PartLostError,
     warn_caller,
 )
-from roll_vec.joined.calls import JOURNALED, SETTINGS, Call
-from roll_vec.vector.env import RollVectorEnv
+from roll_vec.joined.parts import JOURNALED, SETTINGS, Call
+
+MAX_RESTARTS = 10
+"""Actors of a part that may die one after the other in one call."""
 
 _LOGGER = logging.getLogger(__name__)
 
 
 class ActorDiedError(Exception):
-    """Raised when the process of an actor is gone, or does not reply in time."""
+    """Raised when the process of an actor is gone, or does not start in time."""
 
 
 class RemoteTraceback(Exception):
     """The traceback of an exception in an actor, shown as its cause."""
 
 
-class Reply(NamedTuple):
+@dataclass
+class Reply:
     """The answer of an actor to a message.
 
-    ``error`` is the exception of the call, after which the batch may have moved, and
-    ``trace`` its traceback as text; unless ``is_restored``, they are those of the
-    construction of the batch, or of the journal.  ``base`` is the packed call of
-    `set_state` with a snapshot, if one was asked for, or ``obstacle`` the reason why
-    there is none.  ``pid`` is the process of the actor.
+    ``pid`` is the process of the actor; 0: its batch was not made, or not restored.
+    ``error`` is the exception of the call, after which the batch may have moved, or of
+    the restoration, and ``trace`` its traceback as text.  ``base`` is the packed call
+    of `set_state` with a snapshot, if one was asked for, or ``obstacle`` the reason why
+    there is none.
     """
 
+    pid: int = 0
     value: Any = None
     error: Exception | None = None
     trace: str = ""
-    is_restored: bool = True
     base: bytes = b""
     obstacle: str = ""
     warnings: tuple[tuple[type[Warning], str], ...] = ()
-    pid: int = 0
+
+    def fail(self, error: Exception) -> None:
+        """Reply an exception in the place of a value; it may become a text."""
+        self.trace = f"on the node {socket.gethostname()}:\n{traceback.format_exc()}"
+        try:
+            unpack(pack(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        self.value, self.error = None, error
 
 
 def pack(value: Any) -> bytes:
@@ -74,13 +85,11 @@ def pack(value: Any) -> bytes:
         Those of pickle.
     """
     # It sends classes of the program's main module by value; pickle names them alone.
-    data: bytes = cloudpickle.dumps(value, 5)
-    return data
+    return cloudpickle.dumps(value, 5)  # type: ignore[no-any-return]
 
 
-def unpack(data: bytes) -> Any:
-    """Return the value of `pack`; it shares no memory with the bytes."""
-    return pickle.loads(data)
+# Returns the value of `pack`, which shares no memory with the bytes.
+unpack = pickle.loads
 
 
 class Host:
@@ -93,56 +102,47 @@ class Host:
     Parameters
     ----------
     make_batch : bytes
-        The packed function that returns a batch of ``num_envs`` environments.
-    num_envs : int
+        The packed function that returns the batch.
     first_env_id : int
         The number of its first environment in the whole batch, for messages.
     """
 
-    def __init__(self, make_batch: bytes, num_envs: int, first_env_id: int) -> None:
-        self._make_batch, self._num_envs = make_batch, num_envs
-        self._first_env_id = first_env_id
-        self._batch: RollVectorEnv | None = None
+    def __init__(self, make_batch: bytes, first_env_id: int) -> None:
+        self._make_batch, self._first_env_id = make_batch, first_env_id
+        self._batch: Any = None
 
     def answer(self, message: bytes) -> bytes:
         """Execute a packed message; return the packed `Reply`."""
+        journal, packed, wants_state = unpack(message)
+        reply = Reply()
         with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             # The head has checked the actions, and warned.
             warnings.simplefilter("ignore", ActionStartWarning)
-            reply = self._handle(*unpack(message))
-        texts = tuple((one.category, str(one.message)) for one in records)
+            try:
+                if journal is not None:
+                    self._restore(journal)
+                reply.pid = os.getpid()
+                reply.value = unpack(packed).run(self._batch)
+            except Exception as error:
+                reply.fail(error)
+                wants_state = False
+            try:
+                if wants_state:
+                    reply.base = pack(Call("set_state", (self._batch.get_state(),)))
+            except Exception as error:
+                reply.obstacle = str(error) or type(error).__name__
+        reply.warnings = tuple((one.category, str(one.message)) for one in records)
         try:
-            return pack(reply._replace(warnings=texts, pid=os.getpid()))
+            return pack(reply)
         except Exception as error:
-            return pack(_failure(error)._replace(pid=os.getpid()))
-
-    def _handle(
-        self, journal: Sequence[bytes] | None, packed: bytes, wants_state: bool
-    ) -> Reply:
-        try:
-            if journal is not None:
-                self._restore(journal)
-        except Exception as error:
-            self.close()
-            return _failure(error)._replace(is_restored=False)
-        assert self._batch is not None
-        try:
-            value = unpack(packed).run(self._batch)
-        except Exception as error:
-            return _failure(error)
-        if not wants_state:
-            return Reply(value)
-        try:
-            base = pack(Call("set_state", (self._batch.get_state(),)))
-            return Reply(value, base=base)
-        except Exception as error:
-            return Reply(value, obstacle=str(error) or type(error).__name__)
+            reply.fail(error)
+            return pack(reply)
 
     def _restore(self, journal: Sequence[bytes]) -> None:
         """Make a new batch, and the calls of a journal."""
         self.close()
-        self._batch = unpack(self._make_batch)(self._num_envs)
+        self._batch = unpack(self._make_batch)()
         self._batch._become_part(self._first_env_id)
         for packed in journal:
             call: Call = unpack(packed)
@@ -157,24 +157,13 @@ class Host:
         """Close the batch."""
         if self._batch is not None:
             self._batch.close()
-        self._batch = None
-
-
-def _failure(error: Exception) -> Reply:
-    """Return the reply for an exception; one that cannot travel becomes a text."""
-    trace = f"on the node {socket.gethostname()}:\n{traceback.format_exc()}"
-    try:
-        unpack(pack(error))
-    except Exception:
-        error = RuntimeError(f"{type(error).__name__}: {error}")
-    return Reply(error=error, trace=trace)
 
 
 class ActorPart:
     """A batch in an actor, which is made anew if it dies.
 
-    It has the methods of `roll_vec.joined.calls.LocalPart`.  The head lets all parts
-    `begin` a call, and then each `end` it, so that actors work at the same time.
+    The head lets all parts `begin` a call, and then each `end` it, so that actors work
+    at the same time.
 
     Parameters
     ----------
@@ -182,39 +171,41 @@ class ActorPart:
         The number of the part.
     start_actor : callable
         Returns a new actor, as `roll_vec.joined.ray_actors.RayActor`.
-    options : roll_vec.joined.shards.RayOptions
-    check : callable or None
-        As of `LocalPart`; None: the head checks the actions as a pool does.
+    engine : Engine or None
+        Of a batch of the same environments in this process, which checks actions; None:
+        the head checks them as a pool does.
+    interval : int
+        The ``snapshot_interval`` of `make_shards`.
+    start_timeout : float or None
 
     Attributes
     ----------
     description : types.SimpleNamespace
-        Of `roll_vec.joined.calls.describe`.
+        Of `roll_vec.joined.parts.describe`: the result of the first call, which the
+        constructor begins.
     restarts : int
     pid : int
-        The process of the last reply.
+        The process of the last reply; 0: none since the last start.
     """
 
-    description: SimpleNamespace
+    description: Any
 
     def __init__(
         self,
         index: int,
         start_actor: Callable[[], Any],
-        options: Any,
-        check: Callable[..., Any] | None,
+        engine: Any,
+        interval: int,
+        start_timeout: float | None,
     ) -> None:
-        self._index, self._start_actor, self._options = index, start_actor, options
-        self.check, self.restarts, self.pid = check, 0, 0
-        # The packed calls since the last snapshot, which is the first call; each with
-        # its subject, if it sets something.
-        self._journal: list[tuple[Any, bytes]] = []
-        self._steps = 0
-        # By subject, the last calls before the snapshot that set something.
-        self._settings: dict[Any, bytes] = {}
-        self._level_options: dict[str, Any] = {}
-        # Why the part cannot be restored; empty: it can.
-        self._obstacle = ""
+        self._index, self._start_actor, self.engine = index, start_actor, engine
+        self._interval, self._start_timeout = interval, start_timeout
+        self.restarts = self.pid = 0
+        # Names of calls, and the packed calls: all that set something, and the others
+        # since the last snapshot, which begin with `set_state` to the snapshot.
+        self._journal: list[tuple[str, bytes]] = []
+        # The steps among them, and why the part cannot be restored; empty: it can.
+        self._steps, self._obstacle = 0, ""
         # Whether the actor has made the calls above and no others.
         self._is_current = False
         self._actor = start_actor()
@@ -224,8 +215,6 @@ class ActorPart:
         message = "shards cannot be pickled: they belong to a connection to Ray"
         raise TypeError(message)
 
-    # --------------------------------------------------------------- one call
-
     def begin(self, call: Call) -> None:
         """Send a call to the actor."""
         self._call, self._packed, self._deaths = call, pack(call), 0
@@ -234,16 +223,14 @@ class ActorPart:
     def _send(self) -> None:
         journal, name = None, self._call.name
         if not self._is_current:
-            calls = [packed for _, packed in self._journal]
-            journal = (*self._settings.values(), *calls)
+            journal = [packed for _, packed in self._journal]
         # After an interrupt nobody knows whether the actor has made the call.
         self._is_current = self._is_current and name not in JOURNALED
-        # What a reset has done takes long to repeat.
-        options = self._call.keywords.get("options") or ()
-        is_whole_reset = name == "reset" and "reset_mask" not in options
-        wants_state = name in JOURNALED - SETTINGS and (
-            is_whole_reset or self._steps >= self._options.snapshot_interval
-        )
+        options = self._call.keywords.get("options")
+        is_whole_reset = name == "reset" and "reset_mask" not in (options or ())
+        # What a whole reset has done takes long to repeat.
+        is_due = is_whole_reset or self._steps >= self._interval
+        wants_state = is_due and name in JOURNALED
         self._actor.submit(pack((journal, self._packed, wants_state)))
 
     def end(self) -> Any:
@@ -256,12 +243,12 @@ class ActorPart:
         Exception
             That of the call.
         """
+        is_first = self._call.name == "describe"
         while True:
-            options = self._options
-            limit = options.shard_timeout if self.pid else options.start_timeout
             try:
-                reply: Reply = unpack(self._actor.result(limit))
-                if reply.is_restored or self._call.name == "describe":
+                timeout = self._start_timeout if is_first else None
+                reply: Reply = unpack(self._actor.result(timeout))
+                if reply.pid or is_first:
                     break
                 reason = f"it was not restored: {reply.error}"
             except ActorDiedError as error:
@@ -269,7 +256,8 @@ class ActorPart:
             self._restart(reason)
             self._send()
         self._is_current, self.pid = True, reply.pid
-        self._commit(reply)
+        if self._call.name in JOURNALED:
+            self._commit(reply)
         for category, text in reply.warnings:
             warn_caller(text, category)
         if reply.error is not None:
@@ -295,50 +283,30 @@ class ActorPart:
         self._deaths += 1
         self.restarts += 1
         _LOGGER.warning("part %s died and is restarted: %s", self._index, reason)
+        if not self._obstacle and self._deaths <= MAX_RESTARTS:
+            return
         if self._obstacle:
             reason = f"{reason}; it cannot be restored: {self._obstacle}"
-        elif self._deaths > self._options.max_restarts:
-            reason = f"{reason}, in {self._deaths} processes in a row"
-        else:
-            return
-        self._begin_journal(b"", "")
+        self._begin_journal("")
         message = (
-            f"part {self._index} has died, and its episodes are lost: {reason}; reset "
-            "the batch with a seed, or close it"
+            f"part {self._index} has died, in {self._deaths} processes in a row, and "
+            f"its episodes are lost: {reason}; reset the batch with a seed, or close it"
         )
         raise PartLostError(message)
 
-    # ------------------------------------------------------------ the journal
-
     def _commit(self, reply: Reply) -> None:
         """Note a call that the actor has made, also one that raised."""
-        name, arguments, keywords = self._call
-        if name not in JOURNALED:
-            return
-        subject, packed, is_done = (), self._packed, reply.error is None
-        if name == "set_level_options" and is_done:
-            # All of them: some are refused without others.
-            self._level_options |= keywords
-            packed = pack(Call(name, (), self._level_options))
-        if name in SETTINGS:
-            # One that raised may have changed some environments; none is forgotten
-            # for it.
-            subject = (name, *arguments[:1], is_done)
-        self._journal.append((subject, packed))
+        name, arguments, _ = self._call
+        self._journal.append((name, self._packed))
         self._steps += len(arguments[0]) if name == "unroll" else 1
         if reply.base or reply.obstacle:
-            self._begin_journal(reply.base, reply.obstacle)
+            self._begin_journal(reply.obstacle)
+            if reply.base:
+                self._journal.append(("set_state", reply.base))
 
-    def _begin_journal(self, base: bytes, obstacle: str) -> None:
-        """Begin with a snapshot, or note the reason why there is none.
-
-        Of calls that set something the last one about each subject stays.
-        """
-        for subject, packed in self._journal:
-            if subject:
-                self._settings.pop(subject, None)
-                self._settings[subject] = packed
-        self._journal = [((), base)] if base else []
+    def _begin_journal(self, obstacle: str) -> None:
+        """Begin with the calls whose effect snapshots lack."""
+        self._journal = [one for one in self._journal if one[0] in SETTINGS]
         self._steps, self._obstacle = 0, obstacle
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.errors import MissingExtraError
 from roll_vec.joined.actors import ActorDiedError, Host
 
 # The environment variable of a cluster's nodes by which Ray sends replies of up to so
@@ -46,9 +46,6 @@ class RayActor:
         """
         try:
             data: bytes = self._ray.get(self._reply, timeout=timeout)
-        except self._ray.exceptions.GetTimeoutError as error:
-            message = "it did not reply within its time limit"
-            raise ActorDiedError(message) from error
         except self._ray.exceptions.RayError as error:
             message = f"{type(error).__name__}: {error}"
             raise ActorDiedError(message) from error
@@ -73,7 +70,7 @@ def connect(actor_options: Mapping[str, Any] | None) -> Callable[..., RayActor]:
     Raises
     ------
     MissingExtraError
-    InvalidOptionError
+    ValueError, TypeError
         If Ray refuses the options; nothing has started then.
     """
     # A worker must not send usage reports of a short local cluster.
@@ -82,12 +79,8 @@ def connect(actor_options: Mapping[str, Any] | None) -> Callable[..., RayActor]:
     # A call may have run although it failed, so Ray must neither repeat it nor restart
     # the actor: the head does both, from the last snapshot.
     fixed = {"max_restarts": 0, "max_task_retries": 0}
-    try:
-        options = {"scheduling_strategy": "SPREAD", **(actor_options or {}), **fixed}
-        actor_class = ray.remote(Host).options(**options)
-    except (TypeError, ValueError) as error:
-        message = f"actor_options: {error}"
-        raise InvalidOptionError(message) from error
+    options = {"scheduling_strategy": "SPREAD", **(actor_options or {}), **fixed}
+    actor_class = ray.remote(Host).options(**options)
     if not ray.is_initialized():
         # All processes of the cluster inherit it.
         os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))

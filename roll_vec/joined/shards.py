@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,70 +10,25 @@ import gymnasium
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.joined.actors import ActorPart, pack
+from roll_vec.joined.ray_actors import connect
 from roll_vec.joined.vector_env import JoinedVectorEnv
-from roll_vec.options import (
-    MAX_INT,
-    accepts_keywords_of,
-    check_fields,
-    check_int,
-    check_seconds,
-    option,
-    pop_options,
-)
+from roll_vec.options import MAX_INT, check_int, check_seconds
 from roll_vec.pool.factories import resolve_paths
 from roll_vec.pool.vector import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
+from roll_vec.registration import ENVIRONMENTS, register
 from roll_vec.registration.factories import make_vec
-from roll_vec.vector.env import BatchOptions, RollVectorEnv
-
-# Keywords of stacked environments that can be paths; pooled classes name theirs.
-_STACKED_FILES: tuple[str, ...] = ("levels",)
-
-_check_limit = partial(check_seconds, allows_zero=False)
-
-EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RayOptions:
-    """The keywords of `make_shards` beside those of the environments.
-
-    Parameters
-    ----------
-    snapshot_interval : int
-        Steps between two snapshots of a shard, which the head keeps.  A new actor
-        repeats the steps since the last one.
-    max_restarts : int
-        Actors of a shard that may die one after the other in one call, before its
-        episodes are lost.
-    actor_options : mapping or None
-        Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
-        ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
-    shard_timeout : float or None
-        Seconds that the head waits for a reply before it restarts the shard; None: no
-        limit.
-    start_timeout : float or None
-        The same for the first call of a new shard, which Ray has to place, and which
-        makes or restores its environments.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-
-    snapshot_interval: int = option(100, check_int, 1)
-    max_restarts: int = option(10, check_int, 0)
-    actor_options: Mapping[str, Any] | None = None
-    shard_timeout: float | None = option(None, _check_limit)
-    start_timeout: float | None = option(300.0, _check_limit)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
-@accepts_keywords_of(RayOptions, BatchOptions, open_end=True)
 def make_shards(
-    id: str | EnvFn, num_envs: int, num_shards: int, **keywords: Any
+    id: str | Callable[[], gymnasium.Env[Any, Any]],
+    num_envs: int,
+    num_shards: int,
+    *,
+    group_size: int = 1,
+    snapshot_interval: int = 100,
+    start_timeout: float | None = 300.0,
+    actor_options: Mapping[str, Any] | None = None,
+    **keywords: Any,
 ) -> JoinedVectorEnv:
     """Make one batch whose environments run in *shards*: actors on a Ray cluster.
 
@@ -91,17 +44,29 @@ def make_shards(
         modules must be there.
     num_envs : int
     num_shards : int
-        At most the number of groups.  A group is never split.
+        At most the number of groups.
+    group_size : int
+        As of every batch.  A group is never split.
+    snapshot_interval : int
+        Steps between two snapshots of a shard, which the head keeps.  A new actor
+        repeats the steps since the last one.
+    start_timeout : float or None
+        Seconds that the head waits for the first reply of a shard, which Ray has to
+        place, and which makes its environments; None: no limit.
+    actor_options : mapping or None
+        Options of `ray.remote` for actors, such as ``num_cpus``, ``resources``,
+        ``memory``, ``runtime_env``; ``scheduling_strategy`` is ``SPREAD`` by default.
     **keywords
-        Those of `RayOptions`, of `roll_vec.vector.env.BatchOptions`, and those of the
-        environments as for `roll_vec.make_vec`; ``num_threads`` is 1 by default.
+        Those of the batch and of the environments, as for `roll_vec.make_vec`;
+        ``num_threads`` is 1 by default.
 
     Raises
     ------
     MissingExtraError
         Without the extra ``ray``.
     InvalidOptionError, UnknownOptionError
-        And the exception of an environment that cannot be built.
+        And the exception of an environment that cannot be built, or of Ray for options
+        that it refuses.
 
     Notes
     -----
@@ -110,41 +75,40 @@ def make_shards(
 
     Environments that act on an outside world do so twice when they are restored.
     """
-    from roll_vec.joined.ray_actors import connect
-
-    return join_actors(connect, id, num_envs, num_shards, keywords)
-
-
-def join_actors(
-    connect: Callable[[Any], Callable[..., Any]],
-    id: Any,
-    num_envs: Any,
-    num_shards: Any,
-    keywords: Mapping[str, Any],
-) -> JoinedVectorEnv:
-    """Make a batch over actors; see `make_shards` and `ray_actors.connect`."""
-    keywords = dict(keywords)
-    options = pop_options(RayOptions, keywords)
-    batch = pop_options(BatchOptions, keywords)
     num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
-    sizes = split_sizes(num_envs, num_shards, batch.group_size)
+    num_groups, remainder = divmod(num_envs, check_int("group_size", group_size, 1))
+    if remainder:
+        divisor = f"a divisor of num_envs={num_envs}"
+        raise InvalidOptionError.expected("group_size", divisor, group_size)
+    count = check_int("num_shards", num_shards, 1, num_groups)
+    fewest, more = divmod(num_groups, count)
+    sizes = [group_size * (fewest + (k < more)) for k in range(count)]
+    interval = check_int("snapshot_interval", snapshot_interval, 1)
+    check_seconds("start_timeout", start_timeout, allows_zero=False)
     # Observations are joined in a new batch in any case.
-    source, keywords = find_source(id, {**keywords, **vars(batch), "copy": False})
-    make, check = partial(make_batch, source, keywords), None
-    if isinstance(source, RegisteredEnv) and not source.pooled:
-        # It finds bad keywords before a process starts, and checks actions.
-        check = make(1, group_size=1).engine.check_actions
-    try:
-        packed = pack(make)
-    except Exception as error:
-        message = f"id: the environments cannot be sent to other processes: {error}"
-        raise InvalidOptionError(message) from error
-    start = connect(options.actor_options)
+    keywords |= {"group_size": group_size, "copy": False}
+    source: Any = id
+    engine = None
+    if not callable(id):
+        if id not in ENVIRONMENTS:
+            accepted = "an id of roll_vec, or a function that makes one environment"
+            raise InvalidOptionError.expected("id", accepted, id)
+        source = ENVIRONMENTS[id]
+        # Paths that mean the same on other nodes.
+        if source.pooled:
+            files = getattr(source.load(), "DATA_FILES", ())
+            keywords = resolve_paths(keywords, files)
+        else:
+            keywords = {"num_threads": 1, **resolve_paths(keywords, ["levels"])}
+            # It finds bad keywords before a process starts, and checks actions.
+            engine = make_batch(source, keywords, group_size).engine
+    start = connect(actor_options)
     parts: list[ActorPart] = []
     try:
         for k, size in enumerate(sizes):
-            start_part = partial(start, packed, size, sum(sizes[:k]))
-            parts.append(ActorPart(k, start_part, options, check))
+            make = pack(partial(make_batch, source, keywords, size))
+            start_part = partial(start, make, sum(sizes[:k]))
+            parts.append(ActorPart(k, start_part, engine, interval, start_timeout))
         for part in parts:
             part.description = part.end()
         if len({part.description.digest for part in parts}) > 1:
@@ -157,40 +121,7 @@ def join_actors(
         raise
 
 
-def find_source(
-    id: Any, keywords: dict[str, Any]
-) -> tuple[RegisteredEnv | EnvFn, dict[str, Any]]:
-    """Return the source of environments, and keywords that mean the same elsewhere.
-
-    The source is the entry of an id, with or without ``module:``, or a function.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it is neither an id of roll_vec nor a function.
-    """
-    if callable(id):
-        return id, keywords
-    module, _, name = id.rpartition(":") if isinstance(id, str) else ("", "", "")
-    if module:
-        importlib.import_module(module)
-    if name not in ENVIRONMENTS:
-        accepted = "an id of roll_vec, or a function that makes one environment"
-        raise InvalidOptionError.expected("id", accepted, id)
-    source, files = ENVIRONMENTS[name], _STACKED_FILES
-    if source.pooled:
-        files = getattr(source.load(), "DATA_FILES", ())
-    else:
-        keywords = {"num_threads": 1, **keywords}
-    return source, resolve_paths(keywords, files)
-
-
-def make_batch(
-    source: RegisteredEnv | EnvFn,
-    keywords: Mapping[str, Any],
-    num_envs: int,
-    **changes: Any,
-) -> RollVectorEnv:
+def make_batch(source: Any, keywords: Mapping[str, Any], num_envs: int) -> Any:
     """Return a batch of so many environments, also on another machine.
 
     Parameters
@@ -200,39 +131,20 @@ def make_batch(
     keywords : mapping
         Of the batch.  Paths of data files are absolute.
     num_envs : int
-    **changes
-        Keywords that replace those.
 
     Raises
     ------
     UnknownOptionError, InvalidOptionError
         Also if this machine does not have the data files.
     """
-    keywords = {**keywords, **changes}
-    if not isinstance(source, RegisteredEnv):
+    if callable(source):
         return PoolVectorEnv([source] * num_envs, **keywords)
     if source.id not in ENVIRONMENTS:
         # The registry of the head does not travel.
+<<<<<<< HEAD
         limit = source.max_episode_steps
         register(source.id, source.load(), limit, **source.keywords)
+=======
+        register(source.id, source.load(), source.max_episode_steps, **source.keywords)
+>>>>>>> joined
     return make_vec(source.id, num_envs, **keywords)
-
-
-def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
-    """Return the numbers of environments of shards, which differ by at most one group.
-
-    Raises
-    ------
-    InvalidOptionError
-        If the groups are not complete, or there are fewer groups than shards.
-    """
-    num_groups, remainder = divmod(num_envs, group_size)
-    if remainder:
-        divisor = f"a divisor of num_envs={num_envs}"
-        raise InvalidOptionError.expected("group_size", divisor, group_size)
-    count = check_int("num_shards", num_shards, 1)
-    if count > num_groups:
-        accepted = f"at most {num_groups}, the number of groups"
-        raise InvalidOptionError.expected("num_shards", accepted, count)
-    fewest, more = divmod(num_groups, count)
-    return [group_size * (fewest + (k < more)) for k in range(count)]

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from copy import copy
+from functools import partial
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Text
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.spaces import Text, Tuple
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
     EnvironmentFaultError,
+    InvalidOptionError,
     InvalidStateError,
+    LevelGenerationError,
+    PartLostError,
     ResetNeededError,
+    RollVecError,
 )
-from roll_vec.joined.attributes import JoinedParts
-from roll_vec.joined.calls import Call
-from roll_vec.joined.state import JoinedState
+from roll_vec.joined.actors import ActorPart
+from roll_vec.joined.parts import MOVES, Call, describe, join_spaces
+from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
+from roll_vec.vector.action_sampling import BatchActionSampling
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    describe_ended,
+    parse_reset_mask,
+)
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos, finish_infos, join_infos
 from roll_vec.vector.known_infos import faults_of
+from roll_vec.vector.masks import check_mask
 from roll_vec.vector.rollout import Rollout, check_out
 from roll_vec.vector.snapshots import check_state_rows
 from roll_vec.vector.space_batches import join_batches, map_leaves
 from roll_vec.vector.state import VectorState
 from roll_vec.vector.unroll import check_plan, count_steps, run_steps
 
-_FAMILY = "family"
+# After any other `RollVecError` a part has not moved, or demands a reset itself.
+_FAILURES = EnvironmentFaultError, LevelGenerationError, PartLostError
+_BROKEN = (
+    "every environment must be reset: a call raised an error, or was interrupted, when "
+    "some may have moved; call reset() without a mask, or set_state"
+)
 
 
-# skrl looks for VectorEnv among the direct bases.
-class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
+class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     """Several batches, which are its *parts*, as one vector environment.
 
     The environments of part k follow those of part k - 1.  Parts have one autoreset
@@ -49,12 +66,12 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         Of `RollVectorEnv`, without wrappers, or of parts in actors, as `make_shards`
         makes them.  They belong to this batch from now on: nobody else may use them,
         and `close` closes them.  With a mapping each step and each reset has the info
-        ``family``, the name of the environment's part; it replaces one of the
-        environment's own.
+        ``family``, the name of the environment's part; it replaces an environment's
+        info of this name.
 
     Attributes
     ----------
-    parts : tuple of LocalPart and ActorPart
+    parts : tuple of RollVectorEnv and ActorPart
         An `ActorPart` has ``restarts``, the number of its restarts, and ``pid``.
     families : dict of str to range
         The environments of each part, by name; empty without names.
@@ -64,7 +81,8 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
     group_size : int
         That of all parts; 0 if they differ.
     has_success : bool
-        Whether the games of all parts define success.
+        Whether `successes` has the success of each episode: all environments are in
+        stacked arrays, and their games define success.
 
     Raises
     ------
@@ -77,6 +95,145 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
     a call that raised when a part had moved, and after an interrupt, all calls raise a
     `ResetNeededError` until the whole batch is reset or set to a snapshot.
     """
+
+    # Until the constructor has ended, so that `close` does nothing before.
+    closed = True
+    # The thread that is in a call, see `one_at_a_time`.
+    _caller = 0
+    _action_stream: Any = None
+    sample_actions = BatchActionSampling.sample_actions
+    _check_open: Any = BatchActionSampling._check_open
+    np_random: Any = BatchActionSampling.np_random
+    np_random_seed: Any = BatchActionSampling.np_random_seed
+    final_obs = RollVectorEnv.final_obs
+
+    def __init__(
+        self,
+        parts: Mapping[str, RollVectorEnv] | Sequence[RollVectorEnv | ActorPart],
+    ) -> None:
+        self._process_id = os.getpid()
+        names = list(parts) if isinstance(parts, Mapping) else []
+        batches: Any = parts.values() if isinstance(parts, Mapping) else parts
+        self.parts: tuple[Any, ...] = tuple(batches)
+        are_parts = [isinstance(one, (RollVectorEnv, ActorPart)) for one in self.parts]
+        num_different = len(set(map(id, self.parts)))
+        if not all(are_parts) or not 0 < num_different == len(are_parts):
+            accepted = "different vector environments of roll_vec without wrappers"
+            raise InvalidOptionError.expected("parts", accepted, batches)
+        all_of = [
+            one.description if isinstance(one, ActorPart) else describe(one)
+            for one in self.parts
+        ]
+        for name in ("autoreset_mode", "render_mode"):
+            values = [getattr(one, name) for one in all_of]
+            if len(set(values)) > 1 or values[0] == "human":
+                # A window shows boards of one batch.
+                wanted = f"one {name} in all parts, and not human"
+                raise InvalidOptionError.expected("parts", wanted, values)
+        first, self._sizes = all_of[0], [one.num_envs for one in all_of]
+        self._starts = starts = [0, *accumulate(self._sizes)]
+        self._rows = [slice(*pair) for pair in pairwise(starts)]
+        self.num_envs = starts[-1]
+        self.autoreset_mode, self.render_mode = first.autoreset_mode, first.render_mode
+        self.single_observation_space, self.observation_space = join_spaces(
+            [one.single_observation_space for one in all_of], self._sizes
+        )
+        self.single_action_space, self.action_space = join_spaces(
+            [one.single_action_space for one in all_of], self._sizes
+        )
+        if first.has_objects:
+            self._check = partial(
+                check_action_batch,
+                self.single_action_space,
+                self.action_space,
+                accepts_noop=first.accepts_noop,
+            )
+        else:
+            self._check = self.parts[0].engine.check_actions
+        # Whether the parts can exchange snapshots.
+        self._are_alike = len({one.digest for one in all_of}) == 1
+        # Whether their rollouts are arrays of the same dtypes.
+        has_texts = isinstance(first.single_observation_space, (Text, Tuple))
+        self._joins_rollouts = self._are_alike and not (first.has_objects or has_texts)
+        self.metadata = first.metadata
+        self.spec = first.spec if self._are_alike else None
+        self.has_success = all(one.has_success for one in all_of)
+        group_sizes = [one.group_size for one in all_of]
+        self.group_size = group_sizes[0] if len(set(group_sizes)) == 1 else 0
+        sizes = np.repeat(group_sizes, np.floor_divide(self._sizes, group_sizes))
+        self.group_ids: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
+        self.families = dict(zip(names, map(range, starts, starts[1:]), strict=False))
+        self._family_of = np.repeat(
+            np.array(names, object), self._sizes if names else 0
+        )
+        for part, start in zip(self.parts, starts, strict=False):
+            if isinstance(part, RollVectorEnv):
+                part._become_part(start)
+        # Replaced by each step.
+        self._has_ended = np.zeros(self.num_envs, np.bool_)
+        # Why environments must be reset before other calls; empty: they need not.
+        self._obstacle = "the environments must be reset first"
+        self.closed = False
+
+    # ------------------------------------------------------------ calls of parts
+
+    @one_at_a_time
+    def _ask(self, calls: Sequence[Call]) -> list[Any]:
+        """Let each part make its call; return the results.
+
+        After calls that move environments the batch needs a reset, until the caller has
+        joined the results.
+
+        Raises
+        ------
+        Exception
+            The first of the parts' exceptions.  If another part has moved, or an actor
+            is lost, the whole batch needs a reset.
+        """
+        self._check_open()
+        before, has_moved = self._obstacle, False
+        for part, call in zip(self.parts, calls, strict=True):
+            if isinstance(part, ActorPart):
+                part.begin(call)
+            # Also after an interrupt.
+            self._obstacle = before or _BROKEN
+        values: list[Any] = []
+        errors: list[Exception] = []
+        for part, start, call in zip(self.parts, self._starts, calls, strict=False):
+            # After an error a part of this process stays where it is.
+            is_actor = isinstance(part, ActorPart)
+            if errors and not is_actor:
+                continue
+            moves = call.name in MOVES
+            try:
+                values.append(part.end() if is_actor else call.run(part))
+                has_moved |= moves
+            except Exception as error:
+                if isinstance(error, EnvironmentFaultError):
+                    # Its environments have other numbers in this batch.
+                    texts = {start + i: text for i, text in error.errors.items()}
+                    EnvironmentFaultError.__init__(error, texts)
+                is_failure = isinstance(error, _FAILURES)
+                is_known = isinstance(error, RollVecError) and not is_failure
+                is_lost = isinstance(error, PartLostError)
+                has_moved |= is_lost or (moves and not is_known)
+                errors.append(error)
+        self._obstacle = _BROKEN if has_moved else before
+        if errors:
+            raise errors[0]
+        return values
+
+    def _ask_all(self, name: str, *arguments: Any, **keywords: Any) -> list[Any]:
+        """Let all parts make the same call; return their results."""
+        return self._ask([Call(name, arguments, keywords)] * len(self.parts))
+
+    def _check_ready(self) -> None:
+        if self._obstacle:
+            raise ResetNeededError(self._obstacle)
+
+    def _note_broken_call(self) -> None:
+        """Demand a reset: a call of a thread that a fork does not have never ends."""
+        self._obstacle = _BROKEN
 
     # ------------------------------------------------------------ resets and steps
 
@@ -99,85 +256,57 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
             If an actor dies that cannot be restored; as all calls.
         """
         mask = parse_reset_mask(options, self.num_envs)
-        seeds = self._expand_seeds(seed)
-        resets = self._parse_mask(mask, "some of them are reset by reset_mask")
-        calls = {}
-        for k, part_mask in self._masks_of(resets).items():
-            part_options = options
-            if options is not None and mask is not None:
-                part_options = {**options, "reset_mask": part_mask}
-            keywords = {"seed": seeds[self._rows[k]], "options": part_options}
-            calls[k] = Call("reset", (), keywords)
-        results = self._ask(calls)
-        parts: list[Infos] = [{} for _ in self.parts]
-        for k, (observations, infos) in results.items():
-            self._latest[k], parts[k] = observations, infos
+        seeds = expand_seeds(seed, self.num_envs)
+        if isinstance(seed, (int, np.integer)):
+            seeds = [seeds[group_id] for group_id in self.group_ids.tolist()]
+        resets = np.ones(self.num_envs, np.bool_) if mask is None else mask.copy()
+        if not resets.all():
+            self._check_ready()
+        calls = []
+        for rows in self._rows:
+            if mask is not None:
+                options = {**(options or {}), "reset_mask": resets[rows]}
+            call = Call("reset", (), {"seed": seeds[rows], "options": options})
+            calls.append(call if resets[rows].any() else Call("observe"))
+        batches, parts = zip(*self._ask(calls), strict=True)
         self._has_ended = self._has_ended & ~resets
         infos = self._join_infos(parts, resets)
         faults = faults_of(infos)
         if len(faults) == self.num_envs:
             raise EnvironmentFaultError(faults)
-        observations = self._join_observations()
-        self._is_started, self._needs_reset = True, False
-        return observations, infos
+        return self._finish(batches), infos
 
-    def _expand_seeds(self, seed: Any) -> list[int | None]:
-        if not isinstance(seed, (int, np.integer)):
-            return expand_seeds(seed, self.num_envs)
-        by_group = expand_seeds(seed, int(self.group_ids[-1]) + 1)
-        return [by_group[group_id] for group_id in self.group_ids.tolist()]
+    def _finish(self, batches: Sequence[Any], out: Any = None, axis: int = 0) -> Any:
+        """Return the observations of all, after a call that moved environments."""
+        space = self.single_observation_space
+        observations = join_batches(space, batches, out, axis)
+        self._obstacle = ""
+        return observations
 
-    @one_at_a_time
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+    def step(self, actions: Any) -> Any:
         """Step every environment once; see `RollVectorEnv.step`."""
-        actions = self._check_step(actions, self._has_ended, self._has_ended)
-        cuts = [Call("step", (self._cut(actions, rows),)) for rows in self._rows]
-        mask = np.ones(self.num_envs, np.bool_)
-        return self._join_steps(self._ask(dict(enumerate(cuts))), mask)
+        return self._step_some(actions, None)
 
     @one_at_a_time
-    def _step_some(
-        self, actions: Any, mask: NDArray[np.bool_]
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step some environments, in DISABLED mode; see `RollVectorEnv`."""
-        actions = self._check_step(actions, self._has_ended & mask, ~mask)
-        calls = {
-            k: Call("_step_some", (self._cut(actions, self._rows[k]), part_mask))
-            for k, part_mask in self._masks_of(mask).items()
-        }
-        return self._join_steps(self._ask(calls), mask)
-
-    def _check_step(
-        self, actions: Any, ended: NDArray[np.bool_], skip_mask: NDArray[np.bool_]
-    ) -> Any:
-        """Check that some environments can step; return their checked actions."""
-        self._check_ready("the first step")
-        self._refuse_ended(ended)
-        return self._check_actions(actions, skip_mask)
+    def _step_some(self, actions: Any, mask: NDArray[np.bool_] | None) -> Any:
+        """Step all environments, or some in DISABLED mode; see `RollVectorEnv`."""
+        self._check_ready()
+        ended = self._has_ended
+        steps = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        self._refuse_ended(ended & steps)
+        actions = self._check_actions(actions, ended if mask is None else ~steps)
+        calls = []
+        for rows in self._rows:
+            # Also of a part without steps: its successes are from now on False.
+            call = Call("step", (self._cut(actions, rows),))
+            if mask is not None:
+                call = Call("_step_some", (*call.arguments, mask[rows]))
+            calls.append(call)
+        return self._join_steps(self._ask(calls), steps)
 
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
-        is_next_step = self.autoreset_mode is AutoresetMode.NEXT_STEP
-        if not is_next_step and np.count_nonzero(ended):
+        if self.autoreset_mode is not NEXT_STEP and np.count_nonzero(ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(ended)))
-
-    def _join_steps(
-        self, results: Mapping[int, Any], mask: NDArray[np.bool_]
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Return the results of a step of some parts as those of the batch."""
-        rewards, ends = np.zeros(self.num_envs), np.zeros((2, self.num_envs), np.bool_)
-        infos: list[Infos] = [{} for _ in self.parts]
-        self._latest = list(self._latest)
-        for k, (self._latest[k], *arrays, infos[k]) in results.items():
-            rewards[self._rows[k]], ends[:, self._rows[k]] = arrays[0], arrays[1:]
-        terminations, truncations = ends
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._has_ended = terminations | truncations | (self._has_ended & ~mask)
-        observations = self._join_observations()
-        joined = self._join_infos(infos, mask)
-        self._needs_reset = False
-        return observations, rewards, terminations, truncations, joined
 
     def _check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Check a batch of actions; return it, texts as a list."""
@@ -191,8 +320,31 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         space = self.single_action_space
         return map_leaves(lambda _, batch: batch[rows], space, actions)
 
-    def _join_observations(self) -> Any:
-        return join_batches(self.single_observation_space, self._latest)
+    def _join_steps(
+        self, results: list[Any], steps: NDArray[np.bool_], out: Any = None
+    ) -> Any:
+        """Return the results of parts as those of the batch.
+
+        Parameters
+        ----------
+        results : list
+            Of `step`, or of `unroll`, which have one more axis in front.
+        steps : (n,) or (T, n) bool
+            The environments that were stepped.
+        out : Rollout or None
+            To write to.
+        """
+        axis = steps.ndim - 1
+        batches, *columns, parts = zip(*results, strict=True)
+        arrays = [
+            np.concatenate(column, axis, out and out[k])
+            for k, column in enumerate(columns, 1)
+        ]
+        ends = arrays[1] | arrays[2]
+        ended = ends[-1] if axis else ends | (self._has_ended & ~steps)
+        self._has_ended = ended & (self.autoreset_mode is not SAME_STEP)
+        infos = self._join_infos(parts, steps)
+        return self._finish(batches, out and out[0], axis), *arrays, infos
 
     def _join_infos(self, parts: Sequence[Infos], mask: NDArray[np.bool_]) -> Infos:
         """Return the infos of all parts as one layout.
@@ -201,25 +353,35 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         ----------
         parts : sequence of dict
             Changed.
-        mask : (n,) bool
+        mask : (n,) or (T, n) bool
             The environments that were stepped or reset.
         """
-        # They stay objects: of all other values all together decide on the dtype.
-        names = "final_obs", "_final_obs"
-        finals = [{key: one.pop(key) for key in names if key in one} for one in parts]
-        sizes = [one.num_envs for one in self._descriptions]
-        infos = _join_infos(parts, sizes) | _join_infos(finals, sizes)
+        if mask.ndim > 1:
+            infos = _swap_axes(self._join_layouts([_swap_axes(one) for one in parts]))
+        else:
+            # They stay objects: of all other values all together decide on the dtype.
+            keys = "final_obs", "_final_obs"
+            finals = [
+                {key: one.pop(key) for key in keys if key in one} for one in parts
+            ]
+            infos = self._join_layouts(parts) | self._join_layouts(finals)
         self._add_family(infos, mask)
         return infos
+
+    def _join_layouts(self, parts: Sequence[Infos]) -> Infos:
+        joined = join_infos(list(zip(parts, self._sizes, strict=True)))
+        return finish_infos(joined, self.num_envs)
 
     def _add_family(self, infos: Infos, mask: NDArray[np.bool_]) -> None:
         """Add the names of parts to infos of some environments, (n,) or (T, n) bool."""
         if not self.families:
             return
-        infos[_FAMILY] = np.where(mask, self._family_of, np.array(None))
-        infos[f"_{_FAMILY}"] = mask.copy()
+        infos["family"] = np.where(mask, self._family_of, np.array(None))
+        infos["_family"] = mask.copy()
         if "final_info" in infos:
             self._add_family(infos["final_info"], infos["_final_info"])
+
+    # ------------------------------------------------------------------- unrolls
 
     @one_at_a_time
     def unroll(
@@ -229,154 +391,155 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         *,
         out: Rollout | None = None,
     ) -> Rollout:
-        """Take T steps in one call of each part; see `RollVectorEnv.unroll`.
+        """Take T steps; see `RollVectorEnv.unroll`.
 
-        With a function as ``actions`` `step` is called.  In NEXT_STEP mode only the
-        parts know which actions are ignored: an integer out of range may be refused
-        after parts have moved, and the batch needs a reset then.
+        Parts of one configuration in stacked arrays get a sequence of actions in one
+        call each.  In NEXT_STEP mode only they know then which actions are ignored: an
+        integer out of range may be refused after parts have moved, and the batch needs
+        a reset.  Otherwise `step` is called.
         """
-        self._check_ready("the first step")
+        self._check_ready()
         count, space = count_steps(actions, num_steps), self.single_observation_space
+        mode, ended = self.autoreset_mode, self._has_ended
         if out is not None:
             check_out(out, space, self.num_envs, count)
-        if callable(actions):
-            return self._follow(actions, count, out)
-        has_ended, mode = self._has_ended, self.autoreset_mode
-        self._refuse_ended(has_ended)
-        batches = check_plan(actions, self._check_actions, has_ended, mode)
-        cuts = [[self._cut(one, rows) for one in batches] for rows in self._rows]
-        results = self._ask({k: Call("unroll", (cut,)) for k, cut in enumerate(cuts)})
-        return self._join_rollouts(list(results.values()), out)
-
-    def _follow(self, policy: Any, num_steps: int, out: Rollout | None) -> Rollout:
-        """Take the steps of a policy one by one."""
-        is_same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        space, before = self.single_observation_space, self._latest
-        arguments = self.step, self._join_observations(), policy, num_steps, out
+        if not callable(actions):
+            self._refuse_ended(ended)
+            actions = check_plan(actions, self._check_actions, ended, mode)
+            if self._joins_rollouts:
+                cuts = [
+                    [self._cut(one, rows) for one in actions] for rows in self._rows
+                ]
+                results = self._ask([Call("unroll", (cut,)) for cut in cuts])
+                steps = np.ones((count, self.num_envs), np.bool_)
+                return Rollout(*self._join_steps(results, steps, out))
+        batches = [batch for batch, _ in self._ask_all("observe")]
+        arguments = self.step, join_batches(space, batches), actions, count, out
         try:
-            return run_steps(space, self.num_envs, is_same_step, *arguments)
+            return run_steps(space, self.num_envs, mode is SAME_STEP, *arguments)
         except BaseException:
-            # Each step that has ended has another list.
-            self._needs_reset |= self._latest is not before
+            # Some steps were made.
+            if self._has_ended is not ended:
+                self._obstacle = _BROKEN
             raise
-
-    def _join_rollouts(self, parts: list[Rollout], out: Rollout | None) -> Rollout:
-        """Return the rollouts of all parts as one."""
-        space = self.single_observation_space
-
-        def join(name: str) -> Any:
-            arrays = [getattr(part, name) for part in parts]
-            return np.concatenate(arrays, 1, out=out and getattr(out, name))
-
-        rewards = join("rewards")
-        terminations, truncations = join("terminations"), join("truncations")
-        batches = [part.observations for part in parts]
-        self._latest = [
-            map_leaves(lambda _, steps: copy(steps[-1]), space, batch)
-            for batch in batches
-        ]
-        observations = join_batches(space, batches, out and out.observations, axis=1)
-        finals = [part.infos.pop("final_obs", None) for part in parts]
-        ends = [part.infos.pop("_final_obs", None) for part in parts]
-        # As the infos of one step of T * n environments, those of a part together.
-        sizes = [part.rewards.size for part in parts]
-        joined = _join_infos([_reshape(part.infos, 2, (-1,)) for part in parts], sizes)
-        blocks = np.split(np.arange(rewards.size), np.cumsum(sizes)[:-1])
-        order = np.hstack([block.reshape(len(rewards), -1) for block in blocks])
-        infos = _reshape(joined, 1, order.shape, order.reshape(-1))
-        if ends[0] is not None:
-            last = out and out.infos.get("final_obs")
-            infos["final_obs"] = join_batches(space, finals, last, axis=1)
-            infos["_final_obs"] = np.hstack(ends)
-        else:
-            self._has_ended = terminations[-1] | truncations[-1]
-        self._add_family(infos, np.ones(order.shape, np.bool_))
-        self._needs_reset = False
-        return Rollout(observations, rewards, terminations, truncations, infos)
-
-    final_obs = RollVectorEnv.final_obs
 
     # ------------------------------------------------------------------ snapshots
 
-    @one_at_a_time
-    def get_state(self) -> VectorState | JoinedState:
+    def get_state(self) -> VectorState | tuple[VectorState, ...]:
         """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
 
         Returns
         -------
         VectorState
             If all parts have the same configuration: that of one undivided batch.
-        JoinedState
-            Otherwise.
+        tuple of VectorState
+            Otherwise: one a part.
         """
-        self._check_ready("get_state")
+        self._check_ready()
         states = self._ask_all("get_state")
-        if self._are_alike:
-            return VectorState.concatenate(states)
-        return JoinedState(tuple(states))
+        return VectorState.concatenate(states) if self._are_alike else tuple(states)
 
     @one_at_a_time
     def set_state(
         self,
-        state: VectorState | JoinedState,
+        state: VectorState | Sequence[VectorState],
         *,
         mask: NDArray[np.bool_] | None = None,
         rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
     ) -> Any:
         """Go back to a snapshot; see `RollVectorEnv.set_state`.
 
-        Of parts that are alike the snapshot may be one of another number of parts, or
-        of one undivided batch.  Otherwise an environment becomes a copy of one of the
-        same part.
+        Of parts of one configuration the snapshot may be one of another number of
+        parts, or of one undivided batch.  Otherwise it has one `VectorState` a part,
+        and ``rows`` must be None: choose the rows of each part's.
         """
-        self._check_open()
-        accepted = VectorState if self._are_alike else JoinedState
-        if not isinstance(state, accepted):
-            raise InvalidStateError.expected("state", f"a {accepted.__name__}", state)
-        sets = self._parse_mask(mask, "set_state leaves any out by mask")
-        indices = check_state_rows(state, rows, self.num_envs)
-        states = [self._rows_of(state, k, indices) for k in range(len(self.parts))]
-        masks = self._masks_of(sets)
-        self._ask({k: Call("_check_state", (states[k],)) for k in masks})
-        results = self._ask(
-            {k: Call("set_state", (states[k],), {"mask": masks[k]}) for k in masks}
-        )
+        sets = np.isin(np.arange(self.num_envs), check_mask(mask, self.num_envs))
+        if not sets.all():
+            self._check_ready()
+        states: Any = state
+        if isinstance(state, VectorState):
+            indices = check_state_rows(state, rows, self.num_envs)
+            states = [state.take(indices[part_rows]) for part_rows in self._rows]
+        elif rows is not None or len(state) != len(self.parts):
+            accepted = "a VectorState, or without rows a sequence of one a part"
+            raise InvalidStateError.expected("state", accepted, state)
+        self._ask([Call("check_state", (one,)) for one in states])
+        calls = [
+            Call("set_state", (one,), {"mask": sets[part_rows]})
+            for one, part_rows in zip(states, self._rows, strict=True)
+        ]
+        observations = self._ask(calls)
         has_ended = np.concatenate([one.arrays["has_ended"] for one in states])
         self._has_ended = np.where(sets, has_ended, self._has_ended)
-        self._latest = [results.get(k, last) for k, last in enumerate(self._latest)]
-        observations = self._join_observations()
-        self._is_started, self._needs_reset = True, False
-        return observations
+        return self._finish(observations)
 
-    def _rows_of(
-        self, state: VectorState | JoinedState, part: int, indices: NDArray[np.int64]
-    ) -> VectorState:
-        """Return the rows of a snapshot that the environments of a part become."""
-        rows = indices[self._rows[part]]
-        if isinstance(state, VectorState):
-            return state.take(rows)
-        if len(state.parts) != len(self.parts):
-            accepted = f"one of {len(self.parts)} parts"
-            raise InvalidStateError.expected("state", accepted, len(state.parts))
-        first, stop = state.starts[part : part + 2]
-        if np.any((rows < first) | (rows >= stop)):
-            accepted = f"{first} to {stop - 1} in the rows of part {part}"
-            raise InvalidStateError.expected("rows", accepted, rows)
-        return state.parts[part].take(rows - first)
+    # ----------------------------------------------- attributes, frames, levels
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it is a method."""
+        return tuple(chain(*self._ask_all("call", name, *args, **kwargs)))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment; see `RollVectorEnv.get_attr`."""
+        return tuple(chain(*self._ask_all("get_attr", name)))
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of each environment; see `RollVectorEnv.set_attr`."""
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            accepted = f"{self.num_envs} of them or a single one"
+            raise InvalidOptionError.expected("values", accepted, len(values))
+        self._ask([Call("set_attr", (name, values[rows])) for rows in self._rows])
+
+    @property
+    def successes(self) -> NDArray[np.bool_]:
+        """(num_envs,) bool: whether each environment's last step was a success."""
+        return np.concatenate(self._ask_all("successes"))
+
+    @property
+    def fault_counts(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: failed steps and attempts at a reset; 0 in arrays."""
+        return np.concatenate(self._ask_all("count_faults"))
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a frame of each environment; None without a render mode."""
+        self._check_ready()
+        if self.render_mode is None:
+            return None
+        return tuple(chain(*self._ask_all("render")))
+
+    def solve(self, objective: str = "moves") -> tuple[Any, ...]:
+        """Return a solution of each environment; see `RollVectorEnv.solve`."""
+        self._check_ready()
+        return tuple(chain(*self._ask_all("solve", objective)))
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels from next episodes on; see `RollVectorEnv`.
+
+        If a part refuses, those before it have changed.
+        """
+        self._ask_all("set_level_options", **level_options)
+
+    # --------------------------------------------------------------- close, copies
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close all parts."""
+        for part in self.parts:
+            part.close()
+
+    def __del__(self) -> None:
+        """Close nothing, as in Gymnasium from 1.3 on."""
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        # A call belongs to its thread.
+        return {**self.__dict__, "_caller": 0}
 
 
-def _join_infos(parts: Sequence[Infos], sizes: Sequence[int]) -> Infos:
-    """Return the infos of parts of so many environments as one layout."""
-    return finish_infos(join_infos(list(zip(parts, sizes, strict=True))), sum(sizes))
-
-
-def _reshape(
-    infos: Infos, num_axes: int, shape: tuple[int, ...], order: Any = slice(None)
-) -> Infos:
-    """Return infos whose first axes have another shape, or first another order."""
+def _swap_axes(infos: Infos) -> Infos:
+    """Return infos of (T, n) arrays as those of (n, T), or the other way round."""
     return {
-        key: _reshape(value, num_axes, shape, order)
-        if isinstance(value, dict)
-        else value[order].reshape(*shape, *value.shape[num_axes:])
+        key: _swap_axes(value) if isinstance(value, dict) else value.swapaxes(0, 1)
         for key, value in infos.items()
     }

@@ -1,10 +1,11 @@
 """Actors in this process, in the place of Ray's; they die when a test says."""
 
 from collections import Counter
+from unittest import mock
 
 import roll_vec
+from roll_vec.joined import make_shards
 from roll_vec.joined.actors import ActorDiedError, Host, unpack
-from roll_vec.joined.shards import join_actors
 from tests.contract.cases import assert_same
 
 
@@ -28,9 +29,9 @@ class LocalActors:
     def __call__(self, actor_options):
         return self.start
 
-    def start(self, make_batch, num_envs, first_env_id):
+    def start(self, make_batch, first_env_id):
         part = self.parts.setdefault(first_env_id, len(self.parts))
-        host = Host(make_batch, num_envs, first_env_id)
+        host = Host(make_batch, first_env_id)
         self.actors[part] = LocalActor(self, part, host)
         return self.actors[part]
 
@@ -71,7 +72,8 @@ class LocalActor:
 
 def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
     """Return a joined batch over actors of this process."""
-    return join_actors(LocalActors(deaths), id, num_envs, num_shards, keywords)
+    with mock.patch("roll_vec.joined.shards.connect", LocalActors(deaths)):
+        return make_shards(id, num_envs, num_shards, **keywords)
 
 
 def make_local(id, num_envs, **keywords):
@@ -86,8 +88,8 @@ def make_pair(id, num_envs, num_shards, *, seed=0, deaths=(), shards=None, **key
 
     `shards` has the keywords of the former alone.
     """
-    own = {"deaths": deaths, **(shards or {})}
-    sharded = make_env(id, num_envs, num_shards, **own, **keywords)
+    options = {"deaths": deaths, **(shards or {})}
+    sharded = make_env(id, num_envs, num_shards, **options, **keywords)
     local = make_local(id, num_envs, **keywords)
     assert_same(sharded.reset(seed=seed), local.reset(seed=seed))
     return sharded, local

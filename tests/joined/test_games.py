@@ -19,9 +19,8 @@ from roll_vec.errors import (
     InvalidStateError,
     LevelGenerationError,
     ResetNeededError,
-    UnsupportedError,
 )
-from roll_vec.joined import JoinedState, vector_env
+from roll_vec.joined import vector_env
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
     MODES,
@@ -66,15 +65,15 @@ TEXTS = ("Up", "Left", "Down", "Right", "", "1", "2", "3", "up and away", "1+2",
 
 @pytest.fixture(scope="module", autouse=True)
 def _ids(module_forgets_ids):
-    """Leave the ids of a user's own to no other tests."""
+    """Forget the ids of these tests: others list all ids."""
     register_custom_ids()
 
 
 def make(games=GAMES, **keywords):
     return JoinedVectorEnv(
         {
-            name: roll_vec.make_vec(id, count, group_size=size, **own, **keywords)
-            for name, (id, count, size, own) in games.items()
+            name: roll_vec.make_vec(id, count, group_size=size, **options, **keywords)
+            for name, (id, count, size, options) in games.items()
         }
     )
 
@@ -170,33 +169,35 @@ def test_snapshots_of_unlike_parts(tmp_path):
     env.reset(seed=4)
     env.step(draw_texts(rng))
     state = pickle.loads(pickle.dumps(env.get_state()))
-    assert isinstance(state, JoinedState)
     actions = draw_texts(rng)
     results = env.step(actions)
     env.set_state(state)
     assert_same(env.step(actions), results)
-    assert state.row(0)["seeds"] == 4
-    assert state.row(5)["stream"]
-    # Each part's own snapshot is one of the game alone, and a file.
-    state.parts[1].save(tmp_path / "tasks.npz")
+    # Each part's snapshot is one of the game alone, and a file.
+    state[1].save(tmp_path / "tasks.npz")
     tasks = roll_vec.make_vec(COUNTDOWN, 2, **GAMES["tasks"][3])
     tasks.set_state(VectorState.load(tmp_path / "tasks.npz"))
     assert_same(tasks.step(actions[4:6])[:3], tuple(each[4:6] for each in results[:3]))
-    rows = [1, 0, *range(2, NUM_ENVS)]
-    env.set_state(state, rows=rows, mask=np.arange(NUM_ENVS) == 0)
-    with pytest.raises(
-        InvalidStateError, match=r"0 to 3 in the rows of part 0, got .*4"
-    ):
-        env.set_state(state, rows=[4, *range(1, NUM_ENVS)])
-    for bad in (state.parts[0], JoinedState(state.parts[:2])):
-        with pytest.raises((InvalidStateError, InvalidOptionError)):
-            env.set_state(bad)
+    twin = make()
+    twin.set_state(state)
+    rooms = state[0].take([1, 0, 2, 3])
+    observations = twin.set_state((rooms, *state[1:]), mask=np.arange(NUM_ENVS) == 0)
+    assert_same(observations[:2], env.set_state(state)[1:2] * 2)
     # A part that refuses its snapshot is asked before another one has moved.
-    swapped = JoinedState((state.parts[0], *state.parts[2:0:-1], *state.parts[3:]))
-    with pytest.raises(InvalidStateError, match=r"one of roll_vec/Countdown-v0"):
-        env.set_state(swapped)
-    assert_same(env.set_state(state), env.set_state(state))
-    env.step(actions)
+    swapped = [state[0], *state[2:0:-1], *state[3:]]
+    longer = [*state[:4], state[4].take([0, 1, 2, 0])]
+    for bad, words in (
+        (state[0], "the state has 4 environments"),
+        (state[:2], "a sequence of one a part"),
+        (swapped, "one of roll_vec/Countdown-v0"),
+        (longer, "the state has 4 environments"),
+        ([*state[:4], 3], "a VectorState"),
+    ):
+        with pytest.raises((InvalidStateError, InvalidOptionError), match=words):
+            env.set_state(bad)
+    with pytest.raises(InvalidStateError, match="without rows"):
+        env.set_state(state, rows=range(NUM_ENVS))
+    assert_same(env.step(actions), results)
 
 
 # -------------------------------------------------------------------------- errors
@@ -208,7 +209,7 @@ def test_an_error_after_a_part_has_moved_demands_a_reset(mode, monkeypatch):
     env.reset(seed=3)
     up = [env.single_action_space.start] * 4
     with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1].batch.engine, "step", raise_no_level)
+        patch.setattr(env.parts[1].engine, "step", raise_no_level)
         with pytest.raises(LevelGenerationError):
             env.step(up)
     mask = np.arange(4) < 2
@@ -229,7 +230,7 @@ def test_an_error_after_a_part_has_moved_demands_a_reset(mode, monkeypatch):
 def test_an_error_that_is_known_before_moves_nothing():
     env, twin = make_lakes(), make_lakes()
     for batch in (env, twin):
-        with pytest.raises(ResetNeededError, match="before the first step"):
+        with pytest.raises(ResetNeededError, match="must be reset"):
             batch.step([1] * 4)
         batch.reset(seed=3)
     calls = [
@@ -251,12 +252,21 @@ def test_an_error_that_is_known_before_moves_nothing():
         assert_same(env.step([2] * 4), twin.step([2] * 4))
 
 
-def test_a_call_of_no_environment_moves_nothing():
-    env = make_lakes()
-    env.reset(seed=3)
-    assert env.solve(mask=np.zeros(4, bool)) == (None,) * 4
-    env.render_envs([])
-    env.step([2] * 4)
+def test_a_step_of_some_environments_clears_the_other_successes():
+    lake = {"levels": [["SG", "FF"]], "size": 2, "is_slippery": False}
+    lake |= {"autoreset_mode": "Disabled", "action_start": 1}
+    parts = [roll_vec.make_vec(LAKES, 2, **lake) for _ in range(2)]
+    env, whole = JoinedVectorEnv(parts), roll_vec.make_vec(LAKES, 4, **lake)
+    mask, right = np.array([True, False, False, False]), [3] * 4
+    for batch in (env, whole):
+        batch.reset(seed=0)
+        batch.step(right)
+        assert batch.successes.all()
+        batch.reset(seed=0, options={"reset_mask": mask})
+    assert_same(env._step_some(right, mask), whole._step_some(right, mask))
+    assert env.successes.tolist() == whole.successes.tolist() == mask.tolist()
+    with pytest.raises(ResetNeededError, match="have ended"):
+        env._step_some(right, mask)
 
 
 def test_a_policy_that_raises_after_a_step_demands_a_reset():
@@ -287,7 +297,7 @@ def test_an_interrupt_demands_a_reset(name, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1].batch, name, interrupt)
+        patch.setattr(env.parts[1], name, interrupt)
         with pytest.raises(KeyboardInterrupt):
             getattr(env, name)(*arguments.get(name, ()))
     with pytest.raises(ResetNeededError):
@@ -329,8 +339,6 @@ def test_faults_of_a_part(on_error):
         return
     assert_same(env.step(actions), whole.step(actions))
     assert env.fault_counts.tolist() == whole.fault_counts.tolist() == [0, 0, 1, 0]
-    assert env.faults == whole.faults
-    assert env.abandoned_threads == 0
     # The only environment of a part fails: the others go on.
     for _ in range(3):
         actions = ["fault:raise", "a", "b", "c"]
@@ -373,12 +381,9 @@ def test_parts_that_do_not_fit():
         with pytest.raises(InvalidOptionError, match=f"parts: .*{words}"):
             JoinedVectorEnv(parts)
     env = make(dict(list(GAMES.items())[:2]))
-    env.reset(seed=0)
-    with pytest.raises(UnsupportedError, match="the parts differ"):
-        env.set_level_options(num_levels=3)
-    env.parts[0].batch.set_level_options(num_levels=3)
-    with pytest.raises(AttributeError, match="no faults"):
-        _ = make_lakes().faults
+    env.set_level_options(num_levels=3)
+    assert env.parts[0].get_attr("num_levels") == (3,) * 4
+    assert not make_lakes().fault_counts.any()
 
 
 # ------------------------------------------------------------------- other methods
@@ -398,10 +403,9 @@ def test_copies_and_attributes(way):
     assert_same(env.step(actions), twin.step(actions))
     assert env.get_attr("np_random_seed") == twin.np_random_seed
     assert env.render() == twin.render()
-    assert env.render_envs([5, 0]) == (env.render()[5], env.render()[0])
     assert len(env.solve()) == len(env.call("render")) == 6
     assert env.successes.shape == (6,)
-    # Each draws from the examples of its own game.
+    # Each draws from the examples of its game.
     texts = env.sample_actions(seed=0)
     for text, space in zip(texts, env.action_space.spaces, strict=True):
         assert text in space.examples

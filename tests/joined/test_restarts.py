@@ -185,17 +185,16 @@ def test_a_part_without_snapshots_is_lost(name):
         getattr(env, name)(*arguments)
     assert "PartLostError".lower() in caught.value.docs
     for call in (lambda: env.step(IDLE), lambda: env.get_state()):
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(ResetNeededError, match="a call raised an error"):
             call()
     env.reset(seed=0)
     assert_same(env.step(IDLE), before)
 
 
 def test_a_part_that_dies_again_and_again_is_lost():
-    shards = {"max_restarts": 3}
-    sharded, local = make_pair(SOKOBAN, 4, 2, deaths=ALWAYS, shards=shards, **ROOMS)
+    sharded, local = make_pair(SOKOBAN, 4, 2, deaths=ALWAYS, **ROOMS)
     assert_same(sharded.step(UP), local.step(UP))
-    with pytest.raises(PartLostError, match=r"part 1 .* in 4 processes in a row"):
+    with pytest.raises(PartLostError, match=r"part 1 .* in 11 processes in a row"):
         sharded.step(UP)
     with pytest.raises(PartLostError):
         sharded.reset(seed=1)
@@ -213,9 +212,7 @@ def test_processes_that_never_start():
             make_env(SOKOBAN, 4, 2, deaths={(1, 0): when}, **ROOMS)
     with pytest.raises(InvalidOptionError, match="dim_room"):
         make_env(SOKOBAN, 4, 2, dim_room=3)
-    with pytest.raises(
-        InvalidOptionError, match=r"num_shards: .* the number of groups"
-    ):
+    with pytest.raises(InvalidOptionError, match=r"num_shards: .*2"):
         make_env(SOKOBAN, 4, 3, group_size=2)
 
 

@@ -330,7 +330,7 @@ BUGS = [
         "a restored shard forgets the calls since its snapshot",
         "roll_vec.joined.actors",
         "ActorPart._commit",
-        drop("self._journal.append((subject, packed))"),
+        drop("self._journal.append((name, self._packed))"),
         "tests/joined/test_restarts.py",
     ),
     Bug(

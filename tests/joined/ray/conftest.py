@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(items):
-    """Put tests with a cluster of their own first: a process has one at a time."""
+    """Put tests that start another cluster first: a process has one at a time."""
     items.sort(key=lambda item: "cluster" in item.fixturenames)
 
 

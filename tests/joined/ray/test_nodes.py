@@ -51,7 +51,7 @@ envs.close()
 """
 
 
-def test_a_cluster_of_its_own_ends_with_the_program(tmp_path):
+def test_the_cluster_of_a_program_ends_with_it(tmp_path):
     # Not the folder of the test: the paths of Ray's sockets must be short.
     with tempfile.TemporaryDirectory(prefix="rv-", dir="/tmp") as place:
         variables = {"RAY_TMPDIR": place, "TMPDIR": place, "PYTHONPATH": str(ROOT)}

@@ -106,9 +106,7 @@ def mapped_files(pids):
 def test_random_kills_change_nothing(name, count):
     ray = pytest.importorskip("ray")
     id, num_envs, keywords = CASES[name]
-    envs = make_shards(
-        id, num_envs, 3, snapshot_interval=7, max_restarts=1000, **keywords
-    )
+    envs = make_shards(id, num_envs, 3, snapshot_interval=7, **keywords)
     killer = Killer(envs, count, seed=1)
     killer.start()
     pids, files = set(), set()

@@ -96,7 +96,7 @@ def test_a_class_of_the_program_and_large_infos(cluster):
 
 
 def test_a_cluster_that_is_too_small(cluster):
-    with pytest.raises(InvalidOptionError, match=r"part . could not be .*time limit"):
+    with pytest.raises(InvalidOptionError, match=r"part . could not be .*GetTimeout"):
         make_shards(
             "roll_vec/Sokoban-v0",
             4,
@@ -107,7 +107,7 @@ def test_a_cluster_that_is_too_small(cluster):
 
 
 def test_an_actor_option_that_ray_does_not_know(cluster):
-    with pytest.raises(InvalidOptionError, match="actor_options"):
+    with pytest.raises(ValueError, match="memry"):
         make_shards("roll_vec/Sokoban-v0", 4, 2, actor_options={"memry": 1})
 
 
