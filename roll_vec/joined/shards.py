@@ -141,10 +141,5 @@ def make_batch(source: Any, keywords: Mapping[str, Any], num_envs: int) -> Any:
         return PoolVectorEnv([source] * num_envs, **keywords)
     if source.id not in ENVIRONMENTS:
         # The registry of the head does not travel.
-<<<<<<< HEAD
-        limit = source.max_episode_steps
-        register(source.id, source.load(), limit, **source.keywords)
-=======
         register(source.id, source.load(), source.max_episode_steps, **source.keywords)
->>>>>>> joined
     return make_vec(source.id, num_envs, **keywords)
