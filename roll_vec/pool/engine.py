@@ -137,8 +137,6 @@ class PoolEngine(Engine):
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
         self.envs.start_steps(env_ids, actions)
-        if self.envs.workers.are_others:
-            self.envs.workers.flush()
         infos = self.envs.end_steps(env_ids)
         if len(begins):
             infos = add_infos(infos, begins, self.begin_infos(begins), self.num_envs)
@@ -357,10 +355,6 @@ class PoolSteps(Steps):
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""
         self._resets.clear()
-
-    def allow_wake(self) -> None:
-        """Let `wake` work from now on."""
-        self._envs.workers.allow_wake()
 
     def wake(self) -> None:
         """Let `poll`, in another thread, return at once."""

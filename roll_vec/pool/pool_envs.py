@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
@@ -20,7 +20,6 @@ from roll_vec.pool.tasks import (
     EnvDescription,
     EnvFns,
     Fault,
-    Outcomes,
     StateRequest,
     StepValues,
     misfit_fault,
@@ -37,14 +36,8 @@ PATIENCE = 3.0
 # Further attempts at a reset that fails, each in the next episode.
 MAX_RETRIES = 3
 
-if TYPE_CHECKING:
-    _Wrapper = CloudpickleWrapper[Any]
-else:
-    # Not subscriptable before Gymnasium 1.4.
-    _Wrapper = CloudpickleWrapper
 
-
-class _EnvFnsWrapper(_Wrapper):
+class _EnvFnsWrapper(CloudpickleWrapper):  # type: ignore[type-arg]
     """The constructors of the environments: cloudpickle accepts lambdas too."""
 
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
@@ -154,7 +147,7 @@ class PoolEnvs:
                     info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
                 elif env_id in lost:
-                    self._fail_step(env_id, Fault("worker_death", lost.pop(env_id)))
+                    self._fail_step(env_id, Fault("worker_death", lost[env_id]))
                 else:
                     able[env_id] = action
                     continue
@@ -283,80 +276,70 @@ class PoolEnvs:
             self.demand_reset()
             raise
         ended_ids: list[int] = []
-        for each in outcomes:
-            self.num_active -= len(each.env_ids)
-            is_step, faults = each.operation == "step", each.faults
-            if checks_steps or not is_step:
-                faults = self._find_misfits(each) | faults
-            if is_step:
-                for env_id, fault in faults.items():
-                    self._fail_step(env_id, fault)
-                if faults:
-                    self._save_steps(*each.without(faults))
-                else:
-                    self._save_steps(each.env_ids, each.values)
-                ended_ids += each.env_ids
-            else:
-                ended_ids += self._save_resets(each.env_ids, each.values, faults)
+        for operation, env_ids, values in outcomes:
+            self.num_active -= len(env_ids)
+            if operation == "reset":
+                values = self._check_values(operation, values)
+                ended_ids += self._save_resets(env_ids, values)
+                continue
+            if checks_steps:
+                values = self._check_values(operation, values)
+            self._save_steps(env_ids, values)
+            ended_ids += env_ids
         self.observations.is_stale = True
         return ended_ids
 
+    def _check_values(self, operation: str, values: Sequence[Any]) -> list[Any]:
+        """Return results, with a fault in place of one that fits into no batch."""
+        checked = list(values)
+        indices = [k for k, value in enumerate(values) if type(value) is not Fault]
+        infos = [values[k][-1] for k in indices]
+        for i, fault in _find_unstackable(operation, infos).items():
+            checked[indices[i]] = fault
+        for i in self.observations.find_misfits([values[k][0] for k in indices]):
+            checked[indices[i]] = misfit_fault(operation)
+        return checked
+
     def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
         latest, results = self.observations.latest, self.results
+        limit = self._options.max_episode_steps
         for env_id, value in zip(env_ids, values, strict=True):
+            if type(value) is Fault:
+                self._fail_step(env_id, value)
+                continue
             latest[env_id] = value[0]
             results[env_id] = value
-        self.observations.copied_ids.difference_update(env_ids)
-        limit = self._options.max_episode_steps
-        if limit is not None:
-            for env_id in env_ids:
+            if limit is not None:
                 record = self.records[env_id]
                 record.elapsed_steps += 1
                 if record.elapsed_steps >= limit:
-                    *others, _, info = results[env_id]
-                    results[env_id] = *others, True, info
+                    results[env_id] = (*value[:3], True, value[4])
+        self.observations.copied_ids.difference_update(env_ids)
 
-    def _save_resets(
-        self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
-    ) -> list[int]:
+    def _save_resets(self, env_ids: Sequence[int], values: Sequence[Any]) -> list[int]:
         """Save outcomes of resets; return the environments that have begun, or never.
 
         The others are reset again.
         """
         retries: list[int] = []
         for env_id, value in zip(env_ids, values, strict=True):
-            fault = faults.get(env_id)
-            if fault is None:
+            if type(value) is not Fault:
                 record = self.records[env_id]
                 observation, record.reset_info = value
                 self.observations.set_latest(env_id, observation)
                 record.needs_replacement, record.elapsed_steps = False, 0
-            elif not (
-                self._is_attempt(env_id, fault) and self._fail_reset(env_id, fault)
-            ):
+            elif not (value.has_begun and self._fail_reset(env_id, value)):
                 retries.append(env_id)
         if not retries:
             return list(env_ids)
         self._submit_resets(retries)
         return [env_id for env_id in env_ids if env_id not in retries]
 
-    def _is_attempt(self, env_id: int, fault: Fault) -> bool:
-        """Return False if the process of a reset ended before it came to the reset."""
-        return env_id not in self.faults.lost or fault.kind != "worker_death"
-
-    def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
-        """Return the faults of results that do not fit into a batch, by environment."""
-        operation = outcomes.operation
-        env_ids, values = outcomes.without(outcomes.faults)
-        misfits = _find_unstackable(operation, [value[-1] for value in values])
-        for k in self.observations.find_misfits([value[0] for value in values]):
-            misfits[k] = misfit_fault(operation)
-        return {env_ids[k]: fault for k, fault in misfits.items()}
-
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
         """Note the fault of a reset; return False if it is to be tried again."""
         record, faults = self.records[env_id], self.faults
         faults.count(env_id, fault)
+        faults.lost.pop(env_id, None)
         record.needs_replacement, record.elapsed_steps = True, 0
         if not faults.raises and record.num_retries < MAX_RETRIES:
             record.skip_episode()
@@ -370,6 +353,7 @@ class PoolEnvs:
     def _fail_step(self, env_id: int, fault: Fault) -> None:
         """Note the fault of a step: the episode is truncated."""
         self.faults.count(env_id, fault)
+        self.faults.lost.pop(env_id, None)
         record = self.records[env_id]
         # The step may have been counted before the fault was found.
         record.needs_replacement, record.elapsed_steps = True, 0
@@ -408,19 +392,16 @@ class PoolEnvs:
         """Run one operation on some environments; return the results and the faults."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
-        # An environment that is asked twice answers once.
-        by_id = dict(zip(env_ids, arguments, strict=True))
         needed_reset = self.faults.needs_full_reset
         # Already now: Ctrl-C may come again, before the tasks are dropped.
         self.faults.needs_full_reset = True
         try:
-            self.workers.submit(operation, list(by_id), list(by_id.values()))
-            while len(values) + len(faults) < len(by_id):
-                for each in self.workers.collect():
-                    faults |= each.faults
-                    for env_id, value in zip(each.env_ids, each.values, strict=True):
-                        if env_id not in faults:
-                            values[env_id] = value
+            self.workers.submit(operation, env_ids, arguments)
+            while len(values) + len(faults) < len(env_ids):
+                for _, ended_ids, results in self.workers.collect():
+                    for env_id, value in zip(ended_ids, results, strict=True):
+                        by_kind = faults if type(value) is Fault else values
+                        by_kind[env_id] = value
         except BaseException:
             self.demand_reset()
             raise

@@ -57,9 +57,6 @@ class Workers:
         """
         raise NotImplementedError
 
-    def allow_wake(self) -> None:
-        """Prepare for `wake`."""
-
     def wake(self) -> None:
         """Let `collect` in another thread return, with an empty list if need be."""
 
@@ -118,8 +115,8 @@ class SerialWorkers(Workers):
             tasks = [(operation, env_ids[:num], arguments[:num])]
         outcomes: list[Outcomes] = []
         for operation, env_ids, arguments in tasks:
-            values, faults = self._runner.run_all(operation, env_ids, arguments)
-            outcomes.append(Outcomes(operation, env_ids, values, faults))
+            values = self._runner.run_all(operation, env_ids, arguments)
+            outcomes.append(Outcomes(operation, env_ids, values))
         return outcomes
 
     def runner_of(self, env_id: int) -> EnvRunner:  # noqa: ARG002

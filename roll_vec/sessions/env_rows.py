@@ -41,7 +41,6 @@ class EnvRows:
         self.epoch = 0
         # Also the last environment that fails does so in its own session alone.
         envs._become_part(0)
-        self._steps.allow_wake()
         self.has_workers = self._steps.in_workers
 
     def can_start(self, call: Call) -> bool:
