@@ -44,14 +44,14 @@ class EnvRows:
         self.has_workers = self._steps.in_workers
 
     def can_start(self, call: Call) -> bool:
-        """Return False while the environment is in a step whose caller has gone."""
-        return call.row not in self._active
+        """Return False while the environment is in a step whose caller has gone.
+
+        A call that `is_alone` waits for the steps of all.
+        """
+        return not self._active if call.is_alone else call.row not in self._active
 
     def start(self, calls: Sequence[Call]) -> None:
-        """Start calls; those that have an error, or `is_alone`, are done at once.
-
-        No call may be active when such a one starts.
-        """
+        """Start calls; those that have an error, or `is_alone`, are done at once."""
         for call in calls:
             if call.is_alone:
                 self._run_alone(call)
