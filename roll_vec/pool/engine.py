@@ -349,7 +349,7 @@ class PoolSteps(Steps):
         return EnvResult(observation, info, reward, terminated, truncated)
 
     def forget_step(self, env_id: int) -> None:
-        """Note that the next episode has begun in place of a step."""
+        """Note that the next episode begins in place of a step."""
         self._envs.results[env_id] = NO_STEP
 
     def clear(self) -> None:

@@ -323,15 +323,15 @@ class EnvRunner:
             In the thread of the caller: the first one after all others are closed, a
             second one at once.
         """
-        interrupt: BaseException | None = None
+        interrupts: list[BaseException] = []
         for env_id in list(self.envs):
             try:
                 self.close(env_id)
             except self._interrupts as error:
-                if interrupt is not None:
-                    raise
-                interrupt = error
-        if interrupt is not None:
+                interrupts.append(error)
+                if len(interrupts) == 2:
+                    break
+        for interrupt in interrupts:
             raise interrupt
 
 

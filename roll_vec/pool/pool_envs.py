@@ -179,7 +179,6 @@ class PoolEnvs:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        self._steps_without_task.clear()
         self.observations.batch_copies()
         self._wait(checks_steps=False)
         results = self.results
@@ -208,11 +207,11 @@ class PoolEnvs:
         EnvironmentFaultError
             If a fault shall raise, or no environment can be reset any longer.
         """
-        self._steps_without_task.clear()
         self._wait()
         self._raise_faults()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
+        self._steps_without_task.clear()
         while self.num_active:
             self._receive(None, None, checks_steps=checks_steps)
 

@@ -188,10 +188,10 @@ context
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""
         self._check_open()
-        count = len(self._exchange.busy)
-        if count and not self._needs_full_reset():
+        busy = self._exchange.busy
+        if busy and not self._needs_full_reset():
             message = (
-                f"{name}: {count} environments have results that were not received"
+                f"{name}: {len(busy)} environments have results that were not received"
             )
             raise PendingResultsError(message, name)
 
