@@ -179,7 +179,9 @@ class PoolEnvs:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        self.observations.batch_copies()
+        if self.observations.copied_ids:
+            # Before the latest ones are written into.
+            self.observations.build_batch()
         self._wait(checks_steps=False)
         results = self.results
         infos = list(map(_INFO, map(results.__getitem__, env_ids)))

@@ -109,15 +109,6 @@ class ProcessQueue(WorkerQueue):
         return exit_code
 
 
-def _death_fault(queue: ProcessQueue, exit_code: int | None) -> Fault:
-    """Return the fault of the first task of a queue whose process has died."""
-    where = ""
-    if queue.tasks:
-        where = f" during {queue.operation}"
-    message = f"worker death: its process ended with exit code {exit_code}{where}"
-    return Fault("worker_death", message)
-
-
 class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     """Worker processes, each with some of the environment objects.
 
@@ -240,7 +231,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def _flush(self, queue: ProcessQueue) -> None:
         if not queue.is_ready or queue.num_sent or not queue.pickled_tasks:
             return
-        with suppress(OSError):  # the worker is dead: `_read_results` will notice it
+        with suppress(OSError):  # the worker is dead: `_read` will notice it
             queue.task_pipe.send_bytes(pickle.dumps(list(queue.pickled_tasks)))
         queue.num_sent = len(queue.pickled_tasks)
         queue.pickled_tasks.clear()
@@ -250,91 +241,91 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def _poll(self, seconds: float | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
         busy = {queue.result_pipe: queue for queue in self._queues if queue.tasks}
-        longest = ALIVE_CHECK_INTERVAL
-        if seconds is not None:
-            longest = min(seconds, longest)
-        ready = wait([*busy, self._wake_reader], longest)
+        if seconds is None or seconds > ALIVE_CHECK_INTERVAL:
+            seconds = ALIVE_CHECK_INTERVAL
+        ready = wait([*busy, self._wake_reader], seconds)
         if self._wake_reader in ready:
             ready.remove(self._wake_reader)
             while self._wake_reader.poll(0):
                 self._wake_reader.recv_bytes()
         for connection in ready:
-            outcomes += self._read_results(busy[connection])  # type: ignore[index]
+            queue = busy[connection]  # type: ignore[index]
+            if self._read(queue, outcomes):
+                self._flush(queue)
+            else:
+                outcomes += self._stop_task(queue, None)
         now = time.monotonic()
         if not ready and now - self._last_check >= ALIVE_CHECK_INTERVAL:
             self._last_check = now
             for queue in busy.values():
                 if not queue.process.is_alive():
-                    outcomes += self._replace_worker(queue, None)
+                    outcomes += self._stop_task(queue, None)
         return outcomes
 
     def _end_poll(self) -> None:
         self._wake_writer.send_bytes(b"")
 
-    def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
-        """Receive results that have arrived from a worker; replace it if it died."""
-        outcomes: list[Outcome] = []
+    def _read(self, queue: ProcessQueue, outcomes: list[Outcome]) -> bool:
+        """Add the results that a worker has sent; return False if it has ended."""
         try:
             while queue.tasks and queue.result_pipe.poll(0):
-                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
+                message = queue.result_pipe.recv_bytes()
+                if message == READY:
+                    queue.is_ready, queue.start_time = True, time.monotonic()
+                    continue
+                try:
+                    value = pickle.loads(message)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:
+                    value = unsendable_fault(queue.operation, error)
+                queue.num_sent -= 1
+                outcomes.append(self._finish(queue, value))
         except (EOFError, OSError):
-            return outcomes + self._replace_worker(queue, None)
-        self._flush(queue)
-        return outcomes
+            return False
+        return True
 
-    def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
-        """Read one message."""
-        if message == READY:
-            queue.is_ready, queue.start_time = True, time.monotonic()
-            return []
-        try:
-            value = pickle.loads(message)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            value = unsendable_fault(queue.operation, error)
-        queue.num_sent -= 1
-        return [self._finish(queue, value)]
-
-    # -------------------------------------------------------------- deaths
-
-    def _stop_task(self, queue: ProcessQueue, fault: Fault) -> list[Outcome]:
-        return self._replace_worker(queue, fault)
-
-    def _replace_worker(
-        self, queue: ProcessQueue, timeout: Fault | None
-    ) -> list[Outcome]:
-        """Start a new process for one that died, or that is killed for a timeout.
+    def _stop_task(self, queue: ProcessQueue, fault: Fault | None) -> list[Outcome]:
+        """Start a new process for one that is killed for a timeout, or that died.
 
         All its tasks fail, and all its environments are lost.  One without a task
         fails in its next step.
+
+        Parameters
+        ----------
+        queue : ProcessQueue
+        fault : Fault or None
+            The timeout; None: the process has died.
         """
         outcomes: list[Outcome] = []
-        late_task = queue.tasks[0] if timeout is not None else None
-        if timeout is not None:
+        late_task = None
+        if fault is not None:
+            late_task = queue.tasks[0]
             queue.process.kill()
             queue.process.join()
         # Results that it sent before its end.
-        with suppress(EOFError, OSError):
-            while queue.tasks and queue.result_pipe.poll(0):
-                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
+        self._read(queue, outcomes)
         exit_code = queue.kill()
-        first = timeout or _death_fault(queue, exit_code)
+        if fault is None:
+            message = f"worker death: its process ended with exit code {exit_code}"
+            if queue.tasks:
+                message += f" during {queue.operation}"
+            fault = Fault("worker_death", message)
         message = (
             "worker death: its process ended in a task of another environment "
-            f"({first.message})"
+            f"({fault.message})"
         )
         rest = Fault("worker_death", message, has_begun=False)
         if not queue.is_ready:
             # No task has begun, and a start that hangs would do so again for each.
-            rest = first
-        elif timeout is not None and not (queue.tasks and queue.tasks[0] is late_task):
-            first = rest  # its result has arrived
-        faults = [first, *[rest] * len(queue.tasks)]
+            rest = fault
+        elif late_task and not (queue.tasks and queue.tasks[0] is late_task):
+            fault = rest  # its result has arrived
+        faults = [fault, *[rest] * len(queue.tasks)]
         lost = dict.fromkeys(queue.env_ids, message)
-        for (env_id, operation, _), fault in zip(queue.tasks, faults, strict=False):
-            outcomes.append((env_id, operation, fault))
-            lost[env_id] = fault.message
+        for (env_id, operation, _), one in zip(queue.tasks, faults, strict=False):
+            outcomes.append((env_id, operation, one))
+            lost[env_id] = one.message
         for env_id, text in lost.items():
             self._lost.setdefault(env_id, text)
         queue.clear()
