@@ -46,7 +46,7 @@ from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes, to_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
-_WITHOUT_OBJECT = ("build", "reset", "set_state")
+_WITHOUT_OBJECT = ("build", "place", "reset", "set_state")
 
 # Keywords that change nothing but pictures.
 _WITHOUT_EFFECT = ("render_mode",)
@@ -179,8 +179,13 @@ class EnvRunner:
             self.set(env_id, item)
 
     def fetch(self, env_id: int, _: None = None) -> bytes:
-        """Return the environment object, pickled."""
-        return PICKLED_ENV + pickle.dumps(self.envs[env_id])
+        """Return the environment object, pickled, for `place` in another pool."""
+        return pickle.dumps(self.envs[env_id])
+
+    def place(self, env_id: int, env: Any) -> None:
+        """Use an environment object, or a pickled one; None: it was lost."""
+        if env is not None:
+            self.envs[env_id] = pickle.loads(env) if isinstance(env, bytes) else env
 
     def get_state(self, env_id: int, _: None = None) -> bytes:
         """Return the state of an environment object, see `roll_vec.vector.values`.
@@ -238,18 +243,17 @@ class EnvRunner:
         A state goes into a new object if there is none, or if the request says so.
         """
         content = request.content
-        env: gymnasium.Env[Any, Any] | None = None
         if content[:1] == PICKLED_ENV:
             env = pickle.loads(content[1:])
-        elif content != LOST:
+            self.close(env_id)
+            self.envs[env_id] = env
+        elif content == LOST:
+            self.close(env_id)
+        else:
             state = from_bytes(content)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)
-            return
-        self.close(env_id)
-        if env is not None:
-            self.envs[env_id] = env
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
@@ -267,8 +271,6 @@ class EnvRunner:
             result: Any = env.reset()
         else:
             result = env.reset(seed=request.seed, options=request.options)
-        if type(result) is tuple and len(result) == 2 and type(result[1]) is dict:
-            return result
         observation, info = split_reset(result)
         return observation, dict(info)
 

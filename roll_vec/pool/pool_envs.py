@@ -20,7 +20,6 @@ from roll_vec.pool.tasks import (
     EnvDescription,
     EnvFns,
     Fault,
-    StateRequest,
     StepValues,
     misfit_fault,
 )
@@ -28,7 +27,6 @@ from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import SerialWorkers, Workers
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
-from roll_vec.vector.values import LOST
 
 _INFO = itemgetter(4)
 # Longest wait for busy workers when a pool is closed, in seconds.
@@ -409,15 +407,14 @@ class PoolEnvs:
         self.faults.needs_full_reset = needed_reset
         return values, faults
 
-    def set(self, items: Sequence[tuple[str, Any]], env_ids: Sequence[int]) -> None:
-        """Set an attribute, or level options, of some environments.
+    def set(self, items: Sequence[tuple[str, Any]]) -> None:
+        """Set an attribute, or level options, of each environment.
 
         New objects get them, too.  If one raises, the others have them then.
         """
-        values, faults = self.run_each("set", items, env_ids)
-        for env_id, item in zip(env_ids, items, strict=True):
-            if env_id in values:
-                self.records[env_id].save_attribute(*item)
+        values, faults = self.run_each("set", items, range(len(self)))
+        for env_id in values:
+            self.records[env_id].save_attribute(*items[env_id])
         if faults:
             raise_faults(faults, unchanged=True)
 
@@ -431,7 +428,7 @@ class PoolEnvs:
         """
         self.run("check_level_options", [level_options] * len(self))
         try:
-            self.set([(LEVEL_OPTIONS, level_options)] * len(self), range(len(self)))
+            self.set([(LEVEL_OPTIONS, level_options)] * len(self))
         except BaseException:
             # It is unknown which have changed.  All get new objects.
             self.faults.needs_full_reset = True
@@ -442,11 +439,6 @@ class PoolEnvs:
     # ---------------------------------------------------- the objects
 
     @property
-    def in_caller_process(self) -> bool:
-        """Whether the environment objects are in this process."""
-        return self.workers.runner_of(0) is not None
-
-    @property
     def objects(self) -> list[gymnasium.Env[Any, Any]]:
         """The environment objects; None for one that was lost.
 
@@ -455,16 +447,11 @@ class PoolEnvs:
         AttributeError
             If they are in other processes.
         """
-        envs: list[Any] = []
-        for env_id in range(len(self)):
-            runner = self.workers.runner_of(env_id)
-            if runner is None:
-                message = (
-                    "the environments are in worker processes: use call or get_attr"
-                )
-                raise AttributeError(message)
-            envs.append(runner.envs.get(env_id))
-        return envs
+        envs: Any = self.workers.objects()
+        if envs is None:
+            message = "the environments are in worker processes: use call or get_attr"
+            raise AttributeError(message)
+        return [envs.get(env_id) for env_id in range(len(self))]
 
     @property
     def able_ids(self) -> list[int]:
@@ -483,10 +470,10 @@ class PoolEnvs:
         env_fns = self.env_fns
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
-        if self.in_caller_process:
-            state["envs"] = self.objects
-        else:
+        if self.workers.objects() is None:
             state["envs"] = self.run("fetch", [None] * len(self))
+        else:
+            state["envs"] = self.objects
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -494,10 +481,4 @@ class PoolEnvs:
         self.__dict__.update(state)
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
-        if not self.in_caller_process:
-            self.run("set_state", [StateRequest(one or LOST) for one in envs])
-            return
-        for env_id, env in enumerate(envs):
-            runner = self.workers.runner_of(env_id)
-            if runner is not None and env is not None:
-                runner.envs[env_id] = env
+        self.run("place", envs)

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import gymnasium
+
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
@@ -114,9 +116,9 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             num_alive += queue.thread.is_alive()
         return num_alive
 
-    def runner_of(self, env_id: int) -> EnvRunner:
-        """Return the runner of an environment."""
-        return self._queues[env_id % len(self._queues)].runner
+    def objects(self) -> dict[int, gymnasium.Env[Any, Any]]:
+        """Return the environment objects; see `Workers.objects`."""
+        return dict(item for one in self._queues for item in one.runner.envs.items())
 
     def _send(self, queue: ThreadQueue, task: Task) -> None:
         queue.inbox.put(task)

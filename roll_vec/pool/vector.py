@@ -228,7 +228,7 @@ context
 
         If one raises, the others have it then.
         """
-        self.engine.envs.set([(name, value) for value in values], range(self.num_envs))
+        self.engine.envs.set([(name, value) for value in values])
 
     # -------------------------------------------------------------- faults
 
