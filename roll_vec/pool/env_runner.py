@@ -122,7 +122,8 @@ class EnvRunner:
             The result of each, the `Fault` of one that failed.
         """
         values: list[Any] = []
-        envs, value = self.envs, None
+        envs = self.envs
+        value: Any
         for env_id, argument in zip(env_ids, arguments, strict=True):
             try:
                 if operation == "step":

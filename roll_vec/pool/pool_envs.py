@@ -35,7 +35,7 @@ PATIENCE = 3.0
 MAX_RETRIES = 3
 
 
-class _EnvFnsWrapper(CloudpickleWrapper):  # type: ignore[type-arg]
+class _EnvFnsWrapper(CloudpickleWrapper):
     """The constructors of the environments: cloudpickle accepts lambdas too."""
 
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
@@ -467,7 +467,7 @@ class PoolEnvs:
         self.workers.close(PATIENCE)
 
     def __getstate__(self) -> dict[str, Any]:
-        env_fns = self.env_fns
+        env_fns: Any = self.env_fns
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
         if self.workers.objects() is None:

@@ -259,8 +259,3 @@ context
         """Warn of the first fault of the pool, unless this was done before."""
         if self.engine.faults.warning:
             self.engine.faults.warn_once()
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the environments, and end the workers; see `RollVectorEnv`."""
-        self._exchange.clear()
-        super().close_extras(**kwargs)

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 import numpy as np
 
@@ -84,9 +85,7 @@ def seed_global_generators(seed: int) -> None:
 
 def _watch_parent() -> None:
     """End this process when its parent has ended, whatever the environments do."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
+    parent: Any = multiprocessing.parent_process()
     first_id = os.getppid()
     # The sentinel alone is not enough: a sibling that was forked later holds it open.
     while not wait([parent.sentinel], 2.0) and os.getppid() == first_id:
