@@ -43,7 +43,7 @@ class PoolEngine(Engine):
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
-        Whether all environments take the action 0 as "no valid action".
+        Whether all environments accept the action 0, as "no valid action".
 
     Raises
     ------
@@ -340,7 +340,7 @@ class PoolSteps(Steps):
         return [(env_id, self._result_of(env_id)) for env_id in env_ids]
 
     def _result_of(self, env_id: int) -> EnvResult:
-        # The pool needs its own copy if a later step fails.
+        # The pool keeps the other copy: a later step may fail.
         observation = copy_data(self._envs.observations.copy_latest(env_id))
         if env_id in self._resets:
             self._resets.remove(env_id)

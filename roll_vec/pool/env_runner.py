@@ -191,7 +191,7 @@ class EnvRunner:
     def get_state(self, env_id: int, _: None = None) -> bytes:
         """Return the state of an environment object, see `roll_vec.vector.values`.
 
-        It is the first of these that the environment allows: its own `get_state`, as
+        It is the first of these that the environment allows: its `get_state`, as
         plain data; the same, pickled; the whole object, pickled.
 
         Raises
@@ -297,7 +297,7 @@ class EnvRunner:
             env.get_wrapper_attr("check_level_options")(**level_options)
 
     def solve(self, env_id: int, _: None = None) -> Any:
-        """Return the environment's own solution."""
+        """Return the solution that the environment knows."""
         return find_method(self.envs[env_id], "solve", "returns its solution")()
 
     def close(self, env_id: int, _: None = None) -> None:

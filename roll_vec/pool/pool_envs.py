@@ -354,7 +354,7 @@ class PoolEnvs:
         self.faults.count(env_id, fault)
         self.faults.lost.pop(env_id, None)
         record = self.records[env_id]
-        # The step may have been counted before the fault was found.
+        # The step may have been counted before it was checked.
         record.needs_replacement, record.elapsed_steps = True, 0
         self.results[env_id] = None, 0.0, False, True, fault_info(fault.message)
         self.observations.go_back(env_id)

@@ -39,7 +39,7 @@ class EnvRows:
         self._steps = envs._make_steps()
         self._active: dict[int, Call] = {}
         self.epoch = 0
-        # Also the last environment that fails does so in its own session alone.
+        # Also the last environment that fails does so in its session alone.
         envs._become_part(0)
         self.has_workers = self._steps.in_workers
 

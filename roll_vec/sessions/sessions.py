@@ -69,9 +69,6 @@ class Sessions:
                 "a vector environment with autoreset_mode='Disabled'",
                 envs.autoreset_mode.value,
             )
-        if envs.closed:
-            message = f"{envs!r} is closed"
-            raise ClosedError(message)
         if envs._raises_faults:
             # Such a pool asks for a reset of all environments after the fault of one.
             accepted = "pools with on_error='truncate'"
@@ -258,7 +255,7 @@ class Session:
         ----------
         state : VectorState
             Of one environment, with the keywords of this batch; `VectorState.take`
-            takes one of many.
+            returns one of many.
 
         Returns
         -------
