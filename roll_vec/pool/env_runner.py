@@ -122,11 +122,11 @@ class EnvRunner:
             The result of each, the `Fault` of one that failed.
         """
         values: list[Any] = []
-        envs = self.envs
+        envs, is_step = self.envs, operation == "step"
         value: Any
         for env_id, argument in zip(env_ids, arguments, strict=True):
             try:
-                if operation == "step":
+                if is_step:
                     value = envs[env_id].step(argument)
                     # What most environments return needs no call of ours.
                     if type(value) is not tuple or len(value) != 5:

@@ -300,20 +300,25 @@ class PoolEnvs:
         return checked
 
     def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
+        if Fault in map(type, values):
+            by_id = dict(zip(env_ids, values, strict=True))
+            for env_id in env_ids:
+                if type(by_id[env_id]) is Fault:
+                    self._fail_step(env_id, by_id.pop(env_id))
+            env_ids, values = list(by_id), list(by_id.values())
         latest, results = self.observations.latest, self.results
-        limit = self._options.max_episode_steps
         for env_id, value in zip(env_ids, values, strict=True):
-            if type(value) is Fault:
-                self._fail_step(env_id, value)
-                continue
             latest[env_id] = value[0]
             results[env_id] = value
-            if limit is not None:
+        self.observations.copied_ids.difference_update(env_ids)
+        limit = self._options.max_episode_steps
+        if limit is not None:
+            for env_id in env_ids:
                 record = self.records[env_id]
                 record.elapsed_steps += 1
                 if record.elapsed_steps >= limit:
-                    results[env_id] = (*value[:3], True, value[4])
-        self.observations.copied_ids.difference_update(env_ids)
+                    *others, _, info = results[env_id]
+                    results[env_id] = *others, True, info
 
     def _save_resets(self, env_ids: Sequence[int], values: Sequence[Any]) -> list[int]:
         """Save outcomes of resets; return the environments that have begun, or never.
