@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import (
@@ -319,10 +320,16 @@ class Session:
     def _check_step(self, action: Any) -> Any:
         self._check_started()
         self._check_epoch(self._has_ended)
-        if isinstance(action, (bool, np.bool_)):
-            # Beside integers of others numpy would make it one.
-            space = self._sessions.envs.single_action_space
-            raise InvalidActionError.expected("action", f"an action of {space}", action)
+        space = self._sessions.envs.single_action_space
+        # Beside integers of others numpy would make a bool one; the range is checked
+        # with the batch.
+        is_bool = isinstance(action, (bool, np.bool_))
+        if isinstance(space, Discrete) and (
+            is_bool or not hasattr(action, "__index__")
+        ):
+            raise InvalidActionError.expected(
+                "action", f"an integer of {space}", action
+            )
         return action
 
     def _check_started(self) -> None:
