@@ -44,7 +44,8 @@ def pool_spaces(
     single = observation_spaces[0]
     is_pair = isinstance(observation_mode, tuple) and len(observation_mode) == 2
     if is_pair and all(isinstance(space, Space) for space in observation_mode):
-        batched, single = observation_mode
+        pair: Any = observation_mode
+        batched, single = pair
     elif observation_mode == "same":
         batched = batch_space(single, len(descriptions))
     elif observation_mode == "different":
