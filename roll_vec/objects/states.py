@@ -77,7 +77,7 @@ def get_env_state(env: Env) -> Any:
 
 
 def check_env_state(env: Env, state: Any) -> None:
-    """Raise the error of `set_env_state`, as far as it is known before; nothing changes.
+    """Raise the error of `set_env_state` as far as it is known before.
 
     Its method ``check_state``, if any, checks what its ``get_state`` returned.
 
