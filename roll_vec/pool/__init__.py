@@ -39,7 +39,7 @@ A step with workers::
                                          ▼
                           EnvRunner.run_all: env.step(action) in the worker
                                          │
-                          Workers.collect: Outcomes
+                          Workers.collect: Outcomes, values or Faults
                                          ▼
       PoolEnvs.end_steps                 value: observation, reward, ...
                                          fault: the episode ends, and the next reset

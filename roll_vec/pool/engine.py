@@ -43,7 +43,7 @@ class PoolEngine(Engine):
     needs_seed : list of bool
         Whether the first reset of each environment must have a seed.
     accepts_noop : bool
-        Whether all environments take the action 0 as "no valid action".
+        Whether all environments accept the action 0, as "no valid action".
 
     Raises
     ------
@@ -137,8 +137,6 @@ class PoolEngine(Engine):
         if len(env_ids) < self.num_envs:
             actions = [actions[env_id] for env_id in env_ids]
         self.envs.start_steps(env_ids, actions)
-        if self.envs.workers.are_others:
-            self.envs.workers.flush()
         infos = self.envs.end_steps(env_ids)
         if len(begins):
             infos = add_infos(infos, begins, self.begin_infos(begins), self.num_envs)
@@ -342,7 +340,7 @@ class PoolSteps(Steps):
         return [(env_id, self._result_of(env_id)) for env_id in env_ids]
 
     def _result_of(self, env_id: int) -> EnvResult:
-        # The pool needs its own copy if a later step fails.
+        # The pool keeps the other copy: a later step may fail.
         observation = copy_data(self._envs.observations.copy_latest(env_id))
         if env_id in self._resets:
             self._resets.remove(env_id)
@@ -351,16 +349,12 @@ class PoolSteps(Steps):
         return EnvResult(observation, info, reward, terminated, truncated)
 
     def forget_step(self, env_id: int) -> None:
-        """Note that the next episode has begun in place of a step."""
+        """Note that the next episode begins in place of a step."""
         self._envs.results[env_id] = NO_STEP
 
     def clear(self) -> None:
         """Forget everything that was begun; all environments must be reset."""
         self._resets.clear()
-
-    def allow_wake(self) -> None:
-        """Let `wake` work from now on."""
-        self._envs.workers.allow_wake()
 
     def wake(self) -> None:
         """Let `poll`, in another thread, return at once."""

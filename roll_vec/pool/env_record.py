@@ -1,6 +1,6 @@
 """One environment of a pool: its episode, its latest reset, what a new object needs.
 
-An environment object continues with its own random numbers from reset to reset.  When
+An environment object continues with its random numbers from reset to reset.  When
 it is replaced, the new object begins the next episode of the same seed.  An environment
 that can `resume`, as `SeededEnv`, gets exactly the episode that the old object would
 have begun.  Any other is reset with a seed for this episode,

@@ -34,7 +34,6 @@ from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     EnvFnsById,
-    Fault,
     ResetRequest,
     StateRequest,
     StepValues,
@@ -47,26 +46,10 @@ from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes, to_bytes
 
 _CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
-_WITHOUT_OBJECT = ("build", "reset", "set_state", "step")
+_WITHOUT_OBJECT = ("build", "place", "reset", "set_state")
 
 # Keywords that change nothing but pictures.
 _WITHOUT_EFFECT = ("render_mode",)
-
-
-def to_float(reward: Any) -> float:
-    """Return a reward as a float.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    """
-    if isinstance(reward, (int, float, np.number, np.bool_)) or (
-        isinstance(reward, np.ndarray) and reward.ndim == 0 and reward.dtype != object
-    ):
-        return float(reward)
-    message = f"step returned the reward {reward!r}, expected a number"
-    raise TypeError(message)
 
 
 def check_step(result: Any) -> StepValues:
@@ -78,20 +61,10 @@ def check_step(result: Any) -> StepValues:
         If it is not five values of the right kinds.
     """
     observation, reward, terminated, truncated, info = split_step(result)
-    reward = to_float(reward)
-    return observation, reward, bool(terminated), bool(truncated), dict(info)
-
-
-def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the two values of `reset`.
-
-    Raises
-    ------
-    TypeError
-        If it is not an observation and a dict.
-    """
-    observation, info = split_reset(result)
-    return observation, dict(info)
+    if np.ndim(reward) or np.asarray(reward).dtype.kind not in "biuf":
+        message = f"step returned the reward {reward!r}, expected a number"
+        raise TypeError(message)
+    return observation, float(reward), bool(terminated), bool(truncated), dict(info)
 
 
 class EnvRunner:
@@ -126,39 +99,36 @@ class EnvRunner:
         self._interrupts = KeyboardInterrupt if in_caller else ()
         self._on_seed = on_seed
 
-    def run(self, task: Task) -> tuple[Any, Fault | None]:
-        """Return the result of a task, or its fault."""
+    def run(self, task: Task) -> Any:
+        """Return the result of a task, or its `Fault`."""
         env_id, operation, argument = task
-        (value,), faults = self.run_all(operation, (env_id,), (argument,))
-        return value, faults.get(env_id)
+        return self.run_all(operation, (env_id,), (argument,))[0]
 
     def run_all(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]
-    ) -> tuple[list[Any], dict[int, Fault]]:
+    ) -> list[Any]:
         """Run tasks one after the other.
 
         Parameters
         ----------
         operation : str
-            The name of a method below.
+            ``step``, or the name of a method below.
         env_ids, arguments : sequence
             The environments, and an argument for each.
 
         Returns
         -------
-        values : list
-            The result of each, None of one that failed.
-        faults : dict
-            Of those that failed, by environment.
+        list
+            The result of each, the `Fault` of one that failed.
         """
         values: list[Any] = []
-        faults: dict[int, Fault] = {}
-        envs, value, is_step = self.envs, None, operation == "step"
+        envs, is_step = self.envs, operation == "step"
+        value: Any
         for env_id, argument in zip(env_ids, arguments, strict=True):
             try:
-                # A step as most environments answer it needs no call of ours.
-                if is_step and env_id in envs:
+                if is_step:
                     value = envs[env_id].step(argument)
+                    # What most environments return needs no call of ours.
                     if type(value) is not tuple or len(value) != 5:
                         value = check_step(value)
                     _, reward, terminated, truncated, info = value
@@ -175,9 +145,9 @@ class EnvRunner:
             except self._interrupts:
                 raise
             except BaseException as error:
-                faults[env_id], value = exception_fault(operation, error), None
+                value = exception_fault(operation, error)
             values.append(value)
-        return values, faults
+        return values
 
     # ------------------------------------------------------ the operations
 
@@ -210,13 +180,18 @@ class EnvRunner:
             self.set(env_id, item)
 
     def fetch(self, env_id: int, _: None = None) -> bytes:
-        """Return the environment object, pickled."""
-        return PICKLED_ENV + pickle.dumps(self.envs[env_id])
+        """Return the environment object, pickled, for `place` in another pool."""
+        return pickle.dumps(self.envs[env_id])
+
+    def place(self, env_id: int, env: Any) -> None:
+        """Use an environment object, or a pickled one; None: it was lost."""
+        if env is not None:
+            self.envs[env_id] = pickle.loads(env) if isinstance(env, bytes) else env
 
     def get_state(self, env_id: int, _: None = None) -> bytes:
         """Return the state of an environment object, see `roll_vec.vector.values`.
 
-        It is the first of these that the environment allows: its own `get_state`, as
+        It is the first of these that the environment allows: its `get_state`, as
         plain data; the same, pickled; the whole object, pickled.
 
         Raises
@@ -269,18 +244,17 @@ class EnvRunner:
         A state goes into a new object if there is none, or if the request says so.
         """
         content = request.content
-        env: gymnasium.Env[Any, Any] | None = None
         if content[:1] == PICKLED_ENV:
             env = pickle.loads(content[1:])
-        elif content != LOST:
+            self.close(env_id)
+            self.envs[env_id] = env
+        elif content == LOST:
+            self.close(env_id)
+        else:
             state = from_bytes(content)
             if request.replace_env or env_id not in self.envs:
                 self._build_with(env_id, request.attributes)
             set_env_state(self.envs[env_id], state)
-            return
-        self.close(env_id)
-        if env is not None:
-            self.envs[env_id] = env
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
@@ -298,22 +272,8 @@ class EnvRunner:
             result: Any = env.reset()
         else:
             result = env.reset(seed=request.seed, options=request.options)
-        if type(result) is tuple and len(result) == 2 and type(result[1]) is dict:
-            return result
-        return check_reset(result)
-
-    def step(self, env_id: int, action: Any) -> StepValues:
-        """Take an action.
-
-        Raises
-        ------
-        LookupError
-            If the environment object was lost.
-        """
-        if env_id not in self.envs:
-            message = "the instance was lost"
-            raise LookupError(message)
-        return check_step(self.envs[env_id].step(action))
+        observation, info = split_reset(result)
+        return observation, dict(info)
 
     def call(self, env_id: int, name_and_arguments: tuple[str, Any, Any]) -> Any:
         """Return an attribute, or the result of a method."""
@@ -337,7 +297,7 @@ class EnvRunner:
             env.get_wrapper_attr("check_level_options")(**level_options)
 
     def solve(self, env_id: int, _: None = None) -> Any:
-        """Return the environment's own solution."""
+        """Return the solution that the environment knows."""
         return find_method(self.envs[env_id], "solve", "returns its solution")()
 
     def close(self, env_id: int, _: None = None) -> None:
@@ -366,15 +326,15 @@ class EnvRunner:
             In the thread of the caller: the first one after all others are closed, a
             second one at once.
         """
-        interrupt: BaseException | None = None
+        interrupts: list[BaseException] = []
         for env_id in list(self.envs):
             try:
                 self.close(env_id)
             except self._interrupts as error:
-                if interrupt is not None:
-                    raise
-                interrupt = error
-        if interrupt is not None:
+                interrupts.append(error)
+                if len(interrupts) == 2:
+                    break
+        for interrupt in interrupts:
             raise interrupt
 
 

@@ -21,7 +21,7 @@ from roll_vec.errors import (
     ResetNeededError,
     list_env_ids,
 )
-from roll_vec.options import check_seconds
+from roll_vec.options import check_int, check_seconds
 from roll_vec.vector.autoreset import (
     NEXT_STEP,
     SAME_STEP,
@@ -53,22 +53,22 @@ class Exchange:
 
     Attributes
     ----------
-    busy : dict from environment to bool or EnvResult
-        The environments whose results were not received.  True: in a reset in place of
-        a step.  An EnvResult: of the step that has ended its episode, in a reset after
-        it.
+    busy : set of int
+        The environments whose results were not received.
     """
 
     def __init__(self, autoreset: Autoreset, steps: PoolSteps) -> None:
         self._autoreset, self._steps = autoreset, steps
-        self.busy: dict[int, bool | EnvResult] = {}
-        # By environment, and the result of the episode's last step in SAME_STEP mode.
-        self._ready: dict[int, tuple[EnvResult, EnvResult | None]] = {}
+        self.busy: set[int] = set()
+        self._ready: dict[int, EnvResult] = {}
+        # Results of the last steps of episodes in SAME_STEP mode.
+        self._lasts: dict[int, EnvResult] = {}
 
     def clear(self) -> None:
         """Forget all environments."""
         self.busy.clear()
         self._ready.clear()
+        self._lasts.clear()
         self._steps.clear()
 
     def send(self, env_ids: Any, actions: Any) -> None:
@@ -103,14 +103,14 @@ class Exchange:
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
             raise ResetNeededError(describe_ended(env_ids[needs_reset]))
         checked = self._steps.check_actions(actions, needs_reset)
-        ids, is_reset = env_ids.tolist(), needs_reset.tolist()
-        pairs = list(zip(ids, checked, is_reset, strict=True))
+        begins = env_ids[needs_reset].tolist()
+        actions = dict(zip(env_ids.tolist(), checked, strict=True))
         self._autoreset.unfinished_call = "send"
-        self.busy.update(zip(ids, is_reset, strict=True))
-        self._steps.begin(
-            {env_id: action for env_id, action, resets in pairs if not resets},
-            {env_id: None for env_id, _, resets in pairs if resets},
-        )
+        self.busy.update(actions)
+        for env_id in begins:
+            del actions[env_id]
+            self._steps.forget_step(env_id)
+        self._steps.begin(actions, dict.fromkeys(begins))
         self._autoreset.unfinished_call = ""
 
     def wait(self, min_envs: Any, timeout: Any) -> None:
@@ -126,14 +126,10 @@ class Exchange:
         InvalidOptionError, EnvironmentFaultError
         """
         total = len(self.busy)
-        count = total if min_envs is None else min_envs
-        is_integer = isinstance(count, (int, np.integer)) and type(count) is not bool
-        if not (is_integer and 1 <= count <= total):
-            accepted = (
-                f"None, or an integer from 1 to {total}, the number of environments "
-                "whose results are outstanding"
-            )
-            raise InvalidOptionError.expected("min_envs", accepted, min_envs)
+        if not total:
+            message = "min_envs: no results are outstanding"
+            raise InvalidOptionError(message)
+        count = check_int("min_envs", total if min_envs is None else min_envs, 1, total)
         seconds = check_seconds("timeout", timeout)
         self._autoreset.unfinished_call = "recv"
         end = None if seconds is None else time.monotonic() + seconds
@@ -148,27 +144,23 @@ class Exchange:
         resets: list[int] = []
         is_same_step = self._autoreset.mode is SAME_STEP
         for env_id, result in results:
-            last = self.busy[env_id]
-            if isinstance(last, EnvResult):
-                ready = last._replace(observation=result.observation, info=result.info)
-                self._ready[env_id] = ready, last
+            last = self._lasts.get(env_id)
+            if last is not None:
+                result = last._replace(observation=result.observation, info=result.info)
             elif is_same_step and (result.terminated or result.truncated):
-                self.busy[env_id] = result
+                self._lasts[env_id] = result
                 resets.append(env_id)
-            else:
-                if last:
-                    self._steps.forget_step(env_id)
-                self._ready[env_id] = result, None
+                continue
+            self._ready[env_id] = result
         if resets:
             self._steps.begin({}, dict.fromkeys(resets))
 
     def receive(self) -> StepBatch:
         """Return the batch of all environments that are ready, ascending."""
         autoreset = self._autoreset
-        env_ids = np.array(sorted(self._ready), np.int64)
-        pairs = [self._ready[env_id] for env_id in env_ids.tolist()]
-        results = [result for result, _ in pairs]
-        lasts = [last for _, last in pairs]
+        ids = sorted(self._ready)
+        env_ids = np.array(ids, np.int64)
+        results = [self._ready[env_id] for env_id in ids]
         infos = stack_infos([one.info for one in results], None, len(results))
         batch: StepBatch = (
             batch_items(
@@ -180,23 +172,23 @@ class Exchange:
             np.array([one.truncated for one in results], np.bool_),
             infos,
         )
-        self._add_finals(infos, lasts)
+        self._add_finals(infos, ids)
         infos["env_id"] = env_ids
         infos["_env_id"] = np.ones(len(env_ids), np.bool_)
         ends, has_ended = batch[2] | batch[3], autoreset.has_ended.copy()
         has_ended[env_ids] = False if autoreset.mode is SAME_STEP else ends
         autoreset.has_ended = has_ended
-        for env_id in env_ids.tolist():
-            del self.busy[env_id], self._ready[env_id]
+        self.busy.difference_update(ids)
+        self._ready.clear()
         return batch
 
-    def _add_finals(self, infos: Infos, lasts: list[EnvResult | None]) -> None:
+    def _add_finals(self, infos: Infos, env_ids: list[int]) -> None:
         """Add ``final_obs`` and ``final_info`` of episodes that ended in their step."""
-        indices = [i for i, last in enumerate(lasts) if last is not None]
+        ends = np.array([env_id in self._lasts for env_id in env_ids])
+        indices = np.flatnonzero(ends).tolist()
         if not indices:
             return
-        finals = [last for last in lasts if last is not None]
-        ends = np.array([last is not None for last in lasts])
+        finals = [self._lasts.pop(env_ids[i]) for i in indices]
         observations = [last.observation for last in finals]
-        final_info = stack_infos([last.info for last in finals], indices, len(lasts))
+        final_info = stack_infos([last.info for last in finals], indices, len(env_ids))
         add_finals(infos, ends, indices, observations, final_info)

@@ -6,7 +6,7 @@ The path of a fault through the pool::
           │                  │                              │
       EnvRunner.run_all  QueuedWorkers._stop_late_tasks     │
           │               ├─ threads: abandon it            │
-          │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
+          │               └─ processes: kill it ─▶ ProcessWorkers._stop_task
           │                  │                     the others of the process fail
           │                  │                     too, or are in `Faults.lost`
           ▼                  ▼                              │

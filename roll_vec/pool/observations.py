@@ -123,24 +123,22 @@ class Observations:
             misfits = self.find_misfits(self.latest)
             if misfits:
                 return misfits
-            # As Gymnasium's `concatenate`, which checks nothing and takes four calls.
+            # As Gymnasium's `concatenate`, which checks nothing and makes four calls.
             self._batch = tuple(self.latest)
-            self.is_stale = False
-            self.copied_ids.clear()
-            return ()
-        out = self._batch
-        if self._is_nested:
-            # An attempt that fails writes some parts, and `go_back` needs the old ones.
-            out = create_empty_array(self.space, len(self.latest))
-        try:
-            self._batch = concatenate(self.space, self.latest, out)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            misfits = self.find_misfits(self.latest)
-            if not misfits:
+        else:
+            out = self._batch
+            if self._is_nested:
+                # An attempt that fails writes some parts: `go_back` needs the old ones.
+                out = create_empty_array(self.space, len(self.latest))
+            try:
+                self._batch = concatenate(self.space, self.latest, out)
+            except KeyboardInterrupt:
                 raise
-            return misfits
+            except BaseException:
+                misfits = self.find_misfits(self.latest)
+                if not misfits:
+                    raise
+                return misfits
         self.is_stale = False
         self.copied_ids.clear()
         return ()
@@ -150,11 +148,6 @@ class Observations:
         if self.is_text and set(map(type, observations)) <= {str}:
             return []
         return [i for i, one in enumerate(observations) if not self.fits(one)]
-
-    def batch_copies(self) -> None:
-        """Build the batch if there are copies, before ``latest`` is written into."""
-        if self.copied_ids:
-            self.build_batch()
 
     def batch(self) -> Any:
         """Return the batch of all latest observations; the next step writes into it."""

@@ -6,7 +6,6 @@ import multiprocessing
 from dataclasses import dataclass
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_choice,
     check_fields,
@@ -20,6 +19,10 @@ from roll_vec.options import (
 EXECUTORS = ("thread", "process")
 ON_ERROR = ("truncate", "raise")
 START_METHODS = (None, *multiprocessing.get_all_start_methods())
+
+
+def _check_timeout(name: str, value: Any) -> float | None:
+    return check_seconds(name, value, allows_zero=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +66,8 @@ class PoolOptions:
 
     workers: int = option(0, check_int, 0)
     executor: str = option("thread", check_choice, EXECUTORS)
-    step_timeout: float | None = None
-    reset_timeout: float | None = None
+    step_timeout: float | None = option(None, _check_timeout)
+    reset_timeout: float | None = option(None, _check_timeout)
     on_error: str = option("truncate", check_choice, ON_ERROR)
     max_episode_steps: int | None = option(None, check_optional, check_int, 1)
     context: str | None = option(None, check_choice, START_METHODS)
@@ -72,23 +75,16 @@ class PoolOptions:
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.workers:
+            reason = (
+                "workers=0 runs the environments in the calling thread, which nothing "
+                "can interrupt: a timeout needs workers=1 or more (threads, or "
+                "executor='process' to stop code that never returns)"
+            )
+            refuse_unused(self, ("step_timeout", "reset_timeout"), reason)
             names, reason = ("executor", "context"), "has no effect with workers=0"
             refuse_unused(self, names, reason, warns=True)
         elif self.executor != "process":
             refuse_unused(self, ("context",), "needs executor='process'")
-        for name in ("step_timeout", "reset_timeout"):
-            self._check_timeout(name, getattr(self, name))
-
-    def _check_timeout(self, name: str, value: Any) -> None:
-        seconds = check_seconds(name, value, allows_zero=False)
-        if value is not None and not self.workers:
-            message = (
-                f"{name}: workers=0 runs the environments in the calling thread, which "
-                "nothing can interrupt: a timeout needs workers=1 or more (threads, or "
-                "executor='process' to stop code that never returns)"
-            )
-            raise InvalidOptionError(message)
-        object.__setattr__(self, name, seconds)
 
     @property
     def time_limits(self) -> dict[str, float]:

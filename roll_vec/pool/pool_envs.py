@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
@@ -20,8 +20,6 @@ from roll_vec.pool.tasks import (
     EnvDescription,
     EnvFns,
     Fault,
-    Outcomes,
-    StateRequest,
     StepValues,
     misfit_fault,
 )
@@ -29,7 +27,6 @@ from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import SerialWorkers, Workers
 from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
 from roll_vec.vector.known_infos import fault_info
-from roll_vec.vector.values import LOST
 
 _INFO = itemgetter(4)
 # Longest wait for busy workers when a pool is closed, in seconds.
@@ -37,14 +34,8 @@ PATIENCE = 3.0
 # Further attempts at a reset that fails, each in the next episode.
 MAX_RETRIES = 3
 
-if TYPE_CHECKING:
-    _Wrapper = CloudpickleWrapper[Any]
-else:
-    # Not subscriptable before Gymnasium 1.4.
-    _Wrapper = CloudpickleWrapper
 
-
-class _EnvFnsWrapper(_Wrapper):
+class _EnvFnsWrapper(CloudpickleWrapper):
     """The constructors of the environments: cloudpickle accepts lambdas too."""
 
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
@@ -154,7 +145,7 @@ class PoolEnvs:
                     info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
                 elif env_id in lost:
-                    self._fail_step(env_id, Fault("worker_death", lost.pop(env_id)))
+                    self._fail_step(env_id, Fault("worker_death", lost[env_id]))
                 else:
                     able[env_id] = action
                     continue
@@ -186,8 +177,9 @@ class PoolEnvs:
         EnvironmentFaultError
             As `wait_for_all`.
         """
-        self._steps_without_task.clear()
-        self.observations.batch_copies()
+        if self.observations.copied_ids:
+            # Before the latest ones are written into.
+            self.observations.build_batch()
         self._wait(checks_steps=False)
         results = self.results
         infos = list(map(_INFO, map(results.__getitem__, env_ids)))
@@ -215,11 +207,11 @@ class PoolEnvs:
         EnvironmentFaultError
             If a fault shall raise, or no environment can be reset any longer.
         """
-        self._steps_without_task.clear()
         self._wait()
         self._raise_faults()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
+        self._steps_without_task.clear()
         while self.num_active:
             self._receive(None, None, checks_steps=checks_steps)
 
@@ -283,25 +275,37 @@ class PoolEnvs:
             self.demand_reset()
             raise
         ended_ids: list[int] = []
-        for each in outcomes:
-            self.num_active -= len(each.env_ids)
-            is_step, faults = each.operation == "step", each.faults
-            if checks_steps or not is_step:
-                faults = self._find_misfits(each) | faults
-            if is_step:
-                for env_id, fault in faults.items():
-                    self._fail_step(env_id, fault)
-                if faults:
-                    self._save_steps(*each.without(faults))
-                else:
-                    self._save_steps(each.env_ids, each.values)
-                ended_ids += each.env_ids
-            else:
-                ended_ids += self._save_resets(each.env_ids, each.values, faults)
+        for operation, env_ids, values in outcomes:
+            self.num_active -= len(env_ids)
+            if operation == "reset":
+                values = self._check_values(operation, values)
+                ended_ids += self._save_resets(env_ids, values)
+                continue
+            if checks_steps:
+                values = self._check_values(operation, values)
+            self._save_steps(env_ids, values)
+            ended_ids += env_ids
         self.observations.is_stale = True
         return ended_ids
 
+    def _check_values(self, operation: str, values: Sequence[Any]) -> list[Any]:
+        """Return results, with a fault in place of one that fits into no batch."""
+        checked = list(values)
+        indices = [k for k, value in enumerate(values) if type(value) is not Fault]
+        infos = [values[k][-1] for k in indices]
+        for i, fault in _find_unstackable(operation, infos).items():
+            checked[indices[i]] = fault
+        for i in self.observations.find_misfits([values[k][0] for k in indices]):
+            checked[indices[i]] = misfit_fault(operation)
+        return checked
+
     def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
+        if Fault in map(type, values):
+            by_id = dict(zip(env_ids, values, strict=True))
+            for env_id in env_ids:
+                if type(by_id[env_id]) is Fault:
+                    self._fail_step(env_id, by_id.pop(env_id))
+            env_ids, values = list(by_id), list(by_id.values())
         latest, results = self.observations.latest, self.results
         for env_id, value in zip(env_ids, values, strict=True):
             latest[env_id] = value[0]
@@ -316,47 +320,30 @@ class PoolEnvs:
                     *others, _, info = results[env_id]
                     results[env_id] = *others, True, info
 
-    def _save_resets(
-        self, env_ids: Sequence[int], values: Sequence[Any], faults: Mapping[int, Fault]
-    ) -> list[int]:
+    def _save_resets(self, env_ids: Sequence[int], values: Sequence[Any]) -> list[int]:
         """Save outcomes of resets; return the environments that have begun, or never.
 
         The others are reset again.
         """
         retries: list[int] = []
         for env_id, value in zip(env_ids, values, strict=True):
-            fault = faults.get(env_id)
-            if fault is None:
+            if type(value) is not Fault:
                 record = self.records[env_id]
                 observation, record.reset_info = value
                 self.observations.set_latest(env_id, observation)
                 record.needs_replacement, record.elapsed_steps = False, 0
-            elif not (
-                self._is_attempt(env_id, fault) and self._fail_reset(env_id, fault)
-            ):
+            elif not (value.has_begun and self._fail_reset(env_id, value)):
                 retries.append(env_id)
         if not retries:
             return list(env_ids)
         self._submit_resets(retries)
         return [env_id for env_id in env_ids if env_id not in retries]
 
-    def _is_attempt(self, env_id: int, fault: Fault) -> bool:
-        """Return False if the process of a reset ended before it came to the reset."""
-        return env_id not in self.faults.lost or fault.kind != "worker_death"
-
-    def _find_misfits(self, outcomes: Outcomes) -> dict[int, Fault]:
-        """Return the faults of results that do not fit into a batch, by environment."""
-        operation = outcomes.operation
-        env_ids, values = outcomes.without(outcomes.faults)
-        misfits = _find_unstackable(operation, [value[-1] for value in values])
-        for k in self.observations.find_misfits([value[0] for value in values]):
-            misfits[k] = misfit_fault(operation)
-        return {env_ids[k]: fault for k, fault in misfits.items()}
-
     def _fail_reset(self, env_id: int, fault: Fault) -> bool:
         """Note the fault of a reset; return False if it is to be tried again."""
         record, faults = self.records[env_id], self.faults
         faults.count(env_id, fault)
+        faults.lost.pop(env_id, None)
         record.needs_replacement, record.elapsed_steps = True, 0
         if not faults.raises and record.num_retries < MAX_RETRIES:
             record.skip_episode()
@@ -370,8 +357,9 @@ class PoolEnvs:
     def _fail_step(self, env_id: int, fault: Fault) -> None:
         """Note the fault of a step: the episode is truncated."""
         self.faults.count(env_id, fault)
+        self.faults.lost.pop(env_id, None)
         record = self.records[env_id]
-        # The step may have been counted before the fault was found.
+        # The step may have been counted before it was checked.
         record.needs_replacement, record.elapsed_steps = True, 0
         self.results[env_id] = None, 0.0, False, True, fault_info(fault.message)
         self.observations.go_back(env_id)
@@ -408,34 +396,30 @@ class PoolEnvs:
         """Run one operation on some environments; return the results and the faults."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
-        # An environment that is asked twice answers once.
-        by_id = dict(zip(env_ids, arguments, strict=True))
         needed_reset = self.faults.needs_full_reset
         # Already now: Ctrl-C may come again, before the tasks are dropped.
         self.faults.needs_full_reset = True
         try:
-            self.workers.submit(operation, list(by_id), list(by_id.values()))
-            while len(values) + len(faults) < len(by_id):
-                for each in self.workers.collect():
-                    faults |= each.faults
-                    for env_id, value in zip(each.env_ids, each.values, strict=True):
-                        if env_id not in faults:
-                            values[env_id] = value
+            self.workers.submit(operation, env_ids, arguments)
+            while len(values) + len(faults) < len(env_ids):
+                for _, ended_ids, results in self.workers.collect():
+                    for env_id, value in zip(ended_ids, results, strict=True):
+                        by_kind = faults if type(value) is Fault else values
+                        by_kind[env_id] = value
         except BaseException:
             self.demand_reset()
             raise
         self.faults.needs_full_reset = needed_reset
         return values, faults
 
-    def set(self, items: Sequence[tuple[str, Any]], env_ids: Sequence[int]) -> None:
-        """Set an attribute, or level options, of some environments.
+    def set(self, items: Sequence[tuple[str, Any]]) -> None:
+        """Set an attribute, or level options, of each environment.
 
         New objects get them, too.  If one raises, the others have them then.
         """
-        values, faults = self.run_each("set", items, env_ids)
-        for env_id, item in zip(env_ids, items, strict=True):
-            if env_id in values:
-                self.records[env_id].save_attribute(*item)
+        values, faults = self.run_each("set", items, range(len(self)))
+        for env_id in values:
+            self.records[env_id].save_attribute(*items[env_id])
         if faults:
             raise_faults(faults, unchanged=True)
 
@@ -449,7 +433,7 @@ class PoolEnvs:
         """
         self.run("check_level_options", [level_options] * len(self))
         try:
-            self.set([(LEVEL_OPTIONS, level_options)] * len(self), range(len(self)))
+            self.set([(LEVEL_OPTIONS, level_options)] * len(self))
         except BaseException:
             # It is unknown which have changed.  All get new objects.
             self.faults.needs_full_reset = True
@@ -460,11 +444,6 @@ class PoolEnvs:
     # ---------------------------------------------------- the objects
 
     @property
-    def in_caller_process(self) -> bool:
-        """Whether the environment objects are in this process."""
-        return self.workers.runner_of(0) is not None
-
-    @property
     def objects(self) -> list[gymnasium.Env[Any, Any]]:
         """The environment objects; None for one that was lost.
 
@@ -473,16 +452,11 @@ class PoolEnvs:
         AttributeError
             If they are in other processes.
         """
-        envs: list[Any] = []
-        for env_id in range(len(self)):
-            runner = self.workers.runner_of(env_id)
-            if runner is None:
-                message = (
-                    "the environments are in worker processes: use call or get_attr"
-                )
-                raise AttributeError(message)
-            envs.append(runner.envs.get(env_id))
-        return envs
+        envs: Any = self.workers.objects()
+        if envs is None:
+            message = "the environments are in worker processes: use call or get_attr"
+            raise AttributeError(message)
+        return [envs.get(env_id) for env_id in range(len(self))]
 
     @property
     def able_ids(self) -> list[int]:
@@ -498,13 +472,13 @@ class PoolEnvs:
         self.workers.close(PATIENCE)
 
     def __getstate__(self) -> dict[str, Any]:
-        env_fns = self.env_fns
+        env_fns: Any = self.env_fns
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
-        if self.in_caller_process:
-            state["envs"] = self.objects
-        else:
+        if self.workers.objects() is None:
             state["envs"] = self.run("fetch", [None] * len(self))
+        else:
+            state["envs"] = self.objects
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -512,10 +486,4 @@ class PoolEnvs:
         self.__dict__.update(state)
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
-        if not self.in_caller_process:
-            self.run("set_state", [StateRequest(one or LOST) for one in envs])
-            return
-        for env_id, env in enumerate(envs):
-            runner = self.workers.runner_of(env_id)
-            if runner is not None and env is not None:
-                runner.envs[env_id] = env
+        self.run("place", envs)

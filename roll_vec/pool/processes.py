@@ -30,14 +30,16 @@ from roll_vec.pool.tasks import (
     Fault,
     Outcome,
     Task,
+    make_picklable,
     unsendable_fault,
 )
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
-START_ADVICE = (
-    "(where processes are spawned, the program's main module must be importable "
-    "without effect: if __name__ == '__main__')"
+# The operation of a worker that is not ready.
+START = (
+    "its start (where processes are spawned, the program's main module must be "
+    "importable without effect: if __name__ == '__main__')"
 )
 # With a limit for resets, the start of a process may take so many seconds more, and one
 # for each worker: all of them may start at a time, on few cores.
@@ -76,6 +78,11 @@ class ProcessQueue(WorkerQueue):
         super().__init__(index, env_ids)
         self.clear()
 
+    @property
+    def operation(self) -> str:
+        """The operation that the worker is running; its start is one, too."""
+        return super().operation if self.is_ready else START
+
     def clear(self) -> None:
         """Remove all tasks, for a process that is not ready yet."""
         self.tasks.clear()
@@ -100,15 +107,6 @@ class ProcessQueue(WorkerQueue):
         self.task_pipe.close()
         self.result_pipe.close()
         return exit_code
-
-
-def _death_fault(queue: ProcessQueue, exit_code: int | None) -> Fault:
-    """Return the fault of the first task of a queue whose process has died."""
-    where = f" during {queue.tasks[0][1]}" if queue.tasks else ""
-    if not queue.is_ready:
-        where = f" before it was ready {START_ADVICE}"
-    message = f"worker death: its process ended with exit code {exit_code}{where}"
-    return Fault("worker_death", message)
 
 
 class ProcessWorkers(QueuedWorkers[ProcessQueue]):
@@ -144,12 +142,13 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             raise InvalidOptionError(message)
         self._context: Any = multiprocessing.get_context(options.context)
         self._lost = lost
-        # Outcomes of tasks that cannot be pickled.
-        self._unsendable: list[Outcome] = []
         self._last_check = time.monotonic()
-        # Reader and writer; a message ends a wait for results.
-        self._wake_pipe: tuple[Connection, Connection] | None = None
+        # A message ends a wait for results.
+        self._wake_reader, self._wake_writer = self._context.Pipe(duplex=False)
         super().__init__(env_fns, options)
+        if "reset" in self._time_limits:
+            seconds = START_SECONDS + len(self._queues)
+            self._time_limits[START] = self._time_limits["reset"] + seconds
 
     def _make_queue(self, index: int, env_ids: range) -> ProcessQueue:
         return ProcessQueue(index, env_ids)
@@ -219,15 +218,10 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         try:
             pickled = pickle.dumps(task)
         except Exception as error:
-            queue.tasks.pop()
+            # The worker sends it back.
             fault = unsendable_fault(task[1], error)
-            self._unsendable.append((task, None, fault))
-            return
+            pickled = pickle.dumps(make_picklable(fault, task[1]))
         queue.pickled_tasks.append(pickled)
-
-    @property
-    def _has_tasks(self) -> bool:
-        return bool(self._unsendable) or super()._has_tasks
 
     def flush(self) -> None:
         """Send all tasks of idle workers."""
@@ -237,7 +231,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def _flush(self, queue: ProcessQueue) -> None:
         if not queue.is_ready or queue.num_sent or not queue.pickled_tasks:
             return
-        with suppress(OSError):  # the worker is dead: `_read_results` will notice it
+        with suppress(OSError):  # the worker is dead: `_read` will notice it
             queue.task_pipe.send_bytes(pickle.dumps(list(queue.pickled_tasks)))
         queue.num_sent = len(queue.pickled_tasks)
         queue.pickled_tasks.clear()
@@ -245,140 +239,98 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     # ------------------------------------------------------------- results
 
     def _poll(self, seconds: float | None) -> list[Outcome]:
-        outcomes, self._unsendable = self._unsendable, []
-        if outcomes:
-            return outcomes
+        outcomes: list[Outcome] = []
         busy = {queue.result_pipe: queue for queue in self._queues if queue.tasks}
-        longest = ALIVE_CHECK_INTERVAL
-        if seconds is not None:
-            longest = min(seconds, longest)
-        wake_readers = [] if self._wake_pipe is None else [self._wake_pipe[0]]
-        ready = wait([*busy, *wake_readers], longest)
-        for reader in wake_readers:
-            if reader in ready:
-                ready.remove(reader)
-                while reader.poll(0):
-                    reader.recv_bytes()
+        if seconds is None or seconds > ALIVE_CHECK_INTERVAL:
+            seconds = ALIVE_CHECK_INTERVAL
+        ready = wait([*busy, self._wake_reader], seconds)
+        if self._wake_reader in ready:
+            ready.remove(self._wake_reader)
+            while self._wake_reader.poll(0):
+                self._wake_reader.recv_bytes()
         for connection in ready:
-            outcomes += self._read_results(busy[connection])  # type: ignore[index]
+            queue = busy[connection]  # type: ignore[index]
+            if self._read(queue, outcomes):
+                self._flush(queue)
+            else:
+                outcomes += self._stop_task(queue, None)
         now = time.monotonic()
         if not ready and now - self._last_check >= ALIVE_CHECK_INTERVAL:
             self._last_check = now
             for queue in busy.values():
                 if not queue.process.is_alive():
-                    outcomes += self._replace_worker(queue, None)
+                    outcomes += self._stop_task(queue, None)
         return outcomes
-
-    def allow_wake(self) -> None:
-        """Make the pipe for `wake`; most pools do not need it."""
-        self._wake_pipe = self._context.Pipe(duplex=False)
 
     def _end_poll(self) -> None:
-        if self._wake_pipe is not None:
-            self._wake_pipe[1].send_bytes(b"")
+        self._wake_writer.send_bytes(b"")
 
-    def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
-        """Receive results that have arrived from a worker; replace it if it died."""
-        outcomes: list[Outcome] = []
+    def _read(self, queue: ProcessQueue, outcomes: list[Outcome]) -> bool:
+        """Add the results that a worker has sent; return False if it has ended."""
         try:
             while queue.tasks and queue.result_pipe.poll(0):
-                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
+                message = queue.result_pipe.recv_bytes()
+                if message == READY:
+                    queue.is_ready, queue.start_time = True, time.monotonic()
+                    continue
+                try:
+                    value = pickle.loads(message)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:
+                    value = unsendable_fault(queue.operation, error)
+                queue.num_sent -= 1
+                outcomes.append(self._finish(queue, value))
         except (EOFError, OSError):
-            return outcomes + self._replace_worker(queue, None)
-        self._flush(queue)
-        return outcomes
+            return False
+        return True
 
-    def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
-        """Read one message."""
-        if message == READY:
-            queue.is_ready, queue.start_time = True, time.monotonic()
-            return []
-        try:
-            value, fault = pickle.loads(message)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            value, fault = None, unsendable_fault(queue.tasks[0][1], error)
-        return self._finish(queue, value, fault)
+    def _stop_task(self, queue: ProcessQueue, fault: Fault | None) -> list[Outcome]:
+        """Start a new process for one that is killed for a timeout, or that died.
 
-    def _finish(
-        self, queue: ProcessQueue, value: Any, fault: Fault | None
-    ) -> list[Outcome]:
-        queue.num_sent = max(queue.num_sent - 1, 0)
-        return super()._finish(queue, value, fault)
+        All its tasks fail, and all its environments are lost.  One without a task
+        fails in its next step.
 
-    # -------------------------------------------------------------- deaths
-
-    def _stop_task(self, queue: ProcessQueue, fault: Fault) -> list[Outcome]:
-        return self._replace_worker(queue, fault)
-
-    def _replace_worker(
-        self, queue: ProcessQueue, timeout: Fault | None
-    ) -> list[Outcome]:
-        """Start a new process for one that died, or that is killed for a timeout.
-
-        The first task fails, and so do the steps and resets that the process has not
-        begun.  It runs the other tasks.  An environment without a step that fails is
-        added to the lost ones: so the pool knows that its reset was no attempt.
+        Parameters
+        ----------
+        queue : ProcessQueue
+        fault : Fault or None
+            The timeout; None: the process has died.
         """
         outcomes: list[Outcome] = []
-        late_task = queue.tasks[0] if timeout is not None else None
-        if timeout is not None:
+        late_task = None
+        if fault is not None:
+            late_task = queue.tasks[0]
             queue.process.kill()
             queue.process.join()
         # Results that it sent before its end.
-        with suppress(EOFError, OSError):
-            while queue.tasks and queue.result_pipe.poll(0):
-                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
+        self._read(queue, outcomes)
         exit_code = queue.kill()
-        fault = timeout or _death_fault(queue, exit_code)
+        if fault is None:
+            message = f"worker death: its process ended with exit code {exit_code}"
+            if queue.tasks:
+                message += f" during {queue.operation}"
+            fault = Fault("worker_death", message)
         message = (
             "worker death: its process ended in a task of another environment "
             f"({fault.message})"
         )
+        rest = Fault("worker_death", message, has_begun=False)
+        if not queue.is_ready:
+            # No task has begun, and a start that hangs would do so again for each.
+            rest = fault
+        elif late_task and not (queue.tasks and queue.tasks[0] is late_task):
+            fault = rest  # its result has arrived
+        faults = [fault, *[rest] * len(queue.tasks)]
         lost = dict.fromkeys(queue.env_ids, message)
-        if queue.tasks and (timeout is None or queue.tasks[0] is late_task):
-            # A start that hangs would do so again for each of the tasks.
-            is_start = timeout is not None and not queue.is_ready
-            for _ in range(len(queue.tasks) if is_start else 1):
-                env_id, operation, _ = queue.tasks[0]
-                lost[env_id] = fault.message
-                if operation in ("step", "reset"):
-                    lost.pop(env_id, None)
-                outcomes += self._finish(queue, None, fault)
-        tasks = list(queue.tasks)
-        queue.clear()
-        self._start_process(queue)
-        for task in tasks:
-            env_id, operation, _ = task
-            if operation in ("step", "reset"):
-                outcomes.append((task, None, Fault("worker_death", message)))
-            else:
-                self._enqueue(queue, task)
-            if operation == "step":
-                lost.pop(env_id, None)
+        for (env_id, operation, _), one in zip(queue.tasks, faults, strict=False):
+            outcomes.append((env_id, operation, one))
+            lost[env_id] = one.message
         for env_id, text in lost.items():
             self._lost.setdefault(env_id, text)
-        self._flush(queue)
+        queue.clear()
+        self._start_process(queue)
         return outcomes
-
-    @property
-    def _start_limit(self) -> float | None:
-        """The seconds that a process may take until it is ready."""
-        limit = self._time_limits.get("reset")
-        return None if limit is None else limit + START_SECONDS + len(self._queues)
-
-    def _deadline(self, queue: ProcessQueue) -> float | None:
-        if queue.is_ready or not queue.tasks or queue.start_time is None:
-            return super()._deadline(queue)
-        limit = self._start_limit
-        return None if limit is None else queue.start_time + limit
-
-    def _late_message(self, queue: ProcessQueue) -> str:
-        if queue.is_ready:
-            return super()._late_message(queue)
-        limit = self._start_limit
-        return f"timeout: its process was not ready after {limit:g} s {START_ADVICE}"
 
     def drop(self) -> list[int]:
         """Kill the workers that have outstanding tasks; their environments are lost.
@@ -386,7 +338,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         The interrupt of the caller may have cut a message in two.
         """
         lost_env_ids: list[int] = []
-        self._unsendable.clear()
         for queue in self._queues:
             if not queue.tasks and queue.process is not None:
                 continue
@@ -398,6 +349,5 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
     def close(self, patience: float) -> None:
         """Close the environments in their processes, and end the processes."""
         super().close(patience)
-        for connection in self._wake_pipe or ():
-            connection.close()
-        self._wake_pipe = None
+        self._wake_reader.close()
+        self._wake_writer.close()

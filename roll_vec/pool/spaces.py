@@ -37,23 +37,15 @@ def pool_spaces(
     ------
     InvalidOptionError
         If the mode is none of these.
-    TypeError
-        If a tuple holds something else than spaces.
     SpaceMismatchError
         If spaces of the environments differ where they must not.
     """
     observation_spaces = [one.observation_space for one in descriptions]
     single = observation_spaces[0]
-    if isinstance(observation_mode, tuple) and len(observation_mode) == 2:
-        spaces: tuple[Any, ...] = observation_mode
-        for space in spaces:
-            if not isinstance(space, Space):
-                message = (
-                    "observation_mode: expected the space of the batch and a single "
-                    f"one, got {type(space)}"
-                )
-                raise TypeError(message)
-        batched, single = observation_mode
+    is_pair = isinstance(observation_mode, tuple) and len(observation_mode) == 2
+    if is_pair and all(isinstance(space, Space) for space in observation_mode):
+        pair: Any = observation_mode
+        batched, single = pair
     elif observation_mode == "same":
         batched = batch_space(single, len(descriptions))
     elif observation_mode == "different":

@@ -5,8 +5,10 @@ All of them can be pickled, for worker processes.
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +23,8 @@ LEVEL_OPTIONS = "set_level_options()"
 # A longer traceback loses its beginning, in characters.
 MAX_TRACEBACK = 8192
 _POOL_FOLDER = Path(__file__).parent
+# Operations whose exceptions are faults; the caller raises those of others as they are.
+_FAULT_OPERATIONS = ("reset", "step", "task")
 
 
 Task: TypeAlias = tuple[int, str, Any]
@@ -29,7 +33,7 @@ its argument."""
 
 
 class Fault(NamedTuple):
-    """The reason why a task failed."""
+    """The reason why a task failed; it stands in the place of the result."""
 
     kind: str
     """``exception``, ``timeout`` or ``worker_death``."""
@@ -38,10 +42,12 @@ class Fault(NamedTuple):
     """If one was raised, and can be pickled where another process raised it."""
     traceback: str = ""
     """If another process raised an exception."""
+    has_begun: bool = True
+    """False: the process ended in a task of another environment, before this task."""
 
 
-Outcome: TypeAlias = tuple[Task, Any, Fault | None]
-"""A task that has ended; its result, or its fault."""
+Outcome: TypeAlias = tuple[int, str, Any]
+"""Of a task that has ended: environment, operation, and result or `Fault`."""
 
 
 class Outcomes(NamedTuple):
@@ -50,28 +56,16 @@ class Outcomes(NamedTuple):
     operation: str
     env_ids: Sequence[int]
     values: Sequence[Any]
-    """The result of each, None of one that failed."""
-    faults: dict[int, Fault]
-    """Of those that failed, by environment."""
-
-    def without(
-        self, faults: Mapping[int, Fault]
-    ) -> tuple[Sequence[int], Sequence[Any]]:
-        """Return the environments that have none of some faults, and their results."""
-        pairs = zip(self.env_ids, self.values, strict=True)
-        able = {env_id: value for env_id, value in pairs if env_id not in faults}
-        return list(able), list(able.values())
+    """The result of each, or its `Fault`."""
 
 
 def group_outcomes(outcomes: Iterable[Outcome]) -> list[Outcomes]:
     """Return the outcomes of tasks by operation."""
-    groups: dict[str, tuple[list[int], list[Any], dict[int, Fault]]] = {}
-    for (env_id, operation, _), value, fault in outcomes:
-        env_ids, values, faults = groups.setdefault(operation, ([], [], {}))
+    groups: dict[str, tuple[list[int], list[Any]]] = {}
+    for env_id, operation, value in outcomes:
+        env_ids, values = groups.setdefault(operation, ([], []))
         env_ids.append(env_id)
         values.append(value)
-        if fault is not None:
-            faults[env_id] = fault
     return [Outcomes(operation, *group) for operation, group in groups.items()]
 
 
@@ -167,3 +161,14 @@ def format_traceback(error: BaseException) -> str:
     except BaseException:
         return ""
     return text if len(text) <= MAX_TRACEBACK else f"...{text[-MAX_TRACEBACK:]}"
+
+
+def make_picklable(fault: Fault, operation: str) -> Fault:
+    """Return a fault that another process can unpickle."""
+    if fault.exception is not None:
+        fault = fault._replace(traceback=format_traceback(fault.exception))
+    if operation not in _FAULT_OPERATIONS:
+        with suppress(Exception):
+            pickle.loads(pickle.dumps(fault.exception))
+            return fault
+    return fault._replace(exception=None)

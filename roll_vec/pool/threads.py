@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import gymnasium
+
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
 # None ends a wait for results.
-Outbox = SimpleQueue[tuple["ThreadQueue", Task, Any, "Fault | None"] | None]
+Outbox = SimpleQueue[tuple["ThreadQueue", Any] | None]
 
 
 class ThreadQueue(WorkerQueue):
@@ -59,13 +61,11 @@ class ThreadQueue(WorkerQueue):
         )
         self.thread.start()
 
-    def post(self, task: Task, value: Any, fault: Fault | None) -> bool:
-        """Put a result into the outbox; return False if it is not wanted."""
+    def post(self, value: Any) -> None:
+        """Put a result into the outbox, if it is wanted."""
         with self.lock:
-            if self.is_abandoned:
-                return False
-            self.outbox.put((self, task, value, fault))
-            return True
+            if not self.is_abandoned:
+                self.outbox.put((self, value))
 
     def abandon(self) -> None:
         """Let the thread end after its current task."""
@@ -75,12 +75,8 @@ class ThreadQueue(WorkerQueue):
 
 def _run_worker(queue: ThreadQueue) -> None:
     """Run the tasks of a queue; the thread's main function."""
-    while True:
-        task = queue.inbox.get()
-        if task is None or queue.is_abandoned:
-            break
-        if not queue.post(task, *queue.runner.run(task)):
-            break
+    while (task := queue.inbox.get()) is not None and not queue.is_abandoned:
+        queue.post(queue.runner.run(task))
     queue.runner.close_all()
 
 
@@ -120,9 +116,9 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             num_alive += queue.thread.is_alive()
         return num_alive
 
-    def runner_of(self, env_id: int) -> EnvRunner:
-        """Return the runner of an environment."""
-        return self._queues[env_id % len(self._queues)].runner
+    def objects(self) -> dict[int, gymnasium.Env[Any, Any]]:
+        """Return the environment objects; see `Workers.objects`."""
+        return dict(item for one in self._queues for item in one.runner.envs.items())
 
     def _send(self, queue: ThreadQueue, task: Task) -> None:
         queue.inbox.put(task)
@@ -134,8 +130,7 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             while True:
                 # What an abandoned thread did is not wanted.
                 if message is not None and not message[0].is_abandoned:
-                    queue, _, value, fault = message
-                    outcomes += self._finish(queue, value, fault)
+                    outcomes.append(self._finish(*message))
                 message = self._outbox.get_nowait()
         except Empty:
             return outcomes
@@ -158,14 +153,14 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             successor = self._abandon(queue)
         self.abandoned_threads += 1
         env_id = queue.tasks[0][0]
-        outcomes = self._finish(queue, None, fault)
+        outcome = self._finish(queue, fault)
         envs = queue.runner.envs
         for other in [each for each in queue.env_ids if each != env_id]:
             if other in envs:
                 successor.runner.envs[other] = envs.pop(other)
         for task in queue.tasks:
             self._enqueue(successor, task)
-        return outcomes
+        return [outcome]
 
     def drop(self) -> list[int]:
         """Abandon the threads that have outstanding tasks, with their environments."""

@@ -188,10 +188,10 @@ context
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""
         self._check_open()
-        count = len(self._exchange.busy)
-        if count and not self._needs_full_reset():
+        busy = self._exchange.busy
+        if busy and not self._needs_full_reset():
             message = (
-                f"{name}: {count} environments have results that were not received"
+                f"{name}: {len(busy)} environments have results that were not received"
             )
             raise PendingResultsError(message, name)
 
@@ -228,7 +228,7 @@ context
 
         If one raises, the others have it then.
         """
-        self.engine.envs.set([(name, value) for value in values], range(self.num_envs))
+        self.engine.envs.set([(name, value) for value in values])
 
     # -------------------------------------------------------------- faults
 
@@ -259,8 +259,3 @@ context
         """Warn of the first fault of the pool, unless this was done before."""
         if self.engine.faults.warning:
             self.engine.faults.warn_once()
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the environments, and end the workers; see `RollVectorEnv`."""
-        self._exchange.clear()
-        super().close_extras(**kwargs)

@@ -9,8 +9,8 @@ import random
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +19,13 @@ from roll_vec.pool.tasks import (
     EnvFnsById,
     Fault,
     Task,
-    format_traceback,
+    make_picklable,
     unsendable_fault,
 )
 from roll_vec.seeding import draw_entropy
 
 READY = b"ready"
 STOP = b"stop"
-
-# Operations whose exceptions are faults; the caller raises those of others as they are.
-_FAULT_OPERATIONS = ("reset", "step", "task")
 
 
 def run_worker(
@@ -88,9 +85,7 @@ def seed_global_generators(seed: int) -> None:
 
 def _watch_parent() -> None:
     """End this process when its parent has ended, whatever the environments do."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
+    parent: Any = multiprocessing.parent_process()
     first_id = os.getppid()
     # The sentinel alone is not enough: a sibling that was forked later holds it open.
     while not wait([parent.sentinel], 2.0) and os.getppid() == first_id:
@@ -99,26 +94,18 @@ def _watch_parent() -> None:
 
 
 def _run_task(runner: EnvRunner, pickled: bytes) -> bytes:
-    """Return the pickled result, or fault, of a pickled task."""
+    """Return the pickled result, or fault, of a pickled task; of a fault itself."""
     operation = "task"
     try:
-        task: Task = pickle.loads(pickled)
+        task: Task | Fault = pickle.loads(pickled)
+        if isinstance(task, Fault):
+            return pickled
         operation = task[1]
-        value, fault = runner.run(task)
-        if fault is not None:
-            fault = _make_picklable(fault, operation)
-        return pickle.dumps((value, fault))
+        value = runner.run(task)
+        if isinstance(value, Fault):
+            value = make_picklable(value, operation)
+        return pickle.dumps(value)
     except BaseException as error:
-        fault = _make_picklable(unsendable_fault(operation, error), operation)
-        return pickle.dumps((None, fault))
-
-
-def _make_picklable(fault: Fault, operation: str) -> Fault:
-    """Return a fault that the parent process can unpickle."""
-    if fault.exception is not None:
-        fault = fault._replace(traceback=format_traceback(fault.exception))
-    if operation not in _FAULT_OPERATIONS:
-        with suppress(Exception):
-            pickle.loads(pickle.dumps(fault.exception))
-            return fault
-    return fault._replace(exception=None)
+        return pickle.dumps(
+            make_picklable(unsendable_fault(operation, error), operation)
+        )

@@ -40,6 +40,11 @@ class WorkerQueue:
         self.tasks: deque[Task] = deque()
         self.start_time: float | None = None
 
+    @property
+    def operation(self) -> str:
+        """The operation that the worker is running."""
+        return self.tasks[0][1]
+
 
 Queue = TypeVar("Queue", bound=WorkerQueue)
 
@@ -131,16 +136,11 @@ class QueuedWorkers(Workers, Generic[Queue]):
         queue.tasks.append(task)
         self._send(queue, task)
 
-    def _finish(self, queue: Queue, value: Any, fault: Fault | None) -> list[Outcome]:
+    def _finish(self, queue: Queue, value: Any) -> Outcome:
         """Remove the first task, and return its outcome."""
-        task = queue.tasks.popleft()
+        env_id, operation, _ = queue.tasks.popleft()
         queue.start_time = time.monotonic()
-        return [(task, value, fault)]
-
-    @property
-    def _has_tasks(self) -> bool:
-        """Whether there are tasks whose outcomes `collect` has not returned."""
-        return any(queue.tasks for queue in self._queues)
+        return env_id, operation, value
 
     def collect(
         self,
@@ -152,7 +152,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
         end = None if timeout is None else time.monotonic() + timeout
         seconds: float | None = 0.0
         outcomes: list[Outcome] = []
-        while self._has_tasks:
+        while any(queue.tasks for queue in self._queues):
             # Results that have arrived are in time, however late the caller looks.
             outcomes += self._poll(seconds) or self._stop_late_tasks()
             if (outcomes and count) or self._is_woken:
@@ -171,7 +171,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
         """Return the time until which the first task of a queue may run."""
         if not self._time_limits or not queue.tasks or queue.start_time is None:
             return None
-        limit = self._time_limits.get(queue.tasks[0][1])
+        limit = self._time_limits.get(queue.operation)
         return None if limit is None else queue.start_time + limit
 
     def _stop_late_tasks(self) -> list[Outcome]:
@@ -181,15 +181,10 @@ class QueuedWorkers(Workers, Generic[Queue]):
         for queue in list(self._queues):
             deadline = self._deadline(queue)
             if deadline is not None and deadline <= now:
-                fault = Fault("timeout", self._late_message(queue))
-                outcomes += self._stop_task(queue, fault)
+                limit = self._time_limits[queue.operation]
+                message = f"timeout: {queue.operation} took longer than {limit:g} s"
+                outcomes += self._stop_task(queue, Fault("timeout", message))
         return outcomes
-
-    def _late_message(self, queue: Queue) -> str:
-        """Return the message about the first task of a queue, which is late."""
-        operation = queue.tasks[0][1]
-        limit = self._time_limits[operation]
-        return f"timeout: {operation} took longer than {limit:g} s"
 
     def close(self, patience: float) -> None:
         """Close the environments in their workers, and end the workers."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import gymnasium
+
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import EnvFns, Outcomes
 
@@ -57,9 +59,6 @@ class Workers:
         """
         raise NotImplementedError
 
-    def allow_wake(self) -> None:
-        """Prepare for `wake`."""
-
     def wake(self) -> None:
         """Let `collect` in another thread return, with an empty list if need be."""
 
@@ -77,10 +76,10 @@ class Workers:
         """
         raise NotImplementedError
 
-    def runner_of(self, env_id: int) -> EnvRunner | None:  # noqa: ARG002
-        """Return the runner of an environment; None if it is in another process.
+    def objects(self) -> dict[int, gymnasium.Env[Any, Any]] | None:
+        """Return the objects by environment; None if they are in other processes.
 
-        Only an idle worker's environment objects may be touched.
+        Only those of an idle worker may be used.
         """
         return None
 
@@ -118,13 +117,13 @@ class SerialWorkers(Workers):
             tasks = [(operation, env_ids[:num], arguments[:num])]
         outcomes: list[Outcomes] = []
         for operation, env_ids, arguments in tasks:
-            values, faults = self._runner.run_all(operation, env_ids, arguments)
-            outcomes.append(Outcomes(operation, env_ids, values, faults))
+            values = self._runner.run_all(operation, env_ids, arguments)
+            outcomes.append(Outcomes(operation, env_ids, values))
         return outcomes
 
-    def runner_of(self, env_id: int) -> EnvRunner:  # noqa: ARG002
-        """Return the only runner."""
-        return self._runner
+    def objects(self) -> dict[int, gymnasium.Env[Any, Any]]:
+        """Return the environment objects; see `Workers.objects`."""
+        return self._runner.envs
 
     def drop(self) -> list[int]:
         """Drop all tasks."""

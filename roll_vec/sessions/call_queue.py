@@ -43,8 +43,8 @@ class CallQueue:
 
     # ------------------------------------------------------------- callers
 
-    def run(self, call: Call) -> None:
-        """Let the call of a thread wait, and return when it is done.
+    async def run(self, call: Call) -> None:
+        """Let a call wait, and return when it is done.
 
         Raises
         ------
@@ -55,22 +55,10 @@ class CallQueue:
         must_lead = self._submit(call)
         try:
             if not must_lead:
-                call.wait()
-            if not call.is_done:
-                self._lead(call)
-        except BaseException:
-            self._withdraw(call)
-            raise
-
-    async def run_async(self, call: Call) -> None:
-        """Let the call of a coroutine wait, and return when it is done; see `run`."""
-        must_lead = self._submit(call)
-        try:
-            if must_lead:
+                await call.wait()
+            elif call.loop is not None:
                 # Coroutines that are ready by now join the batch.
                 await asyncio.sleep(0)
-            else:
-                await call.future
             if not call.is_done:
                 self._lead(call)
         except BaseException:
@@ -152,14 +140,12 @@ class CallQueue:
         is_blocked = False
         with self._mutex:
             for call in self._waiting:
-                if call.is_alone:
-                    # A batch renders when nothing is active; later calls let it.
-                    is_blocked = is_blocked or bool(calls or self._rows.active)
                 if is_blocked or not self._rows.can_start(call):
                     others.append(call)
+                    # Later calls let it run when nothing is active any longer.
+                    is_blocked = is_blocked or call.is_alone
                 else:
                     calls.append(call)
-                    is_blocked = call.is_alone
             self._batch, self._waiting = calls, others
 
     def _make_calls(self, leader: Call | None = None) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
+Result = TypeVar("Result")
 Operation: TypeAlias = Literal["reset", "step", "render", "get_state", "set_state"]
 
 
@@ -35,12 +36,15 @@ class Waiter:
         else:
             self.future: asyncio.Future[None] = loop.create_future()
 
-    def wait(self, timeout: float | None = None) -> None:
-        """Let a thread wait for `wake`, for so many seconds at most."""
-        if timeout is None:
-            self._lock.acquire()
+    async def wait(self, timeout: float | None = None) -> None:
+        """Wait for `wake`, for so many seconds at most; a thread is blocked."""
+        if self.loop is None:
+            seconds = -1.0 if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+            self._lock.acquire(timeout=seconds)
+        elif timeout is None:
+            await self.future
         else:
-            self._lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX))
+            await asyncio.wait([self.future], timeout=timeout)
 
     def release(self) -> None:
         """Let the caller go on; for a coroutine its event loop calls this."""
@@ -80,6 +84,19 @@ def _release_all(waiters: list[Waiter]) -> None:
         waiter.release()
 
 
+def run_in_thread(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine whose waits block the thread.
+
+    So threads and coroutines run the same code.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    message = "the coroutine of a thread waits for an event loop"
+    raise RuntimeError(message)
+
+
 class Call(Waiter):
     """A reset, a step, or something else that one session has asked for.
 
@@ -90,6 +107,8 @@ class Call(Waiter):
     operation : str
     argument
         The action of a step; the seed and the options of a reset; a state.
+    epoch : int
+        How often all environments had to be reset before this call.
     loop : event loop or None
         See `Waiter`.
 
@@ -100,21 +119,19 @@ class Call(Waiter):
     has_result : bool
     is_lost : bool
         Whether the caller stopped to wait after it had begun: its result is unknown.
-    epoch : int
-        How often all environments had to be reset before this call.
     """
-
-    epoch = 0
 
     def __init__(
         self,
         row: int,
         operation: Operation,
-        argument: Any = None,
+        argument: Any,
+        epoch: int = 0,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(loop)
         self.row, self.operation, self.argument = row, operation, argument
+        self.epoch = epoch
         self._result: Any = None
         self._error: BaseException | None = None
         self.is_done = self.is_lost = False

@@ -39,20 +39,19 @@ class EnvRows:
         self._steps = envs._make_steps()
         self._active: dict[int, Call] = {}
         self.epoch = 0
-        # Also the last environment that fails does so in its own session alone.
+        # Also the last environment that fails does so in its session alone.
         envs._become_part(0)
-        self._steps.allow_wake()
         self.has_workers = self._steps.in_workers
 
     def can_start(self, call: Call) -> bool:
-        """Return False while the environment is in a step whose caller has gone."""
-        return call.row not in self._active
+        """Return False while the environment is in a step whose caller has gone.
+
+        A call that `is_alone` waits for the steps of all.
+        """
+        return not self._active if call.is_alone else call.row not in self._active
 
     def start(self, calls: Sequence[Call]) -> None:
-        """Start calls; those that have an error, or `is_alone`, are done at once.
-
-        No call may be active when such a one starts.
-        """
+        """Start calls; those that have an error, or `is_alone`, are done at once."""
         for call in calls:
             if call.is_alone:
                 self._run_alone(call)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import operator
-import os
 import threading
+from contextlib import suppress
 from typing import Any, TypeAlias
 
-from gymnasium.spaces import Discrete, Text
+import numpy as np
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import (
@@ -18,19 +18,19 @@ from roll_vec.errors import (
     PendingResultsError,
     ResetNeededError,
     SessionsFullError,
-    UnsupportedError,
 )
 from roll_vec.options import check_seconds
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.call_queue import CallQueue, closed_error
-from roll_vec.sessions.calls import Call, Operation
+from roll_vec.sessions.calls import Call, Operation, run_in_thread
 from roll_vec.sessions.env_rows import EnvRows
-from roll_vec.sessions.free_rows import FreeRows, RowWaiter
+from roll_vec.sessions.free_rows import FreeRows
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.state import VectorState
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
+Loop: TypeAlias = asyncio.AbstractEventLoop | None
 
 
 class Sessions:
@@ -57,7 +57,7 @@ class Sessions:
     Notes
     -----
     All methods may be called from any thread.  Sessions belong to their process: they
-    cannot be pickled, and raise an `UnsupportedError` in a process that was forked.
+    can neither be pickled nor copied, and a process that was forked makes new ones.
     """
 
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
@@ -70,9 +70,6 @@ class Sessions:
                 "a vector environment with autoreset_mode='Disabled'",
                 envs.autoreset_mode.value,
             )
-        if envs.closed:
-            message = f"{envs!r} is closed"
-            raise ClosedError(message)
         if envs._raises_faults:
             # Such a pool asks for a reset of all environments after the fault of one.
             accepted = "pools with on_error='truncate'"
@@ -81,7 +78,6 @@ class Sessions:
         self._rows = EnvRows(envs)
         self._calls = CallQueue(self._rows)
         self._free_rows = FreeRows(self.num_envs)
-        self._process = os.getpid()
 
     def open(self, timeout: float | None = None) -> Session:
         """Return a session with an environment that no other session has.
@@ -98,35 +94,30 @@ class Sessions:
         ------
         SessionsFullError
             If none was free in this time.
-        InvalidOptionError, ClosedError, UnsupportedError
+        InvalidOptionError, ClosedError
         """
-        self._check_process()
-        seconds = check_seconds("timeout", timeout)
-        with self._free_rows.wait() as waiter:
-            waiter.wait(seconds)
-            return self._make_session(waiter)
+        return run_in_thread(self._open(timeout))
 
     async def open_async(self, timeout: float | None = None) -> Session:
         """Return a session, from a coroutine; see `open`."""
-        self._check_process()
-        seconds = check_seconds("timeout", timeout)
-        with self._free_rows.wait(asyncio.get_running_loop()) as waiter:
-            if not waiter.rows:
-                await asyncio.wait([waiter.future], timeout=seconds)
-            return self._make_session(waiter)
+        return await self._open(timeout, asyncio.get_running_loop())
 
-    def _make_session(self, waiter: RowWaiter) -> Session:
-        if self._calls.is_closed:
-            raise closed_error()
-        if not waiter.rows:
-            message = (
-                f"all {self.num_envs} environments belong to other sessions: close "
-                "one, or make the vector environment with more num_envs"
-            )
-            raise SessionsFullError(message)
-        row = waiter.rows.pop()
-        assert row is not None
-        return Session(self, row)
+    async def _open(self, timeout: float | None, loop: Loop = None) -> Session:
+        seconds = check_seconds("timeout", timeout)
+        with self._free_rows.wait(loop) as waiter:
+            if not waiter.rows:
+                await waiter.wait(seconds)
+            if self._calls.is_closed:
+                raise closed_error()
+            if not waiter.rows:
+                message = (
+                    f"all {self.num_envs} environments belong to other sessions: close "
+                    "one, or make the vector environment with more num_envs"
+                )
+                raise SessionsFullError(message)
+            row = waiter.rows.pop()
+            assert row is not None
+            return Session(self, row)
 
     def close(self) -> None:
         """Close all sessions and the vector environment.
@@ -135,7 +126,6 @@ class Sessions:
         """
         if self._calls.is_closed:
             return
-        self._check_process()
         self._calls.close()
         # Each that waits passes it on to the next.
         self._free_rows.put(None)
@@ -147,32 +137,22 @@ class Sessions:
     def __exit__(self, *args: object) -> None:
         self.close()
 
-    def __reduce__(self) -> Any:
-        message = (
-            "sessions cannot be pickled or copied: they belong to their process; make "
-            "new ones in the other process"
-        )
-        raise UnsupportedError(message)
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            message = (
-                "sessions belong to the process that made them, and this one was "
-                "forked from it: make new ones here"
-            )
-            raise UnsupportedError(message)
-
 
 class Session:
     """One caller's environment; `Sessions.open` makes it.
 
     It has the methods of a single environment, with the same results.  One caller uses
     it at a time.  A session that is garbage collected frees its environment.
+
+    Attributes
+    ----------
+    env_id : int
+        The number of its environment in the batch.
     """
 
     def __init__(self, sessions: Sessions, row: int) -> None:
         self._sessions = sessions
-        self._row = row
+        self.env_id = row
         # Emptied by whoever frees the row: a call that ends, `close` or `__del__`.
         self._rows_to_free = [row]
         self._in_call = threading.Lock()
@@ -180,11 +160,6 @@ class Session:
         # `EnvRows.epoch` of the last reset; None if nobody knows the environment's
         # state: the next call must be a reset.
         self._epoch: int | None = None
-
-    @property
-    def env_id(self) -> int:
-        """The number of its environment in the batch."""
-        return self._row
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -211,14 +186,15 @@ class Session:
             And other errors of the environment's own reset.
         PendingResultsError
             If another call of this session has not ended.
-        ClosedError, UnsupportedError
+        ClosedError
 
         Notes
         -----
         An environment of a pool that fails in all attempts at a reset raises nothing:
         its info has ``error``, and its first step ends the episode as truncated.
         """
-        result: Reset = self._run("reset", self._check_reset(seed, options))
+        argument = self._check_reset(seed, options)
+        result: Reset = run_in_thread(self._run("reset", argument))
         return result
 
     def step(self, action: Any) -> EnvStep:
@@ -235,9 +211,9 @@ class Session:
         ResetNeededError
             Before a reset, after the end of an episode, and if an interrupt or a fault
             has struck all environments.
-        PendingResultsError, ClosedError, UnsupportedError
+        PendingResultsError, ClosedError
         """
-        result: EnvStep = self._run("step", self._check_step(action))
+        result: EnvStep = run_in_thread(self._run("step", self._check_step(action)))
         return result
 
     def render(self) -> Any:
@@ -245,10 +221,10 @@ class Session:
 
         Raises
         ------
-        ResetNeededError, PendingResultsError, ClosedError, UnsupportedError
+        ResetNeededError, PendingResultsError, ClosedError
         """
         self._check_started()
-        return self._run("render", None)
+        return run_in_thread(self._run("render", None))
 
     def get_state(self) -> VectorState:
         """Return the state of the environment, with all that later steps depend on.
@@ -262,7 +238,7 @@ class Session:
         Raises
         ------
         UnsupportedError
-            Also for an environment without a state that can be kept.
+            For an environment without a state that can be kept.
         ResetNeededError
             Before the first reset, and if an interrupt has struck all environments,
             or this session's last step was cancelled.
@@ -270,7 +246,7 @@ class Session:
         """
         self._check_started()
         self._check_epoch()
-        state: VectorState = self._run("get_state", self._has_ended)
+        state: VectorState = run_in_thread(self._run("get_state", self._has_ended))
         return state
 
     def set_state(self, state: VectorState) -> Any:
@@ -280,7 +256,7 @@ class Session:
         ----------
         state : VectorState
             Of one environment, with the keywords of this batch; `VectorState.take`
-            takes one of many.
+            returns one of many.
 
         Returns
         -------
@@ -294,14 +270,14 @@ class Session:
         PendingResultsError, ClosedError, UnsupportedError
         """
         self._check_open()
-        return self._run("set_state", state)
+        return run_in_thread(self._run("set_state", state))
 
     async def reset_async(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> Reset:
         """Start a new episode, from a coroutine; see `reset`."""
-        argument = self._check_reset(seed, options)
-        result: Reset = await self._run_async("reset", argument)
+        argument, loop = self._check_reset(seed, options), asyncio.get_running_loop()
+        result: Reset = await self._run("reset", argument, loop)
         return result
 
     async def step_async(self, action: Any) -> EnvStep:
@@ -309,7 +285,8 @@ class Session:
 
         If the coroutine is cancelled while its step is made, the session must be reset.
         """
-        result: EnvStep = await self._run_async("step", self._check_step(action))
+        argument, loop = self._check_step(action), asyncio.get_running_loop()
+        result: EnvStep = await self._run("step", argument, loop)
         return result
 
     def close(self) -> None:
@@ -327,9 +304,6 @@ class Session:
     def __del__(self) -> None:
         self._free()
 
-    def __reduce__(self) -> Any:
-        return self._sessions.__reduce__()
-
     # -------------------------------------------------------------- checks
 
     def _check_reset(self, seed: Any, options: Any) -> tuple[int | None, Any]:
@@ -341,7 +315,22 @@ class Session:
         if self._has_started:
             return None, options
         # The stream of the session before must not go on.
-        return self._sessions._rows.first_seed(self._row), options
+        return self._sessions._rows.first_seed(self.env_id), options
+
+    def _check_step(self, action: Any) -> Any:
+        self._check_started()
+        self._check_epoch(self._has_ended)
+        space = self._sessions.envs.single_action_space
+        # Beside integers of others numpy would make a bool one; the range is checked
+        # with the batch.
+        is_bool = isinstance(action, (bool, np.bool_))
+        if isinstance(space, Discrete) and (
+            is_bool or not hasattr(action, "__index__")
+        ):
+            raise InvalidActionError.expected(
+                "action", f"an integer of {space}", action
+            )
+        return action
 
     def _check_started(self) -> None:
         self._check_open()
@@ -349,30 +338,12 @@ class Session:
             message = "the session must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
-    def _check_epoch(self, *, has_ended: bool = False) -> None:
+    def _check_epoch(self, has_ended: bool = False) -> None:
         if has_ended or self._epoch != self._sessions._rows.epoch:
             message = "the episode has ended: reset the session"
             raise ResetNeededError(message)
 
-    def _check_step(self, action: Any) -> Any:
-        self._check_started()
-        self._check_epoch(has_ended=self._has_ended)
-        space = self._sessions.envs.single_action_space
-        if isinstance(space, Discrete):
-            # The range is checked with the batch.
-            try:
-                if isinstance(action, bool):
-                    raise TypeError
-                return int(operator.index(action))
-            except TypeError:
-                accepted = f"an integer of {space}"
-                raise InvalidActionError.expected("action", accepted, action) from None
-        if isinstance(space, Text) and not isinstance(action, str):
-            raise InvalidActionError.expected("action", "a str", action)
-        return action
-
     def _check_open(self) -> None:
-        self._sessions._check_process()
         if self._sessions._calls.is_closed:
             raise closed_error()
         if self._is_closed:
@@ -381,56 +352,33 @@ class Session:
 
     # --------------------------------------------------------------- calls
 
-    def _run(self, operation: Operation, argument: Any) -> Any:
-        call = self._begin(operation, argument)
-        try:
-            self._sessions._calls.run(call)
-        finally:
-            self._end(call)
-        return call.get()
-
-    async def _run_async(self, operation: Operation, argument: Any) -> Any:
-        call = self._begin(operation, argument, asyncio.get_running_loop())
-        try:
-            await self._sessions._calls.run_async(call)
-        finally:
-            self._end(call)
-        return call.get()
-
-    def _begin(
-        self,
-        operation: Operation,
-        argument: Any,
-        loop: asyncio.AbstractEventLoop | None = None,
-    ) -> Call:
+    async def _run(self, operation: Operation, argument: Any, loop: Loop = None) -> Any:
         if not self._in_call.acquire(blocking=False):
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
-        call = Call(self._row, operation, argument, loop)
-        call.epoch = self._sessions._rows.epoch
-        return call
+        epoch = self._sessions._rows.epoch
+        call = Call(self.env_id, operation, argument, epoch, loop)
+        try:
+            await self._sessions._calls.run(call)
+        finally:
+            self._save(call)
+            self._in_call.release()
+            if self._is_closed:
+                self._free()
+        return call.get()
 
-    def _end(self, call: Call) -> None:
-        """Note the outcome of a call, and let the next one come."""
+    def _save(self, call: Call) -> None:
+        """Save what the outcome of a call means for later ones."""
         if call.is_lost:
             self._epoch = None
-        elif call.has_result:
-            if call.operation == "step":
-                _, _, terminated, truncated, _ = call.get()
-                self._has_ended = terminated or truncated
-            elif call.operation == "set_state":
+        elif call.has_result and call.operation == "step":
+            _, _, terminated, truncated, _ = call.get()
+            self._has_ended = terminated or truncated
+        elif call.has_result and call.operation in ("reset", "set_state"):
+            self._has_started, self._epoch, self._has_ended = True, call.epoch, False
+            if call.operation == "set_state":
                 self._has_ended = bool(call.argument.arrays["has_ended"][0])
-            elif call.operation == "reset":
-                self._has_ended = False
-            if call.operation in ("reset", "set_state"):
-                self._has_started, self._epoch = True, call.epoch
-        self._in_call.release()
-        if self._is_closed:
-            self._free()
 
     def _free(self) -> None:
-        try:
-            row = self._rows_to_free.pop()
-        except (AttributeError, IndexError):
-            return
-        self._sessions._free_rows.put(row)
+        with suppress(IndexError):
+            self._sessions._free_rows.put(self._rows_to_free.pop())

@@ -97,9 +97,6 @@ class Steps:
     def clear(self) -> None:
         """Forget everything that was begun."""
 
-    def allow_wake(self) -> None:
-        """Let `wake` work from now on."""
-
     def wake(self) -> None:
         """Let `poll`, in another thread, return at once."""
 

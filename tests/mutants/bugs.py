@@ -245,8 +245,8 @@ BUGS = [
     Bug(
         "a reset that a dead worker has not begun counts as an attempt",
         "roll_vec.pool.pool_envs",
-        "PoolEnvs._is_attempt",
-        change("env_id not in self.faults.lost", "True"),
+        "PoolEnvs._save_resets",
+        change("value.has_begun", "True"),
         "tests/pool/test_worker_deaths.py",
     ),
     Bug(

@@ -151,8 +151,8 @@ def _to_python(value: Any) -> Any:
 def with_arrays(state: VectorState, **arrays: Any) -> VectorState:
     """Return a snapshot with some other arrays."""
     arrays = {**state.arrays, **arrays}
-    own = (state.id, state.configuration, arrays)
-    return VectorState(*own, allow_pickle=True)
+    parts = (state.id, state.configuration, arrays)
+    return VectorState(*parts, allow_pickle=True)
 
 
 def wait_until(condition: Any, seconds: float = 20) -> None:

@@ -81,7 +81,7 @@ def test_spaces_that_do_not_go_together(workers):
 
     with pytest.raises(RuntimeError, match="environment 1"):
         PoolVectorEnv([*drifters("discrete", 1), other], **workers)
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidOptionError, match="observation_mode"):
         PoolVectorEnv(drifters("box", 1), observation_mode=(Box(0, 1), "x"), **workers)
 
 

@@ -161,7 +161,7 @@ def test_results_before_a_death_are_not_lost():
         assert env.step(("f",) * 4)[4]["level"].tolist()[:3] == levels
 
 
-def test_unpicklable_results_are_faults_of_one():
+def test_what_cannot_be_pickled_is_a_fault_of_one():
     class Opaque(Talker):
         def step(self, action):
             return *super().step(action)[:4], {"lock": threading.Lock()}
@@ -171,6 +171,8 @@ def test_unpicklable_results_are_faults_of_one():
         *_, truncations, infos = env.step(("a", "b"))
         assert truncations.tolist() == [True, False]
         assert "cannot be pickled" in infos["error"][0]
+        with pytest.raises((AttributeError, pickle.PicklingError), match="lambda"):
+            env.call("add", lambda: 1)
 
 
 def test_another_start_method():

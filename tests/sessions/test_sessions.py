@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import gc
-import os
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -326,7 +325,7 @@ def test_render_returns_the_frame_of_the_session():
 # ------------------------------------------------------------- errors and faults
 
 
-@pytest.mark.parametrize("action", [7, "left", None, -1, 1.5])
+@pytest.mark.parametrize("action", [7, "left", None, -1, 1.5, True])
 def test_an_invalid_action_raises_for_its_own_caller_alone(action):
     with make_sessions() as sessions:
         one, other = sessions.open(), sessions.open()
@@ -564,7 +563,7 @@ def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
     [session], calls = open_started(gates[0], 1), gates[0]._calls
 
     async def cancel_leader():
-        leader = Call(3, "step", 1, asyncio.get_running_loop())
+        leader = Call(3, "step", 1, loop=asyncio.get_running_loop())
         assert calls._submit(leader)
         follower = asyncio.ensure_future(session.step_async(2))
         await asyncio.sleep(0)
@@ -707,16 +706,3 @@ def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close(gates, monkeyp
     with pytest.raises(ClosedError):
         session.step(1)
     assert is_locked == [True]
-
-
-def test_they_belong_to_their_process():
-    with make_sessions() as sessions, sessions.open() as session:
-        for thing in (sessions, session):
-            for copy_it in (pickle.dumps, copy.copy, copy.deepcopy):
-                with pytest.raises(UnsupportedError, match="process"):
-                    copy_it(thing)
-        sessions._process = os.getpid() + 1
-        for call in (sessions.open, session.reset, lambda: session.step(0)):
-            with pytest.raises(UnsupportedError, match="forked"):
-                call()
-        sessions._process = os.getpid()
