@@ -5,7 +5,6 @@ It has the calls of all parts, and the methods that move no episode.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
@@ -67,7 +66,6 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         self,
         parts: Mapping[str, RollVectorEnv] | Sequence[RollVectorEnv | ActorPart],
     ) -> None:
-        self._process_id = os.getpid()
         names = list(parts) if isinstance(parts, Mapping) else []
         batches = parts.values() if isinstance(parts, Mapping) else parts
         self.parts = _check_parts(list(batches))
@@ -204,10 +202,6 @@ class JoinedParts(VectorEnv[Any, Any, Any]):
         """Return the mask of each part that has environments of a mask."""
         masks = {k: mask[rows] for k, rows in enumerate(self._rows)}
         return {k: part_mask for k, part_mask in masks.items() if part_mask.any()}
-
-    def _note_broken_call(self) -> None:
-        """Demand a reset: a call of a thread that a fork does not have never ends."""
-        self._needs_reset = True
 
     # ----------------------------------------------- attributes, frames, levels
 

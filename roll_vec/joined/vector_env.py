@@ -354,7 +354,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         """Return the rows of a snapshot that the environments of a part become."""
         rows = indices[self._rows[part]]
         if isinstance(state, VectorState):
-            return state.take(rows)
+            return state.select_rows(rows)
         if len(state.parts) != len(self.parts):
             accepted = f"one of {len(self.parts)} parts"
             raise InvalidStateError.expected("state", accepted, len(state.parts))
@@ -362,7 +362,7 @@ class JoinedVectorEnv(JoinedParts, VectorEnv[Any, Any, Any]):
         if np.any((rows < first) | (rows >= stop)):
             accepted = f"{first} to {stop - 1} in the rows of part {part}"
             raise InvalidStateError.expected("rows", accepted, rows)
-        return state.parts[part].take(rows - first)
+        return state.parts[part].select_rows(rows - first)
 
 
 def _join_infos(parts: Sequence[Infos], sizes: Sequence[int]) -> Infos:

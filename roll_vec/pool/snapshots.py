@@ -2,7 +2,7 @@
 
 There are two arrays of bytes, with a row for each environment, see
 `roll_vec.vector.values`: ``states``, of the environment objects, and ``records``, which
-are dicts, see `_ENTRIES`.
+are dicts, see `_ENTRIES`.  `PoolEngine` adds ``kinds``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from roll_vec.seeding import MAX_COUNT
 from roll_vec.vector.engine import StateArrays
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.values import (
+    KINDS,
     LOST,
     PICKLED,
     PICKLED_ENV,
@@ -105,7 +106,9 @@ def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]
     return {STATES: np.array(states), RECORDS: np.array(records)}
 
 
-def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
+def check_state(
+    arrays: StateArrays, envs: PoolEnvs, env_kinds: NDArray[np.int64]
+) -> None:
     """Check a state, by the environments' own `check_state` where they have one.
 
     The content of pickled records and objects is not checked, nor is a state whose
@@ -115,8 +118,8 @@ def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
     ----------
     arrays : mapping from str to array
     envs : PoolEnvs
-    any_object : bool
-        Whether all environments are alike.  If not, row i is for environment i.
+    env_kinds : (num_envs,) int64
+        A state is checked by an environment of its kind.
 
     Raises
     ------
@@ -125,21 +128,27 @@ def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
     EnvironmentFaultError
         If a worker died.
     """
-    if arrays.keys() != {STATES, RECORDS}:
-        accepted = f"the arrays {[STATES, RECORDS]}"
+    names = STATES, RECORDS, KINDS
+    if arrays.keys() != {*names}:
+        accepted = f"the arrays {names}"
         raise InvalidStateError.expected("state", accepted, sorted(arrays))
+    kinds = arrays[KINDS]
+    if kinds.dtype != np.int64 or kinds.ndim != 1:
+        value = f"{kinds.dtype} of shape {kinds.shape}"
+        raise InvalidStateError.of_array(KINDS, "int64 of shape (n,)", value)
     check_values(STATES, arrays[STATES], (PLAIN, PICKLED, PICKLED_ENV, LOST))
     check_values(RECORDS, arrays[RECORDS], (PLAIN, PICKLED))
     able_ids = envs.able_ids
+    by_kind: dict[int, list[int]] = {}
+    for env_id in able_ids:
+        by_kind.setdefault(int(env_kinds[env_id]), []).append(env_id)
     parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
     for row, content in enumerate(arrays[STATES].tolist()):
-        kind = content[:1]
-        if kind == PLAIN:
+        if content[:1] == PLAIN:
             from_bytes(content, f"{STATES}[{row}]")
-        if kind in (PLAIN, PICKLED):
-            env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
-            if env_id in parts:
-                parts[env_id][row] = content
+        like = by_kind.get(int(kinds[row]))
+        if content[:1] in (PLAIN, PICKLED) and like:
+            parts[like[row % len(like)]][row] = content
     for row, content in enumerate(arrays[RECORDS].tolist()):
         if content[:1] == PLAIN:
             _read_record(envs, row, content)

@@ -279,8 +279,8 @@ class Session:
         Parameters
         ----------
         state : VectorState
-            Of one environment, with the keywords of this batch; `VectorState.take`
-            takes one of many.
+            Of one environment, with the keywords of this batch;
+            `VectorState.select_rows` returns one of many.
 
         Returns
         -------

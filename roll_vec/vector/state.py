@@ -188,7 +188,9 @@ class VectorState:
 
     # ------------------------------------------------------------------ rows
 
-    def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> VectorState:
+    def select_rows(
+        self, rows: Sequence[int] | NDArray[np.integer[Any]]
+    ) -> VectorState:
         """Return the snapshot of a batch of ``len(rows)`` environments.
 
         Its environment i is this snapshot's environment ``rows[i]``.

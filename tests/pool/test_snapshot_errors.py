@@ -169,10 +169,14 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
         own = env.get_state()
         own.save(path)
         loaded = VectorState.load(path)
-        allowed = [own, own.take([1, 0]), VectorState.load(path, allow_pickle=True)]
+        allowed = [
+            own,
+            own.select_rows([1, 0]),
+            VectorState.load(path, allow_pickle=True),
+        ]
         refused = [
             loaded,
-            loaded.take([0, 1]),
+            loaded.select_rows([0, 1]),
             loaded.replace_row(0, loaded.row(1)),
             VectorState.concatenate([own, loaded]),
             VectorState(own.id, own.configuration, own.arrays),
@@ -305,7 +309,7 @@ def test_the_check_of_a_users_environment(other, workers):
             with pytest.raises(KeyError, match="refused"):
                 env.set_state(bad, rows=rows)
         before = env.get_attr("checks") if other is Checked else None
-        for good in (state, state.take([2, 1, 0]), state):
+        for good in (state, state.select_rows([2, 1, 0]), state):
             env.set_state(good)
         # A snapshot that nobody has changed costs no check.
         assert before is None or env.get_attr("checks") == before
