@@ -214,7 +214,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         except RollVecError:
             # Environments in arrays know of it before they move.
             if not self._has_objects:
-                autoreset.unfinished_call, self._is_started = before
+                self._is_started, autoreset.unfinished_call = before
             raise
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()

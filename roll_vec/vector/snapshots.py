@@ -79,17 +79,17 @@ class BatchSnapshots(BatchActionSampling):
         digits = encode_seeds([seeds[j] for j in rows])
         return replace_rows(self._seeds, env_ids[rows], digits)
 
-    def _begin_seeds(self, name: str) -> tuple[str, bool]:
+    def _begin_seeds(self, name: str) -> tuple[bool, str]:
         """Note that method ``name`` begins to change streams of seeds.
 
         An interrupt leaves those of arrays unknown: the next reset draws new seeds.
 
         Returns
         -------
-        (unfinished_call, is_started)
+        (is_started, unfinished_call)
             As they were, for a call that moves nothing.
         """
-        before = self._autoreset.unfinished_call, self._is_started
+        before = self._is_started, self._autoreset.unfinished_call
         self._autoreset.unfinished_call = name
         self._is_started = self._is_started and self._has_objects
         return before
@@ -150,7 +150,7 @@ class BatchSnapshots(BatchActionSampling):
         try:
             self.engine.set_state(arrays, indices, env_ids)
         except InvalidStateError:  # nothing has moved
-            autoreset.unfinished_call, self._is_started = before
+            self._is_started, autoreset.unfinished_call = before
             raise
         autoreset.set_state(state.arrays, indices, env_ids)
         seeds = state.arrays["seeds"][indices]
