@@ -1,4 +1,4 @@
-"""The state of one environment object, by its own `get_state` and `set_state`.
+"""The state of one environment object, by its methods `get_state` and `set_state`.
 
 Wrappers have states, too.  Those of `gymnasium.make` and `TextWrapper` are known here:
 the state of such a layer is a dict of its attributes, and ``env``, the state of the
@@ -35,9 +35,7 @@ Env: TypeAlias = Any
 
 def supports_state(env: Env) -> bool:
     """Return whether an environment and its wrappers can get and set a state."""
-    while _attributes_of(env) is not None:
-        env = env.env
-    cls: Any = type(env)
+    cls: Any = type(_split_layers(env)[1])
     return _has_methods(cls)
 
 
@@ -79,7 +77,7 @@ def get_env_state(env: Env) -> Any:
 def check_env_state(env: Env, state: Any) -> None:
     """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
 
-    The environment's own part is checked by its method ``check_state``, if any.
+    The innermost part is checked by the environment's ``check_state``, if any.
 
     Raises
     ------
@@ -131,8 +129,8 @@ def _split_state(env: Env, state: Any) -> tuple[Env, Any, Any, list[tuple[Env, A
     Returns
     -------
     (env, state, position, attributes)
-        The layer; its own state; the position in the stream of seeds, None if it is a
-        part of the own state or there is none, which leaves the stream as it is;
+        The layer; its state; the position in the stream of seeds, None if it is a part
+        of that state or there is none, which leaves the stream as it is;
         attributes of all layers, as pairs of a layer and a dict.
     """
     wrappers, env = _split_layers(env)
@@ -163,13 +161,13 @@ def _split_state(env: Env, state: Any) -> tuple[Env, Any, Any, list[tuple[Env, A
 
 
 def _lacks_stream(env: Env) -> bool:
-    """Return whether the own state of an environment lacks its stream of seeds."""
+    """Return whether the state of an environment lacks its stream of seeds."""
     base = env.unwrapped
     return isinstance(base, SeededEnv) and not base.state_has_stream
 
 
 def _lacks_generator(env: Env) -> bool:
-    """Return whether the own state of an environment lacks its ``np_random``."""
+    """Return whether the state of an environment lacks its ``np_random``."""
     return not isinstance(env, (SeededEnv, gymnasium.Wrapper))
 
 
@@ -189,9 +187,9 @@ def _attributes_of(env: Env) -> tuple[str, ...] | None:
 
 @functools.lru_cache(maxsize=256)
 def _has_methods(cls: type[Any]) -> bool:
-    """Return whether a class has both methods, and `set_state` takes one argument.
+    """Return whether a class has both methods, and `set_state` has one parameter.
 
-    MuJoCo's `set_state` takes two and is another method of the same name.
+    MuJoCo's `set_state` has two and is another method of the same name.
     """
     names = ("get_state", "set_state")
     if not all(callable(getattr(cls, name, None)) for name in names):

@@ -301,9 +301,9 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
             if len(rows):
                 final[key], final[f"_{key}"] = value, mask
         elif len(rows):
-            last = final[key] = blank_array(value.shape, value.dtype)
-            blank = last[rows]
-            last[rows], value[rows] = value[rows], blank
+            ended = final[key] = blank_array(value.shape, value.dtype)
+            blank = ended[rows]
+            ended[rows], value[rows] = value[rows], blank
             final[f"_{key}"], mask[rows] = final_mask, False
     return final
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium.spaces import Space
 from gymnasium.vector.utils import create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.space_batches import map_leaves
 
 
 class Rollout(NamedTuple):
@@ -33,12 +34,7 @@ class Rollout(NamedTuple):
     """The layout of `step` with arrays and masks of (T, N)."""
 
 
-# ------------------------------------------------------------------------ out
-
-
-def check_out(
-    out: Any, space: spaces.Space[Any], num_envs: int, num_steps: int
-) -> None:
+def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> None:
     """Check that the results of T steps can be written into a rollout.
 
     Parameters
@@ -59,39 +55,31 @@ def check_out(
         raise InvalidOptionError.expected("out.infos", "a dict", out.infos)
     flags = np.empty(num_envs, np.bool_)
     arrays = [
-        *_arrays_of("out.observations", out.observations, space, num_envs),
         ("out.rewards", out.rewards, np.empty(num_envs)),
         ("out.terminations", out.terminations, flags),
         ("out.truncations", out.truncations, flags),
     ]
+
+    def add(leaf: Space[Any], value: Any, name: str) -> None:
+        batch = create_empty_array(leaf, num_envs)
+        if isinstance(batch, np.ndarray):
+            arrays.append((name, value, batch))
+
+    batches = {"out.observations": out.observations}
     if "final_obs" in out.infos:
-        final = out.infos["final_obs"]
-        arrays += _arrays_of("out.infos['final_obs']", final, space, num_envs)
-    for name, array, batch in arrays:
-        _check_array(name, array, (num_steps, *batch.shape), batch.dtype)
+        batches["out.infos['final_obs']"] = out.infos["final_obs"]
+    for name, batch in batches.items():
+        try:
+            map_leaves(functools.partial(add, name=name), space, batch)
+        except (IndexError, KeyError, TypeError):
+            accepted = f"the form of a batch of {space}"
+            raise InvalidOptionError.expected(name, accepted, batch) from None
+    for name, array, like in arrays:
+        _check_array(name, array, (num_steps, *like.shape), like.dtype)
     for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):
         if np.may_share_memory(first, second):
             message = f"{other}: shares its memory with {one}"
             raise InvalidOptionError(message)
-
-
-def _arrays_of(
-    name: str, value: Any, space: spaces.Space[Any], num_envs: int
-) -> Iterator[tuple[str, Any, NDArray[Any]]]:
-    """Yield each array of stacked observations: its name, itself, a batch like it."""
-    if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        kind: type = dict if isinstance(space, spaces.Dict) else tuple
-        keys = list(space) if isinstance(space, spaces.Dict) else range(len(space))
-        present = value if isinstance(value, dict) else range(len(value or ()))
-        if not isinstance(value, kind) or {*present} != {*keys}:
-            accepted = f"a {kind.__name__} with {list(keys)}"
-            raise InvalidOptionError.expected(name, accepted, value)
-        for key in keys:
-            yield from _arrays_of(f"{name}[{key!r}]", value[key], space[key], num_envs)
-        return
-    batch = create_empty_array(space, num_envs)
-    if isinstance(batch, np.ndarray):
-        yield name, value, batch
 
 
 def _check_array(

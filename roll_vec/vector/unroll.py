@@ -45,7 +45,9 @@ from roll_vec.vector.space_batches import replace_items, stack_batches
 _STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
 
-def unroll(envs: Any, actions: Any, num_steps: int | None, out: Rollout | None) -> Any:
+def unroll(
+    envs: Any, actions: Any, num_steps: int | None, out: Rollout | None
+) -> Rollout:
     """Take many steps of a batch; see `RollVectorEnv.unroll`.
 
     Parameters
