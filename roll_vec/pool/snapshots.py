@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.errors import InvalidStateError
 from roll_vec.pool.faults import raise_faults
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.pool_envs import PoolEnvs
@@ -77,14 +77,7 @@ def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]
             entries["error"] = errors[env_id]
         if record.level_options is not None:
             entries["level_options"] = record.level_options
-        try:
-            records.append(to_bytes(entries))
-        except Exception as error:
-            message = (
-                f"get_state: the observation or the level options of environment "
-                f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
-            )
-            raise UnsupportedError(message) from error
+        records.append(to_bytes(entries))
     states = [by_id.get(env_id, LOST) for env_id in env_ids]
     return {STATES: np.array(states), RECORDS: np.array(records)}
 

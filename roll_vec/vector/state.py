@@ -275,8 +275,7 @@ class VectorState:
         Raises
         ------
         InvalidStateError
-            If there is none, or one has another configuration or other arrays than the
-            first.
+            If there is none, or one has another configuration than the first.
         """
         states = list(states)
         if not states or not all(isinstance(state, VectorState) for state in states):
@@ -285,18 +284,14 @@ class VectorState:
         first = states[0]
         for state in states:
             first.check_configuration(state.id, state._configuration, state.digest)
-            if state.arrays.keys() != first.arrays.keys():
-                accepted = f"the arrays {sorted(first.arrays)} in every state"
-                raise InvalidStateError.expected(
-                    "states", accepted, sorted(state.arrays)
-                )
-        arrays = {}
-        for name in first.arrays:
-            try:
-                arrays[name] = np.concatenate([state.arrays[name] for state in states])
-            except (TypeError, ValueError) as error:
-                accepted = "arrays of one dtype and shape of rows"
-                raise InvalidStateError.of_array(name, accepted, str(error)) from None
+        try:
+            arrays = {
+                name: np.concatenate([state.arrays[name] for state in states])
+                for name in first.arrays
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            accepted = "arrays of one form in all of them"
+            raise InvalidStateError.expected("states", accepted, error) from None
         valid_for = {state._valid_for for state in states}
         return first._with(
             arrays,

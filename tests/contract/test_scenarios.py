@@ -36,6 +36,7 @@ from tests.contract.kinds import (
     COPIES,
     FRAGILE,
     KINDS,
+    OBJECTS,
     WALKED,
     N,
     draw,
@@ -91,7 +92,14 @@ def step_some(env, batch, mask, how, rng):
     return {i: results_of(result, [i]) for i in range(N)}
 
 
-@one_in(3, "kind, mode", [*ALL], MODES)
+# `test_programs` compares the others with single environments: of these actions are
+# faults, or objects cannot be copied.
+OF_FAULTS = [
+    name for name, each in OBJECTS.items() if not (each.env_fn and each.copies)
+]
+
+
+@one_in(3, "kind, mode", [*CASES, *OF_FAULTS], MODES)
 def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
     env, ones = make_group(kind, mode)
