@@ -57,7 +57,8 @@ class BatchAttributes(Batch):
         """Return an attribute that the batch has instead of environments in arrays."""
         value: Any
         if name == "np_random_seed":
-            return tuple(decode_seeds(self._seeds))
+            seeds = self._seeds
+            return tuple(seeds if isinstance(seeds, list) else decode_seeds(seeds))
         if name == "np_random" and not self._is_started:
             return tuple(np.random.default_rng() for _ in range(self.num_envs))
         if name in ("observation_space", "action_space"):

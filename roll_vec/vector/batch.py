@@ -48,8 +48,8 @@ class Batch(VectorEnv[Any, Any, Any]):
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
-    # Of the streams of arrays, as `encode_seeds` has them; always replaced.
-    _seeds: NDArray[np.bytes_]
+    # As hexadecimal digits after `get_state` or `set_state`.
+    _seeds: list[int | None] | NDArray[np.bytes_]
     _is_started: bool
     _window: Any
 

@@ -40,7 +40,6 @@ from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import unroll
-from roll_vec.vector.values import encode_seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +131,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._observe = engine.observe
         if not options.copy:
             self._observe = partial(engine.observe, copy=False)
-        self._seeds = encode_seeds([None] * self.num_envs)
+        self._seeds = [None] * self.num_envs
         self._is_started = False
         self._window = None
 

@@ -55,7 +55,7 @@ class BatchSnapshots(BatchActionSampling):
         self._check_started("get_state")
         with self._asking("get_state"):
             arrays = self.engine.get_state()
-        return self._make_state(self._seeds, self._autoreset.has_ended, arrays)
+        return self._make_state(self._seed_digits(), self._autoreset.has_ended, arrays)
 
     def _make_state(
         self,
@@ -67,17 +67,23 @@ class BatchSnapshots(BatchActionSampling):
         arrays = {"seeds": seeds, "has_ended": has_ended, **arrays}
         return VectorState.of_batch(self._snapshot_id(), self._configuration(), arrays)
 
+    def _seed_digits(self) -> NDArray[np.bytes_]:
+        """Return the seeds as digits; at each reset this would cost an eighth of it."""
+        if isinstance(self._seeds, list):
+            self._seeds = encode_seeds(self._seeds)
+        return self._seeds
+
     def _next_seeds(
         self, env_ids: NDArray[np.int64], seeds: list[int | None]
-    ) -> NDArray[np.bytes_]:
-        """Return the digits of all seeds after a reset; None keeps a seed."""
+    ) -> list[int | None] | NDArray[np.bytes_]:
+        """Return the seeds of all streams after a reset; None keeps a seed."""
+        if None not in seeds and len(seeds) == self.num_envs:
+            return list(seeds)
         rows = [j for j, seed in enumerate(seeds) if seed is not None]
-        if len(rows) == self.num_envs:
-            return encode_seeds(seeds)
         if not rows:
             return self._seeds
         digits = encode_seeds([seeds[j] for j in rows])
-        return replace_rows(self._seeds, env_ids[rows], digits)
+        return replace_rows(self._seed_digits(), env_ids[rows], digits)
 
     def _begin_seeds(self, name: str) -> tuple[bool, str]:
         """Note that method ``name`` begins to change streams of seeds.
@@ -155,7 +161,7 @@ class BatchSnapshots(BatchActionSampling):
         autoreset.set_state(state.arrays, indices, env_ids)
         seeds = state.arrays["seeds"][indices]
         if len(env_ids) < self.num_envs:
-            seeds = replace_rows(self._seeds, env_ids, seeds)
+            seeds = replace_rows(self._seed_digits(), env_ids, seeds)
         self._seeds = seeds
         self._is_started = True
         observations = self._observe()
