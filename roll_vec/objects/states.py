@@ -75,7 +75,7 @@ def get_env_state(env: Env) -> Any:
 
 
 def check_env_state(env: Env, state: Any) -> None:
-    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
+    """Raise the error of `set_env_state`, as far as it is known; nothing changes.
 
     The innermost part is checked by the environment's ``check_state``, if any.
 

@@ -44,7 +44,7 @@ from roll_vec.vector.unroll import unroll
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """The keywords that every batch takes, with their defaults and their checks.
+    """The keywords of every batch, with their defaults and their checks.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
-            to reset, in any autoreset mode.  Array environments take the
-            ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
+            to reset, in any autoreset mode.  Array environments accept
+            the ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
             pooled ones get the other keys.  Of a key that a game of this package
             ignores there is a warning.  The dict is not changed.
 

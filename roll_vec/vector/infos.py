@@ -304,7 +304,8 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
             ended = final[key] = blank_array(value.shape, value.dtype)
             blank = ended[rows]
             ended[rows], value[rows] = value[rows], blank
-            final[f"_{key}"], mask[rows] = final_mask, False
+            final[f"_{key}"] = final_mask
+            mask[rows] = False
     return final
 
 

@@ -72,7 +72,7 @@ def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> Non
         try:
             map_leaves(functools.partial(add, name=name), space, batch)
         except (IndexError, KeyError, TypeError):
-            accepted = f"the form of a batch of {space}"
+            accepted = f"the form of a batch of {type(space).__name__}"
             raise InvalidOptionError.expected(name, accepted, batch) from None
     for name, array, like in arrays:
         _check_array(name, array, (num_steps, *like.shape), like.dtype)

@@ -165,11 +165,11 @@ def _layout(
         if mode is SAME_STEP:
             final_info = cut_final_infos(infos, has_reset)
         # Most games have no infos of resets: the list of all resets of thousands of
-        # environments takes longer than all else here.
+        # environments costs more than all else here.
         begin_infos = autoreset.engine.begin_infos
         if not result.has_begin_infos and begin_infos(NO_IDS):
             indices = has_reset.nonzero()[0]
-            # The remainder: numpy's own takes twice as long.
+            # The remainder: numpy's `%` needs twice the time.
             env_ids = indices - indices // ends.shape[1] * ends.shape[1]
             add_infos(infos, indices, begin_infos(env_ids), ends.size)
     infos = reshape_infos(infos, ends.shape)
