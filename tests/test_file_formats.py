@@ -152,7 +152,7 @@ def test_a_snapshot_with_another_header_is_refused(path):
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):
-        with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+        with pytest.raises(InvalidStateError, match=r"arrays: expected .* among them"):
             VectorState("a", {}, arrays)
 
 

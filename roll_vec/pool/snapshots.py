@@ -114,21 +114,18 @@ def check_state(
         raise InvalidStateError.of_array(KINDS, "int64 of shape (n,)", value)
     check_values(STATES, arrays[STATES], (PLAIN, PICKLED, PICKLED_ENV, LOST))
     check_values(RECORDS, arrays[RECORDS], (PLAIN, PICKLED))
-    able_ids = envs.able_ids
-    by_kind: dict[int, list[int]] = {}
-    for env_id in able_ids:
-        by_kind.setdefault(int(env_kinds[env_id]), []).append(env_id)
-    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
+    able_ids = np.array(envs.able_ids, np.int64)
+    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in envs.able_ids}
     for row, content in enumerate(arrays[STATES].tolist()):
         if content[:1] == PLAIN:
             from_bytes(content, f"{STATES}[{row}]")
-        like = by_kind.get(int(kinds[row]))
-        if content[:1] in (PLAIN, PICKLED) and like:
-            parts[like[row % len(like)]][row] = content
+        alike = able_ids[env_kinds[able_ids] == kinds[row]]
+        if content[:1] in (PLAIN, PICKLED) and len(alike):
+            parts[int(alike[row % len(alike)])][row] = content
     for row, content in enumerate(arrays[RECORDS].tolist()):
         if content[:1] == PLAIN:
             _read_record(envs, row, content)
-    envs.run("check_states", list(parts.values()), able_ids)
+    envs.run("check_states", list(parts.values()), list(parts))
 
 
 def _read_record(envs: PoolEnvs, row: int, content: bytes) -> dict[str, Any]:

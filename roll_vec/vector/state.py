@@ -404,20 +404,11 @@ def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
     ------
     InvalidStateError
     """
-    if not {*_BATCH_ARRAYS} <= arrays.keys() or not all(
-        array.ndim for array in arrays.values()
-    ):
-        accepted = (
-            f"at least one array, {_BATCH_ARRAYS} among them, and a row for each "
-            "environment in all"
-        )
-        raise InvalidStateError.expected("arrays", accepted, arrays)
-    lengths = [len(array) for array in arrays.values()]
-    length = max(lengths, key=lengths.count)
-    for name, array in arrays.items():
-        if len(array) != length:
-            accepted = f"one row for each of {length} environments"
-            raise InvalidStateError.of_array(name, accepted, array.shape)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    lengths = {shape[:1] for shape in shapes.values()}
+    if not {*_BATCH_ARRAYS} <= arrays.keys() or len(lengths) > 1 or () in lengths:
+        accepted = f"{_BATCH_ARRAYS} among them, and a row for each environment in all"
+        raise InvalidStateError.expected("arrays", accepted, shapes)
     check_seeds(arrays["seeds"])
     ended = arrays["has_ended"]
     # Other bytes than 0 and 1 are possible in memory that somebody has changed.
