@@ -85,12 +85,10 @@ class PoolEngine(Engine):
         self.accepts_noop = all(one.accepts_noop for one in descriptions)
         # The kinds of environments, and the kind of each; in the order of their texts,
         # so that pools with the same kinds exchange states.
-        texts = [json.dumps(one.configuration) for one in descriptions]
+        texts = [json.dumps(one.configuration, sort_keys=True) for one in descriptions]
         names = sorted(set(texts))
-        self._configurations = [
-            descriptions[texts.index(name)].configuration for name in names
-        ]
-        self._kinds = np.array([names.index(text) for text in texts])
+        self._configurations = list(map(json.loads, names))
+        self._kinds = np.array([names.index(text) for text in texts], np.int64)
 
     # -------------------------------------------------------------- resets
 
