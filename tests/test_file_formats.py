@@ -142,7 +142,7 @@ def test_other_files_are_refused(path):
     message = "it has version 1 of the format, and this version.*version 2"
     assert_refused(message, version=2)
     np.savez(path, numbers=np.arange(3))
-    assert_refused("it has no header")
+    assert_refused("cannot be read: it is damaged, or no file that roll_vec wrote")
 
 
 def test_a_snapshot_with_another_header_is_refused(path):
@@ -152,7 +152,7 @@ def test_a_snapshot_with_another_header_is_refused(path):
         with pytest.raises(InvalidFileError, match=r"state\.npz"):
             VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):
-        with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+        with pytest.raises(InvalidStateError, match=r"arrays: expected .* among them"):
             VectorState("a", {}, arrays)
 
 

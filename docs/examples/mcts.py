@@ -91,7 +91,7 @@ def mcts(args: argparse.Namespace) -> Rooms:
         is_useful = in_use & infos["action_is_effective"]
         is_useful &= rooms.distances(grids, infos) < FAR
         new = rooms.unseen(grids, np.flatnonzero(is_useful))
-        memory = VectorState.concatenate([memory, envs.get_state().take(new)])
+        memory = VectorState.concatenate([memory, envs.get_state().select_rows(new)])
         for _ in range(args.length):
             moves = rooms.greedy_actions(grids, infos, args.noise)
             grids, infos = rooms.step(moves, in_use)

@@ -55,7 +55,7 @@ class Rooms:
             grids, infos = self.envs.reset(seed=seed)
             first = np.unique(infos["level"], return_index=True)[1]
             seed += self.envs.num_envs
-        self.start = self.envs.get_state().take(first)
+        self.start = self.envs.get_state().select_rows(first)
         self.tables = push_distances(grids[first])
         self.solved = np.zeros(self.num_levels, bool)
         self.used = np.zeros(self.num_levels, np.int64)

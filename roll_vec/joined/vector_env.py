@@ -111,7 +111,6 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         self,
         parts: Mapping[str, RollVectorEnv] | Sequence[RollVectorEnv | ActorPart],
     ) -> None:
-        self._process_id = os.getpid()
         names = list(parts) if isinstance(parts, Mapping) else []
         batches: Any = parts.values() if isinstance(parts, Mapping) else parts
         self.parts: tuple[Any, ...] = tuple(batches)
@@ -230,12 +229,6 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     def _check_ready(self) -> None:
         if self._obstacle:
             raise ResetNeededError(self._obstacle)
-
-    def _note_broken_call(self) -> None:
-        """Demand a reset: a call of a thread that a fork does not have never ends."""
-        self._obstacle = _BROKEN
-
-    # ------------------------------------------------------------ resets and steps
 
     @one_at_a_time
     def reset(
@@ -459,7 +452,7 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         states: Any = state
         if isinstance(state, VectorState):
             indices = check_state_rows(state, rows, self.num_envs)
-            states = [state.take(indices[part_rows]) for part_rows in self._rows]
+            states = [state.select_rows(indices[part_rows]) for part_rows in self._rows]
         elif rows is not None or len(state) != len(self.parts):
             accepted = "a VectorState, or without rows a sequence of one a part"
             raise InvalidStateError.expected("state", accepted, state)

@@ -35,9 +35,7 @@ Env: TypeAlias = Any
 
 def supports_state(env: Env) -> bool:
     """Return whether an environment and its wrappers can get and set a state."""
-    while _attributes_of(env) is not None:
-        env = env.env
-    cls: Any = type(env)
+    cls: Any = type(_split_layers(env)[1])
     return _has_methods(cls)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -22,7 +23,7 @@ from roll_vec.vector.engine import NO_IDS, Engine, StateArrays, StepResult
 from roll_vec.vector.infos import InfoList, add_infos
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.steps import EnvResult, ResetCall, Results, Steps
-from roll_vec.vector.values import STATES
+from roll_vec.vector.values import KINDS
 
 
 class PoolEngine(Engine):
@@ -82,10 +83,12 @@ class PoolEngine(Engine):
         self.render_mode = descriptions[0].render_mode
         self.needs_seed = [one.needs_seed for one in descriptions]
         self.accepts_noop = all(one.accepts_noop for one in descriptions)
-        # One description serves all environments that are alike.
-        self._descriptions = [one.configuration for one in descriptions]
-        if self._descriptions.count(self._descriptions[0]) == self.num_envs:
-            del self._descriptions[1:]
+        # The kinds of environments, and the kind of each; in the order of their texts,
+        # so that pools with the same kinds exchange states.
+        texts = [json.dumps(one.configuration, sort_keys=True) for one in descriptions]
+        names = sorted(set(texts))
+        self._configurations = list(map(json.loads, names))
+        self._kinds = np.array([names.index(text) for text in texts], np.int64)
 
     # -------------------------------------------------------------- resets
 
@@ -187,12 +190,11 @@ class PoolEngine(Engine):
     def configuration(self) -> dict[str, Any]:
         """Return the keywords that two pools must share; see `Engine.configuration`.
 
-        One description serves all environments that are alike.
+        Of different environments a list of their kinds.
         """
-        first, *others = self._descriptions
-        environments = first if not others else [first, *others]
+        first, *others = self._configurations
         return {
-            "environments": environments,
+            "environments": [first, *others] if others else first,
             "max_episode_steps": self._max_episode_steps,
             "observation_space": str(self.single_observation_space),
             "action_space": str(self.single_action_space),
@@ -213,13 +215,14 @@ class PoolEngine(Engine):
             If a worker died.
         """
         self.envs.wait_for_all()
-        ids = range(self.num_envs) if env_ids is None else env_ids.tolist()
-        return snapshots.get_state(self.envs, ids)
+        ids = np.arange(self.num_envs) if env_ids is None else env_ids
+        arrays = snapshots.get_state(self.envs, ids.tolist())
+        return {**arrays, KINDS: self._kinds[ids]}
 
     def check_state(self, arrays: StateArrays) -> None:
         """Check a state; see `Engine.check_state` and `snapshots.check_state`."""
         self.envs.wait_for_all()
-        snapshots.check_state(arrays, self.envs, len(self._descriptions) == 1)
+        snapshots.check_state(arrays, self.envs, self._kinds)
 
     def set_state(
         self, arrays: StateArrays, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -236,18 +239,14 @@ class PoolEngine(Engine):
         """
         self.envs.wait_for_all()
         pairs = list(zip(rows.tolist(), env_ids.tolist(), strict=True))
-        if len(self._descriptions) > 1:
-            count = len(arrays[STATES])
-            if count != self.num_envs:
-                accepted = f"{self.num_envs} rows, as the environments are different"
-                raise InvalidStateError.expected("state", accepted, count)
-            for row, env_id in pairs:
-                if self._descriptions[env_id] != self._descriptions[row]:
-                    message = (
-                        f"rows: environment {env_id} cannot become a copy of "
-                        f"environment {row}: they are different"
-                    )
-                    raise InvalidStateError(message)
+        differs = arrays[KINDS][rows] != self._kinds[env_ids]
+        if differs.any():
+            row, env_id = pairs[differs.argmax()]
+            message = (
+                f"rows: environment {env_id} cannot become a copy of row {row}: it is "
+                "of another kind"
+            )
+            raise InvalidStateError(message)
         snapshots.set_state(arrays, pairs, self.envs)
         if len(pairs) == self.num_envs:
             self.faults.needs_full_reset = False

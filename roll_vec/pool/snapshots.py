@@ -2,18 +2,18 @@
 
 There are two arrays of bytes, with a row for each environment, see
 `roll_vec.vector.values`: ``states``, of the environment objects, and ``records``, which
-are dicts, see `_ENTRIES`.
+are dicts, see `_NAMES`.  `PoolEngine` adds ``kinds``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.errors import InvalidStateError
 from roll_vec.pool.faults import raise_faults
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.pool_envs import PoolEnvs
@@ -22,6 +22,7 @@ from roll_vec.seeding import MAX_COUNT
 from roll_vec.vector.engine import StateArrays
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.values import (
+    KINDS,
     LOST,
     PICKLED,
     PICKLED_ENV,
@@ -38,27 +39,10 @@ def _is_integer(value: Any, lowest: int, highest: float = MAX_COUNT) -> bool:
     return type(value) is int and lowest <= value <= highest
 
 
-# The entries of a record: what is accepted, and its test.
-_ENTRIES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    # Of a stalled environment.
-    "error": ("an error, or None", lambda value: isinstance(value, (str, type(None)))),
-    # The keywords of `set_level_options` for new objects.
-    "level_options": (
-        "a dict of level options, or None",
-        lambda value: isinstance(value, (dict, type(None))),
-    ),
-    # The next three: see `pool.env_record`.
-    "first_seed": (
-        "a seed from 0, or None",
-        lambda value: value is None or _is_integer(value, 0, np.inf),
-    ),
-    "episode": (f"from -1 to {MAX_COUNT}", lambda value: _is_integer(value, -1)),
-    "elapsed_steps": (f"from 0 to {MAX_COUNT}", lambda value: _is_integer(value, 0)),
-    # Of the last step.
-    "success": ("a bool", lambda value: isinstance(value, bool)),
-}
-_NAMES = {"observation", *_ENTRIES}
-# Left out where they are None, as nearly always: an entry takes 3 % of `get_state`.
+# The entries of a record: of the last step `success`, of a stalled environment `error`;
+# `level_options` are those for new objects.  See `pool.env_record` for the others.
+_NAMES = {"observation", "first_seed", "episode", "elapsed_steps", "success"}
+# Left out where they are None, as nearly always: an entry costs 3 % of `get_state`.
 _OPTIONAL = {"error", "level_options"}
 
 
@@ -93,20 +77,15 @@ def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]
             entries["error"] = errors[env_id]
         if record.level_options is not None:
             entries["level_options"] = record.level_options
-        try:
-            records.append(to_bytes(entries))
-        except Exception as error:
-            message = (
-                f"get_state: the observation or the level options of environment "
-                f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
-            )
-            raise UnsupportedError(message) from error
+        records.append(to_bytes(entries))
     states = [by_id.get(env_id, LOST) for env_id in env_ids]
     return {STATES: np.array(states), RECORDS: np.array(records)}
 
 
-def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
-    """Check a state, by the environments' own `check_state` where they have one.
+def check_state(
+    arrays: StateArrays, envs: PoolEnvs, env_kinds: NDArray[np.int64]
+) -> None:
+    """Check a state, by `check_state` of environments that have it.
 
     The content of pickled records and objects is not checked, nor is a state whose
     environment has no object now.
@@ -115,8 +94,8 @@ def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
     ----------
     arrays : mapping from str to array
     envs : PoolEnvs
-    any_object : bool
-        Whether all environments are alike.  If not, row i is for environment i.
+    env_kinds : (num_envs,) int64
+        A state is checked by an environment of its kind.
 
     Raises
     ------
@@ -125,44 +104,55 @@ def check_state(arrays: StateArrays, envs: PoolEnvs, any_object: bool) -> None:
     EnvironmentFaultError
         If a worker died.
     """
-    if arrays.keys() != {STATES, RECORDS}:
-        accepted = f"the arrays {[STATES, RECORDS]}"
+    names = STATES, RECORDS, KINDS
+    if arrays.keys() != {*names}:
+        accepted = f"the arrays {names}"
         raise InvalidStateError.expected("state", accepted, sorted(arrays))
+    kinds = arrays[KINDS]
+    if kinds.dtype != np.int64 or kinds.ndim != 1:
+        value = f"{kinds.dtype} of shape {kinds.shape}"
+        raise InvalidStateError.of_array(KINDS, "int64 of shape (n,)", value)
     check_values(STATES, arrays[STATES], (PLAIN, PICKLED, PICKLED_ENV, LOST))
     check_values(RECORDS, arrays[RECORDS], (PLAIN, PICKLED))
-    able_ids = envs.able_ids
-    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in able_ids}
+    able_ids = np.array(envs.able_ids, np.int64)
+    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in envs.able_ids}
     for row, content in enumerate(arrays[STATES].tolist()):
-        kind = content[:1]
-        if kind == PLAIN:
+        if content[:1] == PLAIN:
             from_bytes(content, f"{STATES}[{row}]")
-        if kind in (PLAIN, PICKLED):
-            env_id = able_ids[row % len(able_ids)] if any_object and able_ids else row
-            if env_id in parts:
-                parts[env_id][row] = content
+        alike = able_ids[env_kinds[able_ids] == kinds[row]]
+        if content[:1] in (PLAIN, PICKLED) and len(alike):
+            parts[int(alike[row % len(alike)])][row] = content
     for row, content in enumerate(arrays[RECORDS].tolist()):
         if content[:1] == PLAIN:
             _read_record(envs, row, content)
-    envs.run("check_states", list(parts.values()), able_ids)
+    envs.run("check_states", list(parts.values()), list(parts))
 
 
 def _read_record(envs: PoolEnvs, row: int, content: bytes) -> dict[str, Any]:
     """Return a record, checked."""
     name = f"{RECORDS}[{row}]"
-    record = from_bytes(content, name)
-    if not isinstance(record, dict) or not (
-        _NAMES - _OPTIONAL <= record.keys() <= _NAMES
-    ):
-        accepted = f"a dict with {sorted(_NAMES)}"
+    record: dict[str, Any] = from_bytes(content, name)
+    if not _is_record(record) or not envs.observations.fits(record["observation"]):
+        accepted = f"a record with an observation of {envs.observations.space}"
         raise InvalidStateError.of_array(name, accepted, record)
-    for entry, (accepted, is_right) in _ENTRIES.items():
-        if not is_right(record.get(entry)):
-            accepted = f"{entry}: {accepted}"
-            raise InvalidStateError.of_array(name, accepted, record.get(entry))
-    if not envs.observations.fits(record["observation"]):
-        accepted = f"an observation of {envs.observations.space}"
-        raise InvalidStateError.of_array(name, accepted, record["observation"])
     return record
+
+
+def _is_record(record: Any) -> bool:
+    """Return whether a value has the entries of a record, but for the observation."""
+    if not isinstance(record, dict) or not (
+        _NAMES <= record.keys() <= _NAMES | _OPTIONAL
+    ):
+        return False
+    seed = record["first_seed"]
+    return (
+        (seed is None or _is_integer(seed, 0, np.inf))
+        and _is_integer(record["episode"], -1)
+        and _is_integer(record["elapsed_steps"], 0)
+        and isinstance(record["success"], bool)
+        and isinstance(record.get("error"), (str, type(None)))
+        and isinstance(record.get("level_options"), (dict, type(None)))
+    )
 
 
 def set_state(

@@ -255,8 +255,8 @@ class Session:
         Parameters
         ----------
         state : VectorState
-            Of one environment, with the keywords of this batch; `VectorState.take`
-            returns one of many.
+            Of one environment, with the keywords of this batch;
+            `VectorState.select_rows` returns one of many.
 
         Returns
         -------

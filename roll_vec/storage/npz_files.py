@@ -108,12 +108,6 @@ def read_npz(
             Path(path).open("rb") as file,
             np.load(file, allow_pickle=False) as archive,
         ):
-            if _HEADER not in archive:
-                _refuse(
-                    path,
-                    "it has no header: it is of another program, or of a version of "
-                    f"roll_vec before version 1 of the format of a {kind}",
-                )
             head = archive[_HEADER].tobytes()
             if hashlib.sha256(head).digest() != archive[_DIGEST].tobytes():
                 _refuse(path, "its header is damaged")

@@ -35,7 +35,7 @@ Files, in reading order:
 - ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
-- ``space_batches.py``: batches of any space: joined, stacked, taken apart
+- ``space_batches.py``: batches of any space: joined, stacked, cut
 
 The engines are those of `roll_vec.arrays` and `roll_vec.pool`.  `roll_vec.joined` makes
 one vector environment of several.

@@ -86,7 +86,7 @@ class ActionStream:
 
     def __init__(self, envs: Any, seed: int) -> None:
         self._space = envs.single_action_space
-        # In a batch of several games each environment has its own examples.
+        # In a batch of several games each environment has the examples of its game.
         batch_space = envs.action_space
         spaces = batch_space.spaces if isinstance(batch_space, Tuple) else ()
         examples = [getattr(space, "examples", ()) for space in spaces]

@@ -34,7 +34,7 @@ class BatchAttributes(Batch):
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
         """The seed of each environment's stream; None before the first reset.
 
-        Of environments that are objects, their own ``np_random_seed``.
+        Of environments that are objects, the ``np_random_seed`` of each.
         """
         return self.get_attr("np_random_seed")
 
@@ -108,9 +108,7 @@ class BatchAttributes(Batch):
         AttributeError
             Lists the names that exist.
         """
-        if not self._has_objects and (values := self._known(name)) is not None:
-            return values
-        return self._ask_engine("get_attr", self.engine.call, name, (), {})
+        return self.call(name)
 
     @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:

@@ -181,7 +181,7 @@ class Autoreset:
         rows: NDArray[np.int64],
         env_ids: NDArray[np.int64],
     ) -> None:
-        """Take over rows of the ``has_ended`` of a snapshot; see `Engine.set_state`."""
+        """Set environments to rows of ``has_ended``; see `Engine.set_state`."""
         has_ended = arrays["has_ended"][rows]
         if len(env_ids) < self.engine.num_envs:
             has_ended, new = self.has_ended.copy(), has_ended
@@ -257,26 +257,23 @@ def parse_reset_mask(
         return None
     mask = options["reset_mask"]
     # Gymnasium's checks in their order and their words, which its tests look for.
+    error: type[InvalidOptionError] = InvalidOptionTypeError
     if not isinstance(mask, np.ndarray):
-        message = f"`options['reset_mask']` must be a numpy array, got {type(mask)}"
-        raise InvalidOptionTypeError(message)
-    if mask.shape != (num_envs,):
-        message = (
-            f"`options['reset_mask']` must have shape `({num_envs},)`, got {mask.shape}"
+        problem = f"be a numpy array, got {type(mask)}"
+    elif mask.shape != (num_envs,):
+        error, problem = (
+            InvalidOptionError,
+            f"have shape `({num_envs},)`, got {mask.shape}",
         )
-        raise InvalidOptionError(message)
-    if mask.dtype != np.bool_:
-        message = (
-            f"`options['reset_mask']` must have `dtype=np.bool_`, got {mask.dtype}"
-        )
-        raise InvalidOptionTypeError(message)
-    if not mask.any():
-        message = (
-            "`options['reset_mask']` must contain a boolean array with at least one "
-            f"True value, got reset_mask={mask}"
-        )
-        raise InvalidOptionError(message)
-    return mask
+    elif mask.dtype != np.bool_:
+        problem = f"have `dtype=np.bool_`, got {mask.dtype}"
+    elif not mask.any():
+        words = "contain a boolean array with at least one True value"
+        error, problem = InvalidOptionError, f"{words}, got reset_mask={mask}"
+    else:
+        return mask
+    message = f"`options['reset_mask']` must {problem}"
+    raise error(message)
 
 
 def final_obs(observations: Any, infos: Infos) -> Any:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import get_ident
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -61,12 +59,12 @@ class Batch(VectorEnv[Any, Any, Any]):
             raise ClosedError(message)
 
     def _check_started(self, use: str) -> None:
-        """Check that the batch is open, was reset before this use, and is ready."""
+        """Check that the batch is open, ready, and was reset before this use."""
         self._check_open()
+        self._check_ready()
         if not self._is_started:
             message = f"the environments must be reset before {use}"
             raise ResetNeededError(message)
-        self._check_ready()
 
     def _check_others(
         self, env_ids: NDArray[np.int64], call: str, mask_name: str
@@ -74,6 +72,7 @@ class Batch(VectorEnv[Any, Any, Any]):
         """Check that a call may leave out all but some environments by its mask."""
         if len(env_ids) == self.num_envs:
             return
+        self._check_ready()
         if not self._is_started:
             others = np.setdiff1d(np.arange(self.num_envs), env_ids)
             message = (
@@ -81,7 +80,6 @@ class Batch(VectorEnv[Any, Any, Any]):
                 f"leave any out by {mask_name}"
             )
             raise ResetNeededError(message)
-        self._check_ready()
 
     def _check_ready(self) -> None:
         """Check that no call before has raised after something may have moved."""
@@ -125,10 +123,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     def _asking(self, name: str) -> AbstractContextManager[None]:
         """Return the context of a call that moves nothing; workers may stay busy."""
         return self._in_call(name) if self._has_objects else nullcontext()
-
-    def _note_broken_call(self) -> None:
-        """Demand a reset: a call of a thread that a fork does not have never ends."""
-        self._autoreset.unfinished_call = "a call before a fork"
 
     def _drop_leftovers(self) -> None:
         """Drop what a call has left behind that raised when some may have moved."""
@@ -175,8 +169,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def one_at_a_time(method: Method) -> Method:
     """Let only one thread be in such methods of a batch; each may call the others.
 
-    The batch has the attributes ``_caller``, the identifier of that thread, or 0, and
-    ``_process_id``, the process that has made the batch.
+    The attribute ``_caller`` of the batch is the identifier of that thread, or 0.
 
     Raises
     ------
@@ -191,8 +184,7 @@ def one_at_a_time(method: Method) -> Method:
         if not outer:
             self._caller = caller
         elif outer != caller:
-            check_caller(self, outer)
-            outer, self._caller = 0, caller
+            raise_in_use(self)
         try:
             return method(self, *args, **keywords)
         finally:
@@ -201,27 +193,13 @@ def one_at_a_time(method: Method) -> Method:
     return cast(Method, call)
 
 
-def check_caller(envs: Any, caller: int) -> None:
-    """Raise an error for a batch that another thread was in a call of.
-
-    It returns in a fork of the process where the call is, in which that thread does not
-    exist: nobody ends the call, and all environments must be reset.
-
-    Parameters
-    ----------
-    envs : RollVectorEnv
-    caller : int
-        The identifier of that thread.  The call may have ended since: to look once more
-        would not tell whether a third one has begun.
+def raise_in_use(envs: Any) -> NoReturn:
+    """Raise the error for a batch that another thread is in a call of.
 
     Raises
     ------
     BatchInUseError
     """
-    is_fork = os.getpid() != envs._process_id
-    if is_fork and caller == envs._caller and caller not in sys._current_frames():
-        envs._note_broken_call()
-        return
     message = (
         f"{envs!r} is in use by another thread: a batch belongs to one thread at a "
         "time; make one for each, or let them share `roll_vec.sessions.Sessions`"

@@ -54,7 +54,7 @@ class UnrollResult(NamedTuple):
     infos: dict[str, NDArray[Any]]
     """(T, N) each, of steps; zeros where a step reset the environment."""
     times: NDArray[np.int64]
-    """(N,) the number of steps taken: less than T if an episode ended in DISABLED mode.
+    """(N,) the number of steps: less than T if an episode ended in DISABLED mode.
     """
     begin_infos: dict[str, NDArray[Any]]
     """(T, N) each, of the episodes that began; in NEXT_STEP mode arrays of ``infos``.
@@ -176,7 +176,7 @@ class Engine:
         Returns
         -------
         UnrollResult or None
-            None: these steps have to be taken one by one; nothing has moved.
+            None: these must be single steps; nothing has moved.
 
         Raises
         ------

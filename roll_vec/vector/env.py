@@ -6,7 +6,6 @@ handles seeds, observations, rendering and errors; `Autoreset` steps the engine.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,17 +34,17 @@ from roll_vec.vector.autoreset import (
     final_obs,
     parse_reset_mask,
 )
-from roll_vec.vector.batch import check_caller, one_at_a_time
+from roll_vec.vector.batch import one_at_a_time, raise_in_use
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
-from roll_vec.vector.unroll import Unroller
+from roll_vec.vector.unroll import unroll
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """The keywords that every batch takes, with their defaults and their checks.
+    """The keywords of every batch, with their defaults and their checks.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     Parameters
     ----------
     engine : Engine
-        Becomes this environment's own.
+        Nobody else may use it from now on.
     **keywords
         Those of `BatchOptions`; they become attributes.
 
@@ -102,7 +101,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     @accepts_keywords_of(BatchOptions)
     def __init__(self, engine: Engine, **keywords: Any) -> None:
         options = parse_options(BatchOptions, keywords)
-        self._process_id = os.getpid()
         self.engine = engine
         try:
             self._set_up(engine, options)
@@ -164,8 +162,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
-            to reset, in any autoreset mode.  Array environments take the
-            ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
+            to reset, in any autoreset mode.  Array environments accept
+            the ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
             pooled ones get the other keys.  Of a key that a game of this package
             ignores there is a warning.  The dict is not changed.
 
@@ -192,7 +190,8 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         -----
         These errors are known before anything moves.  After any other exception, as a
         KeyboardInterrupt, or after one of a pool, all environments must be reset: until
-        then calls raise a ResetNeededError.
+        then calls raise a ResetNeededError.  After an interrupted reset or `set_state`
+        of environments in arrays a reset without seeds draws new ones.
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
@@ -207,14 +206,14 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             seeds = self._draw_missing_seeds(seeds)
         stream_seeds = self._next_seeds(env_ids, seeds)
         self._drop_leftovers()
-        autoreset, before = self._autoreset, self._autoreset.unfinished_call
-        autoreset.unfinished_call = "reset"
+        autoreset = self._autoreset
+        before = self._begin_seeds("reset")
         try:
             infos = autoreset.reset(env_ids, seeds, options)
         except RollVecError:
             # Environments in arrays know of it before they move.
             if not self._has_objects:
-                autoreset.unfinished_call = before
+                self._is_started, autoreset.unfinished_call = before
             raise
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
@@ -277,8 +276,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if not outer:
             self._caller = caller
         elif outer != caller:
-            check_caller(self, outer)
-            outer, self._caller = 0, caller
+            raise_in_use(self)
         try:
             autoreset = self._autoreset
             # Calls of the checks alone would take 5 % of a step of one environment.
@@ -381,10 +379,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         """
         self._check_idle("unroll")
         self._check_started("the first step")
-        unroller = Unroller(self._autoreset, self.step, self._observe, not self.copy)
-        # A window shows every step.
-        step_by_step = self.render_mode == "human"
-        return unroller.run(actions, num_steps, out, step_by_step)
+        return unroll(self, actions, num_steps, out)
 
     def final_obs(self, observations: Any, infos: Infos) -> Any:
         """Return the batch of true next observations; see the function `final_obs`."""

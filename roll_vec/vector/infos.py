@@ -40,10 +40,8 @@ _FIRST_CHARACTER = itemgetter(slice(1))
 _NUMPY = (np.ndarray, np.generic)
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
-# Largest depth and number of nested dicts in one info; deeper ones would come near
-# Python's limit of recursion.
+# Largest depth of nested dicts in one info, far from Python's limit of recursion.
 MAX_DEPTH = 64
-MAX_DICTS = 1 << 16
 
 
 def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -74,7 +72,7 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
         return layout
     columns: dict[str, tuple[list[Any], list[int]]] = {}
     for env_id, info in zip(owners, infos, strict=True):
-        # The method of dict itself: a subclass can hide its own behind entries.
+        # The method of dict itself: a subclass may have another.
         for key, value in dict.items(info):
             values, ids = columns.setdefault(key, ([], []))
             values.append(value)
@@ -98,8 +96,8 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
     """Return the layout for infos of one form, as most are; None for others.
 
     All are dicts, empty or with the same keys, which are str and do not begin with "_".
-    The values of a key have one type, which is no dict, and the same dtype whichever of
-    the environments are taken.  There is no Python loop over the environments.
+    The values of a key have one type, which is no dict, and the same dtype for any
+    selection of environments.  There is no Python loop over the environments.
 
     Parameters
     ----------
@@ -128,7 +126,7 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         kind, *others = set(map(type, values))
         if others or issubclass(kind, dict):
             return None
-        # A call of `_common` takes longer than most columns.
+        # Most columns are faster than a call of `_common`.
         dtype, shape = _FORMS.get(kind) or _common(values, {kind})
         if dtype is object and (kind in _DTYPES or issubclass(kind, _NUMPY)):
             return None
@@ -138,69 +136,37 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
 
 
 def find_unstackable(infos: InfoList) -> dict[int, str]:
-    """Return the infos that `stack_infos` cannot take: their indices and the reasons.
+    """Return the infos that `stack_infos` refuses: their indices and the reasons.
 
     Values can be anything.  Keys must have a text and be comparable, and the nesting of
     dicts must end.
     """
-    # The class of a value need not be hashable.
-    with suppress(Exception):
-        if _is_plain(infos):
+    # Most infos are plain: one look at all types.  A class need not be hashable.
+    with suppress(TypeError):
+        keys = chain.from_iterable(map(dict.keys, infos))
+        kinds = {*map(type, chain.from_iterable(map(dict.values, infos)))}
+        if {*map(type, keys)} <= {str} and not any(issubclass(k, dict) for k in kinds):
             return {}
     reasons = {}
     for i, info in enumerate(infos):
         try:
-            _check_stackable(info)
-        except Exception as error:
+            _check_stackable(info, MAX_DEPTH)
+        except Exception as error:  # also in the methods of a user's class
             reasons[i] = f"{type(error).__name__}: {error}"
     return reasons
 
 
-def _is_plain(level: InfoList) -> bool:
-    """Return True if infos can surely be stacked; fast, without a loop over entries."""
-    for _ in range(4):
-        if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
-            return False
-        kinds = set(map(type, chain.from_iterable(map(dict.values, level))))
-        if not any(issubclass(kind, dict) for kind in kinds):
-            return True
-        values = chain.from_iterable(map(dict.values, level))
-        # Not isinstance: a proxy of a dict claims to be one.
-        level = [value for value in values if issubclass(type(value), dict)]
-    return False
-
-
-def _check_stackable(info: dict[Any, Any]) -> None:
-    """Use keys and classes as `stack_infos` does, through all nested dicts.
-
-    Raises
-    ------
-    ValueError
-        If dicts are nested too deeply, or there are too many.
-    Exception
-        Any error in the methods of a user's own class.
-    """
-    level, count = [info], 0
-    for _ in range(MAX_DEPTH):
-        for part in level:
-            for key in dict.keys(part):
-                if type(key) is not str:
-                    f"_{key}", key == object()
-            set(map(type, dict.values(part)))
-        level = [
-            value
-            for part in level
-            for value in dict.values(part)
-            if issubclass(type(value), dict)
-        ]
-        count += len(level)
-        if not level:
-            return
-        if count > MAX_DICTS:
-            message = f"there are more than {MAX_DICTS} dicts in it"
-            raise ValueError(message)
-    message = f"dicts are nested more than {MAX_DEPTH} deep in it"
-    raise ValueError(message)
+def _check_stackable(info: dict[Any, Any], depth: int) -> None:
+    """Use keys and classes as `stack_infos` does, through all nested dicts."""
+    if not depth:
+        message = f"dicts are nested more than {MAX_DEPTH} deep in it"
+        raise ValueError(message)
+    for key, value in dict.items(info):
+        if type(key) is not str:
+            f"_{key}", key == object()
+        hash(type(value))
+        if issubclass(type(value), dict):
+            _check_stackable(value, depth - 1)
 
 
 def stack_values(values: Any, env_ids: Sequence[int], num_envs: int) -> Any:
@@ -335,21 +301,22 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
             if len(rows):
                 final[key], final[f"_{key}"] = value, mask
         elif len(rows):
-            own = final[key] = blank_array(value.shape, value.dtype)
-            last, value[rows] = value[rows], own[rows]
-            own[rows], final[f"_{key}"] = last, final_mask
+            ended = final[key] = blank_array(value.shape, value.dtype)
+            blank = ended[rows]
+            ended[rows], value[rows] = value[rows], blank
+            final[f"_{key}"] = final_mask
             mask[rows] = False
     return final
 
 
-# Of these dtypes Python's own values become the same array again.
+# Of these dtypes Python's values become the same array again.
 _PYTHON = (np.bool_, np.int64, np.float64, object)
 
 
 def split_infos(
     infos: Infos, env_ids: NDArray[np.int64], *, exact: bool = False
 ) -> InfoList:
-    """Return the infos of some environments as dicts of their own.
+    """Return the infos of some environments as one dict each.
 
     Parameters
     ----------
@@ -383,8 +350,8 @@ def split_infos(
         owners = None if count == len(env_ids) else mask.nonzero()[0].tolist()
         if not count:
             continue
-        own_ids = env_ids if owners is None else env_ids[mask]
-        values = _column(infos[key], own_ids, exact)
+        ids = env_ids if owners is None else env_ids[mask]
+        values = _column(infos[key], ids, exact)
         first = values[0]
         all_have_keys = all_have_keys and owners is None
         if all_have_keys:
@@ -477,3 +444,29 @@ def list_infos(infos: AnyInfos, num_envs: int) -> InfoList:
     if isinstance(infos, list):
         return infos
     return split_infos(infos, np.arange(num_envs), exact=True)
+
+
+def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
+    """Return the infos of T steps in one layout of (T, n) arrays and masks.
+
+    They are stacked as those of one step of T * n environments.
+
+    Parameters
+    ----------
+    steps : sequence of T dicts
+        Each in Gymnasium's layout.
+    num_envs : int
+    """
+    joined = join_infos([(step, num_envs) for step in steps])
+    count = len(steps) * num_envs
+    return reshape_infos(finish_infos(joined, count), (len(steps), num_envs))
+
+
+def reshape_infos(infos: Infos, shape: tuple[int, ...]) -> Infos:
+    """Return a layout whose first axis has become several."""
+    return {
+        key: reshape_infos(value, shape)
+        if isinstance(value, dict)
+        else value.reshape(*shape, *value.shape[1:])
+        for key, value in infos.items()
+    }

@@ -83,12 +83,12 @@ def success_of(value: Any) -> bool | None:
         return bool(value == 1)
     try:
         array = np.asarray(value)
-    except Exception:  # of a user's own class
+    except Exception:  # of a user's class
         return None
     if array.size != 1 or array.dtype.kind not in "biufcO":
         return None
     element = array.item()
-    # An object that is no array is the element of its own array.
+    # An object that is no array is the element of the array of it.
     return None if element is value else success_of(element)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium.spaces import Space
 from gymnasium.vector.utils import create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.vector.infos import Infos, blank_array, split_infos, stack_infos
+from roll_vec.vector.infos import Infos
+from roll_vec.vector.space_batches import map_leaves
 
 
 class Rollout(NamedTuple):
@@ -33,63 +34,7 @@ class Rollout(NamedTuple):
     """The layout of `step` with arrays and masks of (T, N)."""
 
 
-def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
-    """Return the infos of T steps in one layout of (T, n) arrays and masks.
-
-    An entry that a step lacks is zero, or None in an object array; its mask is False.
-    Where steps have a key in different dtypes or shapes, integers beside floats become
-    floats, and all else an object array.
-
-    Parameters
-    ----------
-    steps : sequence of T dicts
-        Each in Gymnasium's layout.
-    num_envs : int
-    """
-    stacked: Infos = {}
-    no_envs = np.zeros(num_envs, np.bool_)
-    # A mask has no mask.
-    keys = [key for step in steps for key in step if f"_{key}" in step]
-    for key in dict.fromkeys(keys):
-        values = [step.get(key) for step in steps]
-        masks = np.stack([step.get(f"_{key}", no_envs) for step in steps])
-        stacked[key] = _stack_in_time(key, values, masks)
-        stacked[f"_{key}"] = masks
-    return stacked
-
-
-def _stack_in_time(key: Any, values: list[Any], masks: NDArray[np.bool_]) -> Any:
-    """Return one key's values of all steps; None are steps without the key."""
-    num_steps, num_envs = masks.shape
-    present = [value for value in values if value is not None]
-    if all(isinstance(value, dict) for value in present):
-        return stack_infos_in_time([value or {} for value in values], num_envs)
-    forms: set[Any] = {
-        None if isinstance(value, dict) else (value.dtype, value.shape[1:])
-        for value in present
-    }
-    if len(forms) == 1:
-        ((dtype, shape),) = forms
-        whole = blank_array((num_steps, num_envs, *shape), dtype)
-        for t, value in enumerate(values):
-            if value is not None:
-                whole[t] = value
-        return whole
-    # As infos of one step of all of them: all values decide the dtype.
-    env_ids, rows = np.arange(num_envs), []
-    for value, mask in zip(values, masks, strict=True):
-        step = {} if value is None else {key: value, f"_{key}": mask}
-        rows += split_infos(step, env_ids, exact=True)
-    stacked = stack_infos(rows, None, len(rows))[key]
-    return stacked.reshape(num_steps, num_envs, *stacked.shape[1:])
-
-
-# ------------------------------------------------------------------------ out
-
-
-def check_out(
-    out: Any, space: spaces.Space[Any], num_envs: int, num_steps: int
-) -> None:
+def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> None:
     """Check that the results of T steps can be written into a rollout.
 
     Parameters
@@ -110,59 +55,44 @@ def check_out(
         raise InvalidOptionError.expected("out.infos", "a dict", out.infos)
     flags = np.empty(num_envs, np.bool_)
     arrays = [
-        *_arrays_of("out.observations", out.observations, space, num_envs),
         ("out.rewards", out.rewards, np.empty(num_envs)),
         ("out.terminations", out.terminations, flags),
         ("out.truncations", out.truncations, flags),
     ]
+
+    def add(leaf: Space[Any], value: Any, name: str) -> None:
+        batch = create_empty_array(leaf, num_envs)
+        if isinstance(batch, np.ndarray):
+            arrays.append((name, value, batch))
+
+    batches = {"out.observations": out.observations}
     if "final_obs" in out.infos:
-        final = out.infos["final_obs"]
-        arrays += _arrays_of("out.infos['final_obs']", final, space, num_envs)
-    for name, array, batch in arrays:
-        _check_array(name, array, (num_steps, *batch.shape), batch.dtype)
+        batches["out.infos['final_obs']"] = out.infos["final_obs"]
+    for name, batch in batches.items():
+        try:
+            map_leaves(functools.partial(add, name=name), space, batch)
+        except (IndexError, KeyError, TypeError):
+            accepted = f"the form of a batch of {type(space).__name__}"
+            raise InvalidOptionError.expected(name, accepted, batch) from None
+    for name, array, like in arrays:
+        _check_array(name, array, (num_steps, *like.shape), like.dtype)
     for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):
         if np.may_share_memory(first, second):
             message = f"{other}: shares its memory with {one}"
             raise InvalidOptionError(message)
 
 
-def _arrays_of(
-    name: str, value: Any, space: spaces.Space[Any], num_envs: int
-) -> Iterator[tuple[str, Any, NDArray[Any]]]:
-    """Yield each array of stacked observations: its name, itself, a batch like it."""
-    if isinstance(space, spaces.Dict):
-        if not isinstance(value, dict) or value.keys() != set(space):
-            accepted = f"a dict with the keys {sorted(space)}"
-            raise InvalidOptionError.expected(name, accepted, value)
-        for key, part in space.items():
-            yield from _arrays_of(f"{name}[{key!r}]", value[key], part, num_envs)
-    elif isinstance(space, spaces.Tuple):
-        if not isinstance(value, tuple) or len(value) != len(space):
-            raise InvalidOptionError.expected(name, f"a tuple of {len(space)}", value)
-        for i, part in enumerate(space):
-            yield from _arrays_of(f"{name}[{i}]", value[i], part, num_envs)
-    else:
-        batch = create_empty_array(space, num_envs)
-        if isinstance(batch, np.ndarray):
-            yield name, value, batch
-
-
 def _check_array(
     name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
-    if (
-        isinstance(array, np.ndarray)
-        and array.dtype == dtype
-        and array.shape == shape
-        and array.flags.c_contiguous
-        and array.flags.writeable
-    ):
-        return
-    accepted = f"{dtype} of shape {shape}"  # numpy takes 2 us to name a dtype
     if not isinstance(array, np.ndarray):
+        accepted = f"{dtype} of shape {shape}"
         raise InvalidOptionError.expected(name, accepted, array)
-    form = f"{array.dtype} of shape {array.shape}"
-    if form == accepted:
-        form = "one that is read-only or not in C order"
-    message = f"{name}: expected {accepted}, got {form}"
-    raise InvalidOptionError(message)
+    # numpy takes 2 us to name a dtype.
+    if array.dtype != dtype or array.shape != shape:
+        form = f"{array.dtype} of shape {array.shape}"
+        message = f"{name}: expected {dtype} of shape {shape}, got {form}"
+        raise InvalidOptionError(message)
+    if not (array.flags.c_contiguous and array.flags.writeable):
+        message = f"{name}: expected an array to write into, in C order"
+        raise InvalidOptionError(message)

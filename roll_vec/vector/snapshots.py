@@ -35,7 +35,7 @@ class BatchSnapshots(BatchActionSampling):
         seeds and random numbers, elapsed steps, ended episodes that a step or a reset
         will begin anew.
 
-        The state of an object is what its own `get_state` returns.  An object without
+        The state of an object is what its `get_state` returns.  An object without
         one is pickled.  Counts of faults, and attributes of `set_attr`, are no part of
         a snapshot, unless an object itself is pickled.  There is no time limit.
 
@@ -55,8 +55,7 @@ class BatchSnapshots(BatchActionSampling):
         self._check_started("get_state")
         with self._asking("get_state"):
             arrays = self.engine.get_state()
-        seeds, has_ended = self._seed_digits(), self._autoreset.has_ended
-        return self._make_state(seeds, has_ended, arrays)
+        return self._make_state(self._seed_digits(), self._autoreset.has_ended, arrays)
 
     def _make_state(
         self,
@@ -69,10 +68,7 @@ class BatchSnapshots(BatchActionSampling):
         return VectorState.of_batch(self._snapshot_id(), self._configuration(), arrays)
 
     def _seed_digits(self) -> NDArray[np.bytes_]:
-        """Return the seeds as digits; not to be changed.
-
-        They are converted when they are needed: at each reset it would take longer.
-        """
+        """Return the seeds as digits; at each reset this would cost an eighth of it."""
         if isinstance(self._seeds, list):
             self._seeds = encode_seeds(self._seeds)
         return self._seeds
@@ -88,6 +84,21 @@ class BatchSnapshots(BatchActionSampling):
             return self._seeds
         digits = encode_seeds([seeds[j] for j in rows])
         return replace_rows(self._seed_digits(), env_ids[rows], digits)
+
+    def _begin_seeds(self, name: str) -> tuple[bool, str]:
+        """Note that method ``name`` begins to change streams of seeds.
+
+        An interrupt leaves those of arrays unknown: the next reset draws new seeds.
+
+        Returns
+        -------
+        (is_started, unfinished_call)
+            As they were, for a call that moves nothing.
+        """
+        before = self._is_started, self._autoreset.unfinished_call
+        self._autoreset.unfinished_call = name
+        self._is_started = self._is_started and self._has_objects
+        return before
 
     @one_at_a_time
     def set_state(
@@ -140,12 +151,12 @@ class BatchSnapshots(BatchActionSampling):
         env_ids = check_mask(mask, self.num_envs)
         self._check_others(env_ids, "set_state", "mask")
         indices = check_state_rows(state, rows, self.num_envs)[env_ids]
-        autoreset, before = self._autoreset, self._autoreset.unfinished_call
-        autoreset.unfinished_call = "set_state"
+        autoreset = self._autoreset
+        before = self._begin_seeds("set_state")
         try:
             self.engine.set_state(arrays, indices, env_ids)
-        except InvalidStateError:
-            autoreset.unfinished_call = before  # nothing has moved
+        except InvalidStateError:  # nothing has moved
+            self._is_started, autoreset.unfinished_call = before
             raise
         autoreset.set_state(state.arrays, indices, env_ids)
         seeds = state.arrays["seeds"][indices]
@@ -172,7 +183,7 @@ class BatchSnapshots(BatchActionSampling):
         """Go to the snapshot of one environment, which has one row."""
         arrays = self._check_state(state)
         if len(state) != 1:
-            accepted = "the state of one environment; `take` returns one of many"
+            accepted = "the state of one environment; `select_rows` returns one of many"
             raise InvalidStateError.expected("state", accepted, state)
         self.engine.set_state(arrays, np.zeros(1, np.int64), np.array([env_id]))
 

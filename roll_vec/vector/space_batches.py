@@ -1,4 +1,4 @@
-"""Batches of a space: made of items, joined, stacked in time, taken apart.
+"""Batches of a space: made of items, joined, stacked in time, cut.
 
 A batch has the form of Gymnasium's `concatenate`: an array, a tuple such as one of
 texts, a tuple or dict of batches for a nested space, or the batch of a user's space.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import operator
@@ -67,6 +68,8 @@ class VectorState:
 
     Attributes
     ----------
+    id, arrays
+        As passed; the arrays are read-only.
     digest : str
         SHA-256 of id and configuration.
 
@@ -87,9 +90,9 @@ class VectorState:
     ) -> None:
         copies = {name: np.array(array, order="K") for name, array in arrays.items()}
         check_batch_arrays(copies)
-        self._id, self._configuration = id, copy.deepcopy(dict(configuration))
-        self._digest = digest_configuration(id, self._configuration)
-        self._arrays = _freeze(copies)
+        self.id, self._configuration = id, copy.deepcopy(dict(configuration))
+        self.digest = digest_configuration(id, self._configuration)
+        self.arrays = _freeze(copies)
         # The digest of a batch that has returned or checked this snapshot.
         self._valid_for = ""
         self._allow_pickle = allow_pickle
@@ -111,33 +114,28 @@ class VectorState:
         arrays : mapping from str to array
             Nobody else writes into them.
         """
-        state, (values, digest) = cls.__new__(cls), configuration
-        vars(state).update(
-            _id=id,
-            _configuration=values,
-            _digest=digest,
-            _arrays=_freeze(arrays),
-            _valid_for=digest,
-            _allow_pickle=True,
-        )
+        state = cls.__new__(cls)
+        state.id, (state._configuration, state.digest) = id, configuration
+        state.arrays, state._valid_for = _freeze(arrays), state.digest
+        state._allow_pickle = True
         return state
 
-    def _with(self, **changes: Any) -> VectorState:
-        """Return a snapshot with other values of some attributes."""
+    def _with(self, arrays: Mapping[str, NDArray[Any]], **changes: Any) -> VectorState:
+        """Return a snapshot with other arrays, and other values of some attributes."""
         state = VectorState.__new__(VectorState)
-        vars(state).update(vars(self), **changes)
+        vars(state).update(vars(self), arrays=_freeze(arrays), **changes)
         return state
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self) and not name.startswith("_"):
+            message = f"{name} cannot be set: a snapshot is never changed"
+            raise AttributeError(message)
+        super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is checked again: numpy makes the arrays of a pickle writable.
-        arrays = dict(self._arrays)
-        arguments = self._id, self._configuration, arrays, self._allow_pickle
-        return _restore, (STATE_VERSION, *arguments)
-
-    @property
-    def id(self) -> str:
-        """The id of the environments."""
-        return self._id
+        make = functools.partial(VectorState, allow_pickle=self._allow_pickle)
+        return make, (self.id, self._configuration, dict(self.arrays))
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -145,19 +143,9 @@ class VectorState:
         return copy.deepcopy(self._configuration)
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of id and configuration."""
-        return self._digest
-
-    @property
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The arrays, read-only; row i belongs to environment i."""
-        return self._arrays
-
-    @property
     def num_envs(self) -> int:
         """Number of environments."""
-        return len(self._arrays["has_ended"])
+        return len(self.arrays["has_ended"])
 
     def __len__(self) -> int:
         return self.num_envs
@@ -188,7 +176,9 @@ class VectorState:
 
     # ------------------------------------------------------------------ rows
 
-    def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> VectorState:
+    def select_rows(
+        self, rows: Sequence[int] | NDArray[np.integer[Any]]
+    ) -> VectorState:
         """Return the snapshot of a batch of ``len(rows)`` environments.
 
         Its environment i is this snapshot's environment ``rows[i]``.
@@ -204,16 +194,16 @@ class VectorState:
             if is_values(name, array) and len(indices):
                 # No wider than the longest of these rows.
                 arrays[name] = np.array(array.tolist())
-        return self._with(_arrays=_freeze(arrays))
+        return self._with(arrays)
 
     def row(self, index: int) -> dict[str, Any]:
-        """Return the state of one environment, as its own `set_state` takes it.
+        """Return the state of one environment, for `set_state` of a single one.
 
         Returns
         -------
         dict
             Scalars and arrays, by the names of ``arrays``; ``seeds`` is an int or None.
-            Of a pool the value that the environment's own `get_state` returned.
+            Of a pool the value that `get_state` of the environment returned.
 
         Raises
         ------
@@ -247,7 +237,7 @@ class VectorState:
         ----------
         index : int
         row : mapping
-            As the environment's own `get_state` returned it.  A name that it lacks
+            As `get_state` of the single environment returned it.  A name that it lacks
             keeps its value.  In a pool the observation that `set_state` returns stays
             as it was until the environment's next step, and a value that is no plain
             data becomes a pickle, which this snapshot must be allowed to have.
@@ -264,8 +254,7 @@ class VectorState:
         if self._has_objects:
             content = np.array([to_bytes(row)])
             states = replace_rows(self.arrays[STATES], [index], content)
-            arrays = {**self.arrays, STATES: states}
-            return self._with(_arrays=_freeze(arrays), _valid_for="")
+            return self._with({**self.arrays, STATES: states}, _valid_for="")
         unknown = sorted(row.keys() - self.arrays.keys())
         if unknown:
             accepted = f"some of {sorted(self.arrays)}"
@@ -277,7 +266,7 @@ class VectorState:
                 arrays[name] = replace_rows(arrays[name], [index], seed)
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return self._with(_arrays=_freeze(arrays), _valid_for="")
+        return self._with(arrays, _valid_for="")
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
@@ -286,8 +275,7 @@ class VectorState:
         Raises
         ------
         InvalidStateError
-            If there is none, or one has another configuration or other arrays than the
-            first.
+            If there is none, or one has another configuration than the first.
         """
         states = list(states)
         if not states or not all(isinstance(state, VectorState) for state in states):
@@ -296,22 +284,18 @@ class VectorState:
         first = states[0]
         for state in states:
             first.check_configuration(state.id, state._configuration, state.digest)
-            if state.arrays.keys() != first.arrays.keys():
-                accepted = f"the arrays {sorted(first.arrays)} in every state"
-                raise InvalidStateError.expected(
-                    "states", accepted, sorted(state.arrays)
-                )
-        arrays = {}
-        for name in first.arrays:
-            try:
-                arrays[name] = np.concatenate([state.arrays[name] for state in states])
-            except (TypeError, ValueError) as error:
-                accepted = "arrays of one dtype and shape of rows"
-                raise InvalidStateError.of_array(name, accepted, str(error)) from None
-        is_valid = all(state._valid_for == first._valid_for for state in states)
+        try:
+            arrays = {
+                name: np.concatenate([state.arrays[name] for state in states])
+                for name in first.arrays
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            accepted = "arrays of one form in all of them"
+            raise InvalidStateError.expected("states", accepted, error) from None
+        valid_for = {state._valid_for for state in states}
         return first._with(
-            _arrays=_freeze(arrays),
-            _valid_for=first._valid_for if is_valid else "",
+            arrays,
+            _valid_for=first._valid_for if len(valid_for) == 1 else "",
             _allow_pickle=all(state._allow_pickle for state in states),
         )
 
@@ -328,7 +312,7 @@ class VectorState:
             If the path is that of a directory, a device, a pipe or a socket.
         OSError
         """
-        header = {"id": self._id, "configuration": self._configuration}
+        header = {"id": self.id, "configuration": self._configuration}
         write_npz(path, _KIND, STATE_VERSION, header, self.arrays)
 
     @classmethod
@@ -355,17 +339,11 @@ class VectorState:
         OSError
         """
         header, arrays = read_npz(path, _KIND, STATE_VERSION, _OTHER_FORMATS)
-        kinds = {"id": str, "configuration": dict}
-        if not isinstance(header, dict) or any(
-            not isinstance(header.get(name), kind) for name, kind in kinds.items()
-        ):
-            message = f"{os.fspath(path)} cannot be read: its header is no snapshot's"
-            raise InvalidFileError(message)
-        id, configuration = (header[name] for name in kinds)
         try:
-            state = cls(id, configuration, arrays, allow_pickle=allow_pickle)
+            values = header["id"], header["configuration"], arrays
+            state = cls(*values, allow_pickle=allow_pickle)
             state._check_pickles()
-        except InvalidStateError as error:
+        except (KeyError, TypeError, ValueError) as error:
             message = f"{os.fspath(path)} cannot be read: {error}"
             raise InvalidFileError(message) from None
         return state
@@ -411,10 +389,10 @@ class VectorState:
             return
         if self.id != id:
             raise InvalidStateError.expected("state", f"one of {id}", self.id)
-        name, value, own = _find_difference("", configuration, self._configuration)
+        name, one, other = _find_difference("", configuration, self._configuration)
         message = (
-            f"state: it is of another configuration: {name} is {value!r} in this batch "
-            f"and {own!r} in the state"
+            f"state: it is of another configuration: {name} is {one!r} in this batch "
+            f"and {other!r} in the state"
         )
         raise InvalidStateError(message)
 
@@ -426,20 +404,11 @@ def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
     ------
     InvalidStateError
     """
-    if not {*_BATCH_ARRAYS} <= arrays.keys() or not all(
-        array.ndim for array in arrays.values()
-    ):
-        accepted = (
-            f"at least one array, {_BATCH_ARRAYS} among them, and a row for each "
-            "environment in all"
-        )
-        raise InvalidStateError.expected("arrays", accepted, arrays)
-    lengths = [len(array) for array in arrays.values()]
-    length = max(lengths, key=lengths.count)
-    for name, array in arrays.items():
-        if len(array) != length:
-            accepted = f"one row for each of {length} environments"
-            raise InvalidStateError.of_array(name, accepted, array.shape)
+    shapes = {name: array.shape for name, array in arrays.items()}
+    lengths = {shape[:1] for shape in shapes.values()}
+    if not {*_BATCH_ARRAYS} <= arrays.keys() or len(lengths) > 1 or () in lengths:
+        accepted = f"{_BATCH_ARRAYS} among them, and a row for each environment in all"
+        raise InvalidStateError.expected("arrays", accepted, shapes)
     check_seeds(arrays["seeds"])
     ended = arrays["has_ended"]
     # Other bytes than 0 and 1 are possible in memory that somebody has changed.
@@ -478,8 +447,8 @@ def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
-    """Return a value of a state as an array of the dtype and shape of another value.
+def fit_value(name: str, value: Any, like: Any) -> NDArray[Any]:
+    """Return a value of a state as an array of the dtype and shape of another one.
 
     Raises
     ------
@@ -488,31 +457,16 @@ def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
     """
     try:
         array = np.asarray(value)
-        converted = array.astype(own.dtype)
+        converted = array.astype(like.dtype)
         # NaN is no other value: the limits of a variable refuse it.
         is_equal = (converted == array) | (array != array)
-        fits = array.shape == own.shape and bool(is_equal.all())
+        fits = array.shape == like.shape and bool(is_equal.all())
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        accepted = f"{own.dtype} of shape {own.shape}"
+        accepted = f"{like.dtype} of shape {like.shape}"
         raise InvalidStateError.of_array(name, accepted, value)
     return converted
-
-
-def _restore(version: int, *arguments: Any) -> VectorState:
-    """Return the snapshot of a pickle, from its version and `VectorState.__reduce__`.
-
-    Raises
-    ------
-    InvalidStateError
-        If another version of roll_vec made it.
-    """
-    if version != STATE_VERSION:
-        accepted = f"version {STATE_VERSION} of the format"
-        raise InvalidStateError.expected("state", accepted + _OTHER_FORMATS, version)
-    *values, allow_pickle = arguments
-    return VectorState(*values, allow_pickle=allow_pickle)
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

@@ -1,10 +1,11 @@
-"""Steps of single environments of an engine, for callers that act on their own.
+"""Steps of single environments of an engine, for callers that know only theirs.
 
 `roll_vec.sessions` uses them in every kind of batch, `roll_vec.pool.exchange` in pools.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,7 +30,7 @@ class EnvResult(NamedTuple):
     """The result of a step or a reset of one environment."""
 
     observation: Any
-    """As of a single environment; the receiver's own."""
+    """As of a single environment; the receiver may change it."""
     info: dict[str, Any]
     reward: float = 0.0
     terminated: bool = False
@@ -116,7 +117,7 @@ class CalledSteps(Steps):
         self._actions: dict[int, Any] = {}
         self._resets: dict[int, Any] = {}
         # An action of the right form for environments that are not stepped.
-        self._filler = _some_action(engine.single_action_space)
+        self._filler = copy.deepcopy(engine.single_action_space).sample()
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
         """Return the actions as they are: steps are made before the caller goes on."""
@@ -196,7 +197,7 @@ def _list(infos: Any, num_envs: int) -> InfoList:
 
 
 def batch_actions(space: Space[Any], actions: list[Any]) -> Any:
-    """Return actions of a space as a batch, in the form that engines take."""
+    """Return actions of a space as a batch, in the form that engines accept."""
     if isinstance(space, (Discrete, Text)):
         return actions
     return batch_items(space, actions)
@@ -209,12 +210,3 @@ def _unbox(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _unbox(one) for key, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _some_action(space: Space[Any]) -> Any:
-    """Return an action of a space, always the same."""
-    if isinstance(space, Text):
-        return ""
-    if isinstance(space, Discrete):
-        return int(space.start)
-    return space.sample()

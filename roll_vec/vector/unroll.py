@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -32,161 +32,149 @@ from roll_vec.vector.autoreset import (
     describe_ended,
 )
 from roll_vec.vector.engine import NO_IDS, UnrollResult
-from roll_vec.vector.infos import Infos, add_infos, cut_final_infos
-from roll_vec.vector.rollout import (
-    Rollout,
-    check_out,
+from roll_vec.vector.infos import (
+    Infos,
+    add_infos,
+    cut_final_infos,
+    reshape_infos,
     stack_infos_in_time,
 )
+from roll_vec.vector.rollout import Rollout, check_out
 from roll_vec.vector.space_batches import replace_items, stack_batches
 
 _STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
 
-class Unroller(NamedTuple):
-    """Takes many steps of a batch; `RollVectorEnv.unroll` makes one for each call."""
+def unroll(
+    envs: Any, actions: Any, num_steps: int | None, out: Rollout | None
+) -> Rollout:
+    """Take many steps of a batch; see `RollVectorEnv.unroll`.
 
-    autoreset: Autoreset
-    step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]]
-    """`RollVectorEnv.step`, also of a subclass."""
-    observe: Callable[[], Any]
-    """Returns the present batch of observations."""
-    reuses_batch: bool
-    """True: `step` and `observe` return the same array again and again."""
+    Parameters
+    ----------
+    envs : RollVectorEnv
+    actions, num_steps, out
+        Those of the method.
+    """
+    num_steps = count_steps(actions, num_steps)
+    if out is not None:
+        check_out(out, envs.single_observation_space, envs.num_envs, num_steps)
+    # A window shows every step.
+    if not callable(actions) and envs.render_mode != "human":
+        rollout = _unroll_at_once(envs._autoreset, actions, out)
+        if rollout is not None:
+            return rollout
+    return _unroll_by_steps(envs, actions, num_steps, out)
 
-    def run(
-        self,
-        actions: Any,
-        num_steps: int | None,
-        out: Rollout | None,
-        step_by_step: bool,
-    ) -> Rollout:
-        """Take the steps; see `RollVectorEnv.unroll`.
 
-        Parameters
-        ----------
-        step_by_step : bool
-            True: never in one call of the engine.
-        """
-        engine, num_steps = self.autoreset.engine, count_steps(actions, num_steps)
-        if out is not None:
-            space = engine.single_observation_space
-            check_out(out, space, engine.num_envs, num_steps)
-        if not callable(actions) and not step_by_step:
-            rollout = self._run_at_once(actions, out)
-            if rollout is not None:
-                return rollout
-        return self._run_steps(actions, num_steps, out)
+def _unroll_by_steps(
+    envs: Any, actions: Any, num_steps: int, out: Rollout | None
+) -> Rollout:
+    """Take the steps by calls of `step`, also of a subclass; see `run_steps`."""
+    autoreset, num_begun = envs._autoreset, 0
+    if not callable(actions):
+        check = autoreset.engine.check_actions
+        check_plan(actions, check, autoreset.has_ended, autoreset.mode)
 
-    # --------------------------------------------------------- step by step
+    def step(batch: Any) -> Any:
+        nonlocal num_begun
+        num_begun += 1
+        return envs.step(batch)
 
-    def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
-        """Take the steps by calls of `step`; see `run_steps`."""
-        engine, num_begun = self.autoreset.engine, 0
-        if not callable(actions):
-            has_ended, mode = self.autoreset.has_ended, self.autoreset.mode
-            check_plan(actions, engine.check_actions, has_ended, mode)
-
-        def step(batch: Any) -> Any:
-            nonlocal num_begun
-            num_begun += 1
-            return self.step(batch)
-
-        try:
-            # A function of its own: Ctrl-C may strike where a loop jumps back, which
-            # no `try` around it covers.
-            return run_steps(
-                engine.single_observation_space,
-                engine.num_envs,
-                self.autoreset.mode is SAME_STEP,
-                step,
-                self.observe() if callable(actions) else None,
-                actions,
-                num_steps,
-                out,
-                reuses_batch=self.reuses_batch,
-            )
-        except BaseException as error:
-            # Of what the first step refuses `step` knows whether anything has moved.
-            is_known = isinstance(error, (RollVecError, RollVecWarning))
-            if num_begun > 1 or (num_begun and not is_known):
-                self.autoreset.unfinished_call = "unroll"
-            raise
-
-    # -------------------------------------------------- in one call of the engine
-
-    def _run_at_once(self, actions: Any, out: Rollout | None) -> Rollout | None:
-        """Take the steps in one call; None where the engine leaves them to `step`."""
-        mode, has_ended = self.autoreset.mode, self.autoreset.has_ended
-        if mode is not NEXT_STEP and has_ended.any():
-            message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
-            raise ResetNeededError(message)
-        self.autoreset.unfinished_call = "unroll"
-        result = self.autoreset.engine.unroll(actions, has_ended, mode, out)
-        if result is None:
-            self.autoreset.unfinished_call = ""
-            return None
-        first_stop = result.times.min()
-        if first_stop < len(result.rewards):
-            env_ids = np.flatnonzero(result.times == first_stop)
-            message = f"step {first_stop}: {describe_ended(env_ids)}"
-            raise ResetNeededError(message)
-        ends = result.terminations | result.truncations
-        infos = self._layout(result, ends)
-        if mode is not SAME_STEP:
-            self.autoreset.has_ended = ends[-1].copy()
-        self.autoreset.unfinished_call = ""
-        return Rollout(
-            result.observations,
-            result.rewards,
-            result.terminations,
-            result.truncations,
-            infos,
+    try:
+        # In another function: Ctrl-C may strike where a loop jumps back, which no
+        # `try` around it covers.
+        return run_steps(
+            envs.single_observation_space,
+            envs.num_envs,
+            autoreset.mode is SAME_STEP,
+            step,
+            envs._observe() if callable(actions) else None,
+            actions,
+            num_steps,
+            out,
+            reuses_batch=not envs.copy,
         )
+    except BaseException as error:
+        # Of what the first step refuses `step` knows whether anything has moved.
+        is_known = isinstance(error, (RollVecError, RollVecWarning))
+        if num_begun > 1 or (num_begun and not is_known):
+            autoreset.unfinished_call = "unroll"
+        raise
 
-    def _layout(self, result: UnrollResult, ends: NDArray[np.bool_]) -> Infos:
-        """Return the infos of a rollout: those of one step of T * N environments.
 
-        Parameters
-        ----------
-        ends : (T, N) bool
-            Steps that ended an episode.
-        """
-        mode = self.autoreset.mode
-        resets = np.zeros_like(ends)
-        if mode is SAME_STEP:
-            resets = ends
-        elif mode is NEXT_STEP:
-            resets[0] = self.autoreset.has_ended
-            resets[1:] = ends[:-1]
-        values = {
-            key: value.reshape(ends.size, *value.shape[2:])
-            for key, value in result.infos.items()
-        }
-        has_reset = resets.reshape(-1)
-        any_resets = np.count_nonzero(has_reset) > 0
-        infos: Infos = {}
-        for key, value in values.items():
-            has_info = np.ones_like(has_reset)
-            if mode is not SAME_STEP and key not in result.begin_infos:
-                has_info = ~has_reset
-            if np.count_nonzero(has_info):
-                infos[key], infos[f"_{key}"] = value, has_info
-        final_info: Infos = {}
-        if any_resets and mode is SAME_STEP:
-            final_info = cut_final_infos(infos, has_reset)
-            indices = has_reset.nonzero()[0] if result.begin_infos else NO_IDS
-            for key, value in result.begin_infos.items():
-                value = value.reshape(ends.size, *value.shape[2:])[indices]
-                add_infos(infos, indices, {key: value}, ends.size)
-        infos = _reshape(infos, ends.shape)
-        if mode is SAME_STEP:
-            infos["final_obs"] = result.final_observations
-            infos["_final_obs"] = ends
-            if any_resets:
-                infos["final_info"] = _reshape(final_info, ends.shape)
-                infos["_final_info"] = ends.copy()
-        return infos
+def _unroll_at_once(
+    autoreset: Autoreset, actions: Any, out: Rollout | None
+) -> Rollout | None:
+    """Take the steps in one call; None where the engine leaves them to `step`."""
+    mode, has_ended = autoreset.mode, autoreset.has_ended
+    if mode is not NEXT_STEP and has_ended.any():
+        message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
+        raise ResetNeededError(message)
+    autoreset.unfinished_call = "unroll"
+    result = autoreset.engine.unroll(actions, has_ended, mode, out)
+    if result is None:
+        autoreset.unfinished_call = ""
+        return None
+    first_stop = result.times.min()
+    if first_stop < len(result.rewards):
+        env_ids = np.flatnonzero(result.times == first_stop)
+        message = f"step {first_stop}: {describe_ended(env_ids)}"
+        raise ResetNeededError(message)
+    observations, _, rewards, terminations, truncations, *_ = result
+    ends = terminations | truncations
+    infos = _layout(autoreset, result, ends)
+    if mode is not SAME_STEP:
+        autoreset.has_ended = ends[-1].copy()
+    autoreset.unfinished_call = ""
+    return Rollout(observations, rewards, terminations, truncations, infos)
+
+
+def _layout(
+    autoreset: Autoreset, result: UnrollResult, ends: NDArray[np.bool_]
+) -> Infos:
+    """Return the infos of a rollout: those of one step of T * N environments.
+
+    Parameters
+    ----------
+    ends : (T, N) bool
+        Steps that ended an episode.
+    """
+    mode = autoreset.mode
+    resets = np.zeros_like(ends)
+    if mode is SAME_STEP:
+        resets = ends
+    elif mode is NEXT_STEP:
+        resets[0] = autoreset.has_ended
+        resets[1:] = ends[:-1]
+    values = {
+        key: value.reshape(ends.size, *value.shape[2:])
+        for key, value in result.infos.items()
+    }
+    has_reset = resets.reshape(-1)
+    any_resets = np.count_nonzero(has_reset) > 0
+    infos: Infos = {}
+    for key, value in values.items():
+        has_info = np.ones_like(has_reset)
+        if mode is not SAME_STEP and key not in result.begin_infos:
+            has_info = ~has_reset
+        if np.count_nonzero(has_info):
+            infos[key], infos[f"_{key}"] = value, has_info
+    final_info: Infos = {}
+    if any_resets and mode is SAME_STEP:
+        final_info = cut_final_infos(infos, has_reset)
+        indices = has_reset.nonzero()[0] if result.begin_infos else NO_IDS
+        for key, value in result.begin_infos.items():
+            value = value.reshape(ends.size, *value.shape[2:])[indices]
+            add_infos(infos, indices, {key: value}, ends.size)
+    infos = reshape_infos(infos, ends.shape)
+    if mode is SAME_STEP:
+        infos["final_obs"] = result.final_observations
+        infos["_final_obs"] = ends
+        if any_resets:
+            infos["final_info"] = reshape_infos(final_info, ends.shape)
+            infos["_final_info"] = ends.copy()
+    return infos
 
 
 def check_plan(
@@ -297,12 +285,6 @@ def _pop_true_next(space: Space[Any], observations: Any, infos: Infos) -> Any:
     env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
     last = [finals[env_id] for env_id in env_ids]
     return replace_items(space, observations, env_ids, last)
-
-
-def _reshape(infos: Infos, shape: tuple[int, ...]) -> Infos:
-    return {
-        key: value.reshape(*shape, *value.shape[1:]) for key, value in infos.items()
-    }
 
 
 def count_steps(actions: Any, num_steps: Any) -> int:

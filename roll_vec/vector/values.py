@@ -3,8 +3,9 @@
 Seeds may have any size: their array has hexadecimal digits, see `encode_seeds`.
 
 A snapshot of a pool has two arrays of values, (n,) bytes: ``states``, of the
-environment objects, and ``records``, of what the pool knows of them.  The first byte of
-a row says what follows::
+environment objects, and ``records``, of what the pool knows of them.  Beside them
+``kinds``, (n,) int64, has the place of each in the list of different environments of
+the configuration.  The first byte of a row of values says what follows::
 
     J           plain data, see `roll_vec.storage.plain_data`
     P           a value, pickled
@@ -29,7 +30,7 @@ from roll_vec.storage.plain_data import decode, encode
 
 PLAIN, PICKLED, PICKLED_ENV, LOST = b"J", b"P", b"E", b""
 
-STATES, RECORDS = "states", "records"
+STATES, RECORDS, KINDS = "states", "records", "kinds"
 
 
 def replace_rows(

@@ -468,19 +468,21 @@ def assert_needs_reset(env: Any, twin: Any) -> None:
     assert_undisturbed(env, twin)
 
 
-def _at(batch: Any, t: int) -> Any:
+def at_step(batch: Any, t: int) -> Any:
     """Return what all batches of a rollout have at a step."""
     if isinstance(batch, dict):
         return {key: part[t] for key, part in batch.items()}
+    if isinstance(batch, tuple) and isinstance(batch[0], np.ndarray):
+        return tuple(part[t] for part in batch)
     return batch[t]
 
 
-def _infos_at(infos: dict[str, Any], t: int) -> dict[str, Any]:
+def infos_at_step(infos: dict[str, Any], t: int) -> dict[str, Any]:
     """Return the layout that one step of a rollout's infos stands for."""
     layout = {}
     for key, values in infos.items():
         if not key.startswith("_"):
-            own = _infos_at(values, t) if isinstance(values, dict) else values[t]
+            own = infos_at_step(values, t) if isinstance(values, dict) else values[t]
             mask = infos["_" + key][t]
             if mask.any():
                 layout[key], layout["_" + key] = own, mask
@@ -494,10 +496,10 @@ def assert_equal_steps(env: Any, rollout: Any, results: Sequence[Any]) -> None:
     all_finals = infos.pop("final_obs", None)
     is_pool = hasattr(env.unwrapped, "fault_counts")
     for t, result in enumerate(results):
-        assert_same(_at(observations, t), result[0], f"observations of step {t}")
+        assert_same(at_step(observations, t), result[0], f"observations of step {t}")
         for values, expected in zip(numbers, result[1:4], strict=True):
             assert_same(values[t], expected, f"step {t}")
-        own, expected = _infos_at(infos, t), dict(result[4])
+        own, expected = infos_at_step(infos, t), dict(result[4])
         # `final_obs` puts no dicts together.
         if env.autoreset_mode is SAME_STEP and not isinstance(result[0], dict):
             finals = env.unwrapped.final_obs(result[0], expected)

@@ -82,6 +82,8 @@ class Kind(NamedTuple):
         Whether equal states have equal bytes; those of pickles have not.
     copies : tuple of str
         The ways to copy it, of `COPIES`.
+    env_fn : callable or None
+        Makes one of its objects; None where random actions are faults.
     """
 
     make: Callable[..., Any]
@@ -90,6 +92,7 @@ class Kind(NamedTuple):
     families: tuple[tuple[int, ...], ...] = (tuple(range(N)),)
     is_exact: bool = True
     copies: tuple[str, ...] = ("pickle", "oldest pickle", "cloudpickle", "deepcopy")
+    env_fn: Any = None
 
     def local(self, num_envs: int, **keywords: Any) -> Any:
         return (self.make_local or self.make)(num_envs, **keywords)
@@ -118,7 +121,9 @@ def objects(env_fn: Any, is_exact: bool, copies: Any = None, **workers: Any) -> 
     def make_local(num_envs, **keywords):
         return PoolVectorEnv([env_fn] * num_envs, **keywords)
 
+    is_fragile = env_fn in (Fragile, FragileWithStates)
     kind = Kind(make, make_local, is_exact=is_exact)
+    kind = kind if is_fragile else kind._replace(env_fn=env_fn)
     return kind if copies is None else kind._replace(copies=copies)
 
 

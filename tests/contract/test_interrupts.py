@@ -164,6 +164,7 @@ def go_back(batch, state):
 def check_that_all_must_be_reset(env, fresh, actions, state, name):
     """Check that calls are refused, and that a reset makes the batch as a new one."""
     words = name.replace("level options", "set_level_options").replace(" ", "|")
+    words = words.replace("get_attr", "call")
     calls = [
         lambda: env.step(actions[0]),
         lambda: env.unroll(actions),
@@ -180,6 +181,14 @@ def check_that_all_must_be_reset(env, fresh, actions, state, name):
             # They may have changed, or not.
             batch.reset()
             batch.set_level_options(num_levels=3)
+    if name.endswith(("reset", "set_state")) and not env._has_objects:
+        # Whatever the streams are after an interrupt, the batch tells their seeds.
+        env.reset()
+        fresh.reset(seed=env.np_random_seed)
+        now, expected = (
+            one.get_state().arrays.get("episodes_first_seeds") for one in (env, fresh)
+        )
+        assert_same(now, expected, name)
     assert_same(env.reset(seed=1), fresh.reset(seed=1), name)
     assert_same(env.step(actions[0]), fresh.step(actions[0]), name)
     assert_same(env.step(actions[1]), fresh.step(actions[1]), name)

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
-from roll_vec.errors import BatchInUseError, ResetNeededError, RollVecError
+from roll_vec.errors import RollVecError
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     CASES,
@@ -231,35 +231,3 @@ def test_a_process_that_never_imported_the_package():
     assert_same(single.reset(seed=3)[0], expected)
     assert_same(batch.reset(seed=2)[0][1], expected)
     assert_same(np.concatenate(parts), first_observations(0, 8))
-
-
-@NEEDS_FORK
-@pytest.mark.parametrize("case", ["roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"])
-def test_child_of_a_fork_within_the_call_of_another_thread_can_reset(case):
-    env = make_batch(case, 4)
-    actions = draw_actions(env, 4)
-    env.reset(seed=0)
-    has_begun, release = threading.Event(), threading.Event()
-
-    def policy(_):
-        has_begun.set()
-        release.wait(SECONDS)
-        return actions[0]
-
-    def work():
-        # Nobody ends that call here.
-        with pytest.raises(ResetNeededError):
-            env.step(actions[0])
-        return [env.reset(seed=1), play(env, actions)]
-
-    thread = threading.Thread(target=env.unroll, args=(policy, 1))
-    thread.start()
-    try:
-        assert has_begun.wait(SECONDS)
-        results = run_in_child("fork", work)
-        with pytest.raises(BatchInUseError):
-            env.step(actions[0])
-    finally:
-        release.set()
-        thread.join()
-    assert_same([env.reset(seed=1), play(env, actions)], results)

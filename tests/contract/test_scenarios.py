@@ -36,6 +36,7 @@ from tests.contract.kinds import (
     COPIES,
     FRAGILE,
     KINDS,
+    OBJECTS,
     WALKED,
     N,
     draw,
@@ -91,7 +92,14 @@ def step_some(env, batch, mask, how, rng):
     return {i: results_of(result, [i]) for i in range(N)}
 
 
-@one_in(3, "kind, mode", [*ALL], MODES)
+# `test_programs` compares the others with single environments: of these actions are
+# faults, or objects cannot be copied.
+OF_FAULTS = [
+    name for name, each in OBJECTS.items() if not (each.env_fn and each.copies)
+]
+
+
+@one_in(3, "kind, mode", [*CASES, *OF_FAULTS], MODES)
 def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
     env, ones = make_group(kind, mode)
@@ -204,7 +212,9 @@ class Walk:
         if self.rng.random() < 0.3 and not is_new:
             # From rows in another order, all at once or some environments first.
             order = self.rng.permutation(N)
-            moved = VectorState.concatenate([state.take([0]), state.take(order)])
+            moved = VectorState.concatenate(
+                [state.select_rows([0]), state.select_rows(order)]
+            )
             mask, rows = random_mask(self.rng), 1 + np.argsort(order)
             if self.rng.random() < 0.5:
                 env.set_state(moved, mask=mask, rows=rows)
@@ -317,7 +327,7 @@ def test_rows_become_copies_that_share_nothing(kind):
     many.set_state(state, rows=rows)
     ones = [ALL[kind].one(i) for i in range(N + 2)]
     for one, row in zip(ones, rows, strict=True):
-        one.set_state(state.take([row]))
+        one.set_state(state.select_rows([row]))
     assert many.np_random_seed == tuple(env.np_random_seed[row] for row in rows)
     for batch in draw(many, 4, seed=3):
         result = many.step(batch)

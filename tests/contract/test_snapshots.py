@@ -84,9 +84,9 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
                 batch.set_state(given)
     for rows in ([4], [-1], [0.5], 1):
         with pytest.raises(InvalidOptionError, match="rows"):
-            state.take(rows)
+            state.select_rows(rows)
     with pytest.raises(InvalidOptionError, match="rows"):
-        envs.set_state(state.take([0, 1, 2]))
+        envs.set_state(state.select_rows([0, 1, 2]))
     for bad, word in (
         ([], "at least one"),
         ([state, others["77"].get_state()], "77"),
@@ -104,13 +104,9 @@ def test_another_version_is_refused(version, played, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("roll_vec.vector.state.STATE_VERSION", version)
         state.save(path)
-        pickled = pickle.dumps(state)
     words = rf"other\.npz.*{version}.*reads version 2.*roll_vec 0\.2\.0 reads version 1"
     with pytest.raises(InvalidFileError, match=words):
         VectorState.load(path)
-    words = rf"version 2 .*roll_vec 0\.2\.0 reads version 1.*got {version}"
-    with pytest.raises(InvalidStateError, match=words):
-        pickle.loads(pickled)
 
 
 # ------------------------------------------------------------- changed snapshots
@@ -175,7 +171,7 @@ def test_forged_arrays_are_no_foreign_errors(case, tmp_path):
     calls = (
         lambda one: [one.row(i) for i in range(len(one))],
         lambda one: one.replace_row(0, row),
-        lambda one: one.take([1]),
+        lambda one: one.select_rows([1]),
         lambda one: VectorState.concatenate([one, state]),
         lambda one: one == state,
         lambda one: (one.save(path), VectorState.load(path)),
@@ -212,7 +208,7 @@ def test_equal_content_is_equal_whatever_the_width_of_seeds():
     envs, twin = (make_batch(ARRAY_CASES[0], 2) for _ in range(2))
     envs.reset(seed=[3, 10**40])
     twin.reset(seed=[3, 4])
-    assert envs.get_state().take([0]) == twin.get_state().take([0])
+    assert envs.get_state().select_rows([0]) == twin.get_state().select_rows([0])
     assert envs.get_state() != twin.get_state()
 
 

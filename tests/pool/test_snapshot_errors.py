@@ -90,22 +90,20 @@ def changed_arrays(state):
         yield name, {name: array[:, None]}
         yield rf"{name}\[1\]", rewritten(state, name, 1, lambda _: b"{")
         yield rf"{name}\[0\]", rewritten(state, name, 0, lambda content: content[:-1])
-    for words, change in (
-        ("a dict with", lambda _: b"{}"),
-        ("an observation of", with_entry(observation=5)),
-        ("an observation of", with_entry(observation=None)),
-        ("an error, or None", with_entry(error=1)),
-        ("a dict of level options", with_entry(level_options=[1])),
-        ("first_seed", with_entry(first_seed="x")),
-        ("first_seed", with_entry(first_seed=-1)),
-        ("episode", with_entry(episode=-2)),
-        ("episode", with_entry(episode=(1 << 63) - 1)),
-        ("elapsed_steps", with_entry(elapsed_steps=-1)),
-        ("elapsed_steps", with_entry(elapsed_steps=(1 << 63) - 1)),
-        ("elapsed_steps", with_entry(elapsed_steps=True)),
-        ("success", with_entry(success=1)),
+    for change in (
+        lambda _: b"{}",
+        *(
+            with_entry(**{name: value})
+            for name, value in (
+                *(("observation", 5), ("observation", None), ("error", 1)),
+                *(("level_options", [1]), ("first_seed", "x"), ("first_seed", -1)),
+                *(("episode", -2), ("episode", (1 << 63) - 1), ("success", 1)),
+                *(("elapsed_steps", n) for n in (-1, (1 << 63) - 1, True)),
+            )
+        ),
     ):
-        yield rf"records\[1\].*{words}", rewritten(state, "records", 1, change)
+        words = r"records\[1\].*a record with an observation of"
+        yield words, rewritten(state, "records", 1, change)
     yield "records", {"records": np.array([b"", b""])}
 
 
@@ -169,10 +167,14 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
         own = env.get_state()
         own.save(path)
         loaded = VectorState.load(path)
-        allowed = [own, own.take([1, 0]), VectorState.load(path, allow_pickle=True)]
+        allowed = [
+            own,
+            own.select_rows([1, 0]),
+            VectorState.load(path, allow_pickle=True),
+        ]
         refused = [
             loaded,
-            loaded.take([0, 1]),
+            loaded.select_rows([0, 1]),
             loaded.replace_row(0, loaded.row(1)),
             VectorState.concatenate([own, loaded]),
             VectorState(own.id, own.configuration, own.arrays),
@@ -305,7 +307,7 @@ def test_the_check_of_a_users_environment(other, workers):
             with pytest.raises(KeyError, match="refused"):
                 env.set_state(bad, rows=rows)
         before = env.get_attr("checks") if other is Checked else None
-        for good in (state, state.take([2, 1, 0]), state):
+        for good in (state, state.select_rows([2, 1, 0]), state):
             env.set_state(good)
         # A snapshot that nobody has changed costs no check.
         assert before is None or env.get_attr("checks") == before

@@ -24,6 +24,7 @@ from tests.pool.cases import (
     THREADS,
     draw_actions,
     pool,
+    values_of,
 )
 from tests.pool.envs import Counter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
@@ -305,18 +306,25 @@ def test_different_environments_in_one_pool():
         other.set_state(state)
         assert_same(play(other, actions[3:]), expected)
         before = other.get_state()
-        with pytest.raises(InvalidStateError, match=r"environment 0 .* environment 1"):
-            other.set_state(state, rows=[1, 1, 2, 3])
-        # Of another number of rows nobody knows the environments.
-        with pytest.raises(InvalidStateError, match="expected 4 rows"):
-            other.set_state(state.take([0, 1, 2, 3, 0]), rows=[4, 1, 2, 3])
+        # The kind belongs to the row, also where rows are in another order.
+        swapped = state.select_rows([1, 0, 3, 2])
+        for bad, rows in ((state, [1, 1, 2, 3]), (swapped, None)):
+            with pytest.raises(InvalidStateError, match=r"environment 0 .* of row \d"):
+                other.set_state(bad, rows=rows)
         assert_same(other.step(actions[0]), env.step(actions[0]))
         other.set_state(before, rows=[2, 3, 2, 3])
         other.set_state(state, mask=np.array([True, False, False, True]))
-    with pool(fns[::-1]) as reversed_pool:
-        reversed_pool.reset(seed=1)
-        with pytest.raises(InvalidStateError, match="another configuration"):
-            reversed_pool.set_state(state)
+        five = state.select_rows([1, 0, 1, 2, 3])
+        other.set_state(five, rows=[1, 2, 3, 4])
+        assert_same(play(other, actions[3:]), expected)
+    with pool([Talker, Stateful]) as few:
+        # The order of kinds is not of the configuration.
+        few.set_state(state, rows=[1, 0])
+        result = few.step(tuple(actions[3][i] for i in (1, 0)))
+        assert values_of(result, [1, 0]) == values_of(expected[0], [0, 1])
+    wrong = pytest.raises(InvalidStateError, match="another configuration")
+    with pool([Stateful]) as alike, wrong:
+        alike.set_state(state, rows=[0])
 
 
 def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
@@ -325,9 +333,11 @@ def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
         state = env.get_state()
         env.step(("a", "b" * 5000, "c"))
         longer = env.get_state()
-    assert longer.take([0, 2]).nbytes < 2000 < longer.nbytes
-    assert longer.take([0, 2]) == longer.take([2, 1, 0]).take([2, 0])
-    assert longer.take([0, 2]) != state.take([0, 2])
+    assert longer.select_rows([0, 2]).nbytes < 2000 < longer.nbytes
+    assert longer.select_rows([0, 2]) == longer.select_rows([2, 1, 0]).select_rows(
+        [2, 0]
+    )
+    assert longer.select_rows([0, 2]) != state.select_rows([0, 2])
 
 
 def test_a_row_is_a_single_environment_and_goes_back():

@@ -70,7 +70,7 @@ def play(envs, is_done):
             update_digest(digest, envs.reset(options={"reset_mask": mask}))
         if rng.random() < 0.05:
             update_digest(
-                digest, envs.set_state(envs.get_state().take(rng.permutation(n)))
+                digest, envs.set_state(envs.get_state().select_rows(rng.permutation(n)))
             )
         digests.append(digest.hexdigest())
     return digests
