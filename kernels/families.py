@@ -336,42 +336,6 @@ def _make_observe(observe, declaration, key):
     return observe_row, observe_range
 
 
-def _make_write_infos(variables_type, infos_type, num_flags, key):
-    """Return the kernel that writes the infos of rows, variables that are numbers."""
-    compiled = functools.partial(kernel, key=key)
-
-    @compiled
-    def write_infos(start, stop, at, skip_mask, variables, infos):
-        pass
-
-    for number, name in enumerate(infos_type._fields):
-        place = variables_type._fields.index(name)
-        make = _write_flag if number < num_flags else _write_number
-        function = make(write_infos, number, place)
-        write_infos = kernel(function, key=f"{key}-{number}")
-    return write_infos
-
-
-def _write_flag(write_others, number, place):
-    def write_infos(start, stop, at, skip_mask, variables, infos):
-        write_others(start, stop, at, skip_mask, variables, infos)
-        values, out = variables[place], infos[number]
-        for i in range(np.uint64(start), np.uint64(stop)):
-            out[np.uint64(at) + i] = values[i] & (not skip_mask[i])
-
-    return write_infos
-
-
-def _write_number(write_others, number, place):
-    def write_infos(start, stop, at, skip_mask, variables, infos):
-        write_others(start, stop, at, skip_mask, variables, infos)
-        values, out = variables[place], infos[number]
-        for i in range(np.uint64(start), np.uint64(stop)):
-            out[np.uint64(at) + i] = 0 if skip_mask[i] else values[i]
-
-    return write_infos
-
-
 @kernel
 def _observe_nothing(start, stop, at, state, out):
     """Observe nothing: users see arrays of the state."""
@@ -390,8 +354,8 @@ def make_family(rules, declaration, key, tuned_step=None):
         Digest of the rules and the declaration.
     tuned_step : kernel or None
         ``tuned_step(start, stop, at, actions, skip_mask, rules, variables, options,
-        rng_states, elapsed_steps, results)`` does what ``play_rows`` below does, but
-        for the infos, which are numbers then.  Variables and options are named tuples.
+        rng_states, elapsed_steps, results, infos)`` does what ``play_rows`` below does.
+        Variables, options and infos are named tuples.
     """
     begin, step, observe, legal = rules
     variables_type, options_type, infos_type = declaration[:3]
@@ -481,7 +445,6 @@ def make_family(rules, declaration, key, tuned_step=None):
                 observe_row(i, np.uint64(at) + i, state, out)
 
     else:
-        write_infos = _make_write_infos(variables_type, infos_type, num_flags, key)
 
         @compiled
         def play_rows(
@@ -501,8 +464,8 @@ def make_family(rules, declaration, key, tuned_step=None):
                 rng_states,
                 elapsed_steps,
                 results,
+                infos_type(*infos),
             )
-            write_infos(start, stop, at, skip_mask, variables, infos)
 
         @functools.partial(kernel, key=key, inline=True)
         def step_rows(

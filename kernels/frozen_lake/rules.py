@@ -21,7 +21,7 @@ import functools
 import numpy as np
 
 from .._jit import kernel
-from ..outcomes import reaches_limit
+from ..outcomes import count_steps, store_flags
 from ..rng.pcg64 import pcg_random_rows
 from ..views import as_uint8, flat
 
@@ -39,6 +39,9 @@ assert max(ICE, HOLE, GOAL) == GOAL
 STAY = 4
 # The code of a step without a valid action.
 INVALID = 6
+# By code of a grid, the tile below the player; and by tile, the player on it.
+TILES_BELOW = np.array([ICE, ICE, HOLE, GOAL, HOLE, GOAL], np.uint8)
+PLAYER_CODES = np.array([0, PLAYER, PLAYER_IN_HOLE, PLAYER_ON_GOAL], np.uint8)
 assert max(LEFT, DOWN, RIGHT, UP) == STAY - 1
 
 
@@ -111,46 +114,6 @@ def player_code(tile):
 
 
 @kernel
-def _mark_results(start, stop, at, skip_mask, codes, is_valid, success):
-    """Write `INVALID` to ``codes`` of rows without a valid action, and who has won.
-
-    ``codes`` is (T * n,) uint8, updated; ``is_valid`` (T * n,) bool, read; ``success``
-    (n,) bool, updated: that of rows to skip stays as it is.
-    """
-    for i in range(np.uint64(start), np.uint64(stop)):
-        codes[at + i] = codes[at + i] if is_valid[at + i] else np.uint8(INVALID)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        code = codes[at + i]
-        has_won = (code == GOAL) | (code == PLAYER_ON_GOAL)
-        success[i] = has_won | (skip_mask[i] & success[i])
-
-
-@kernel
-def _end_steps(
-    start,
-    stop,
-    at,
-    skip_mask,
-    codes,
-    elapsed_steps,
-    max_steps,
-    terminations,
-    truncations,
-):
-    """Count a step of each row that plays, and write which episodes have ended.
-
-    ``codes`` and ``terminations`` may be the same memory.
-    """
-    for i in range(np.uint64(start), np.uint64(stop)):
-        code = codes[at + i]
-        terminations[at + i] = (code != ICE) & (code != INVALID)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        plays = not skip_mask[i]
-        elapsed_steps[i] += plays
-        truncations[at + i] = plays & reaches_limit(elapsed_steps[i], max_steps)
-
-
-@kernel
 def _draw_headings(
     start,
     stop,
@@ -160,9 +123,9 @@ def _draw_headings(
     first_action,
     slip,
     rng_states,
-    draws,
+    valid,
     codes,
-    chances,
+    uniforms,
 ):
     """Draw the slips of rows, and write where they head.
 
@@ -177,24 +140,22 @@ def _draw_headings(
     first_action : int
     slip : (2, 3) float64, read
     rng_states : (6, n) uint64, updated
-    draws : (T * n,) bool, written
+    valid : (T * n,) bool, written
         Which rows have a valid action.
     codes : (T * n,) uint8, written
-        Directions, or `STAY`.
-    chances : (T * n,) float64, written
-        The probabilities of the slips.
+        Directions; `STAY` of the other rows.
+    uniforms : (T * n,) float64, written
+        What was drawn; without a meaning in other rows.
     """
     first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
-    aside, along = slip[0, 0], slip[0, 1]
     for i in range(np.uint64(start), np.uint64(stop)):
-        draws[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
-    pcg_random_rows(start, stop, at, draws, rng_states, chances)
+        valid[at + i] = (not skip_mask[i]) & (actions[at + i] >= first_action)
+    pcg_random_rows(start, stop, at, valid, rng_states, uniforms)
     for i in range(np.uint64(start), np.uint64(stop)):
         k = at + i
-        slip_index = sample_slip(chances[k], first, second, third)
+        slip_index = sample_slip(uniforms[k], first, second, third)
         direction = turn(actions[k] - first_action, slip_index)
-        codes[k] = direction if draws[k] else STAY
-        chances[k] = along if slip_index == 1 else aside
+        codes[k] = direction if valid[k] else STAY
 
 
 @kernel
@@ -223,18 +184,31 @@ def _move_players(start, stop, at, grids, size, neighbours, position, codes, has
     for i in range(np.uint64(start), np.uint64(stop)):
         before, first = np.uint64(position[i]), i * size
         code = grids[first + before]
-        stays = code != PLAYER
-        heading = np.uint64(codes[at + i] | stays * STAY)
+        heading = np.uint64(codes[at + i] | (code != PLAYER) * STAY)
         cell = np.uint64(neighbours[before, heading])
-        moves = cell != before
-        # What stays is written as it is: branches would be mispredicted.
         tile = grids[first + cell]
-        grids[first + before] = ICE if moves else code
-        tile_code = tile if moves else code
-        grids[first + cell] = player_code(tile) if moves else code
+        # What stays is written as it is: branches would be mispredicted.
+        grids[first + before] = ICE
+        below = TILES_BELOW[tile]
+        grids[first + cell] = PLAYER_CODES[below]
         position[i] = cell
-        has_moved[at + i] = moves
-        codes[at + i] = ICE if tile_code == PLAYER else tile_code
+        has_moved[at + i] = cell != before
+        codes[at + i] = ICE if tile == PLAYER else tile
+
+
+@kernel
+def _finish_steps(start, stop, at, skip_mask, is_valid, codes, won, success):
+    """Write `INVALID` to ``codes`` of rows without a valid action, and who has won.
+
+    ``codes`` is (T * n,) uint8, updated; ``is_valid`` (T * n,) bool, read; ``won``
+    (T * n,) bool, written; ``success`` (n,) bool, updated.
+    """
+    for i in range(np.uint64(start), np.uint64(stop)):
+        codes[at + i] = codes[at + i] if is_valid[at + i] else np.uint8(INVALID)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
+        won[at + i] = (code == GOAL) | (code == PLAYER_ON_GOAL)
+    store_flags(start, stop, at, won, skip_mask, success)
 
 
 @kernel
@@ -250,6 +224,7 @@ def step_lakes(
     rng_states,
     elapsed_steps,
     results,
+    infos,
 ):
     """Take one step a lake, on one map; lakes to skip stay and give zeros.
 
@@ -278,53 +253,44 @@ def step_lakes(
     elapsed_steps : (n,) int32, updated
     results : tuple of (T * n,) arrays, written
         Rewards, terminations, truncations.
+    infos : named tuple of (T * n,) arrays, written
+        ``prob`` and ``success``.
     """
     first_action, max_steps = rules[0], rules[1]
-    success, prob = variables.success, variables.prob
+    prob, probs = variables.prob, infos.prob
     rewards, terminations, truncations = results
     schedule, slip = options.rewards, options.slip
     at_goal, in_hole, on_ice = schedule[0], schedule[1], schedule[2]
+    aside, along, first, second = slip[0, 0], slip[0, 1], slip[1, 0], slip[1, 1]
     at = np.uint64(at)
     # Passes without branches, see `kernels`: the draws, the table look-ups and the
     # results.  LLVM vectorises all but the look-ups.  They leave their results where
     # the last one writes.
-    codes, chances = as_uint8(terminations), rewards
-    _draw_headings(
-        start,
-        stop,
-        at,
-        actions,
-        skip_mask,
-        first_action,
-        slip,
-        rng_states,
-        truncations,
-        codes,
-        chances,
-    )
+    valid, codes, uniforms = truncations, as_uint8(terminations), rewards
+    more = first_action, slip, rng_states, valid, codes, uniforms
+    _draw_headings(start, stop, at, actions, skip_mask, *more)
     board, table, position = flat(options.board), options.neighbours, variables.position
     _move_rows(start, stop, at, board, table, position, codes)
-    _mark_results(start, stop, at, skip_mask, codes, truncations, success)
-    # The variables of rows to skip stay as they are.
+    won, success = infos.success, variables.success
+    _finish_steps(start, stop, at, skip_mask, valid, codes, won, success)
     for i in range(np.uint64(start), np.uint64(stop)):
-        chance = chances[at + i] if codes[at + i] <= GOAL else 1.0
-        prob[i] = prob[i] if skip_mask[i] else chance
+        k, skips = at + i, skip_mask[i]
+        # The second slip, where the first of the sums above the uniform is the second.
+        is_along = (first <= uniforms[k]) & (uniforms[k] < second)
+        chance = along if is_along else aside
+        chance = chance if codes[k] <= GOAL else 1.0
+        # The variable of a row to skip stays as it is.
+        prob[i] = prob[i] if skips else chance
+        probs[k] = 0.0 if skips else chance
     for i in range(np.uint64(start), np.uint64(stop)):
         code = codes[at + i]
         reward = in_hole if code == HOLE else on_ice
         reward = at_goal if code == GOAL else reward
         rewards[at + i] = reward if code <= GOAL else 0.0
-    _end_steps(
-        start,
-        stop,
-        at,
-        skip_mask,
-        codes,
-        elapsed_steps,
-        max_steps,
-        terminations,
-        truncations,
-    )
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
+        terminations[at + i] = (code != ICE) & (code != INVALID)
+    count_steps(start, stop, at, skip_mask, elapsed_steps, max_steps, truncations)
 
 
 @kernel
@@ -340,52 +306,31 @@ def step_random_lakes(
     rng_states,
     elapsed_steps,
     results,
+    infos,
 ):
     """Take one step a lake, each on a map of its own; see `step_lakes`.
 
-    Variables are ``grid``, (n, H, W) uint8, with the player, and those of
+    Variables are ``grid``, (n, H, W) uint8, with the player, ``position``, and those of
     `roll_vec.envs.frozen_lake.env.RandomFrozenLake` which are infos.
     """
     first_action, max_steps = rules[0], rules[1]
-    effective, valid = variables.action_is_effective, variables.action_is_valid
-    success = variables.success
     rewards, terminations, truncations = results
     at = np.uint64(at)
-    codes, has_moved = as_uint8(terminations), truncations
-    _draw_headings(
-        start,
-        stop,
-        at,
-        actions,
-        skip_mask,
-        first_action,
-        options.slip,
-        rng_states,
-        truncations,
-        codes,
-        rewards,
-    )
-    for i in range(np.uint64(start), np.uint64(stop)):
-        valid[i] = truncations[at + i] | (skip_mask[i] & valid[i])
+    has_moved, valid = infos.action_is_effective, infos.action_is_valid
+    codes, slip = as_uint8(terminations), options.slip
+    more = first_action, slip, rng_states, valid, codes, rewards
+    _draw_headings(start, stop, at, actions, skip_mask, *more)
     grids, size = flat(variables.grid), np.uint64(options.neighbours.shape[0])
     table, position = options.neighbours, variables.position
     _move_players(start, stop, at, grids, size, table, position, codes, has_moved)
-    # The variables of rows to skip stay as they are.
-    for i in range(np.uint64(start), np.uint64(stop)):
-        effective[i] = has_moved[at + i] | (skip_mask[i] & effective[i])
-    for i in range(np.uint64(start), np.uint64(stop)):
-        has_moved[at + i] = valid[i] & (not skip_mask[i])
-    _mark_results(start, stop, at, skip_mask, codes, has_moved, success)
+    was_effective, was_valid = variables.action_is_effective, variables.action_is_valid
+    store_flags(start, stop, at, has_moved, skip_mask, was_effective)
+    store_flags(start, stop, at, valid, skip_mask, was_valid)
+    won, success = infos.success, variables.success
+    _finish_steps(start, stop, at, skip_mask, valid, codes, won, success)
     for i in range(np.uint64(start), np.uint64(stop)):
         rewards[at + i] = codes[at + i] == GOAL
-    _end_steps(
-        start,
-        stop,
-        at,
-        skip_mask,
-        codes,
-        elapsed_steps,
-        max_steps,
-        terminations,
-        truncations,
-    )
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = codes[at + i]
+        terminations[at + i] = (code != ICE) & (code != INVALID)
+    count_steps(start, stop, at, skip_mask, elapsed_steps, max_steps, truncations)

@@ -28,7 +28,7 @@ indices of uint64, tables, passes, `first_action`.
 import numpy as np
 
 from .._jit import kernel
-from ..outcomes import reaches_limit
+from ..outcomes import count_steps, store_flags
 from ..views import as_int8, flat
 
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
@@ -145,6 +145,7 @@ def step_rooms(
     rng_states,
     elapsed_steps,
     results,
+    infos,
 ):
     """Play one action a room; rooms to skip stay as they are and give zeros.
 
@@ -172,6 +173,7 @@ def step_rooms(
     elapsed_steps : (n,) int32, updated
     results : tuple of (T * n,) arrays, written
         Rewards, terminations, truncations.
+    infos : named tuple of (T * n,) bool, written
     """
     first_action, max_steps = rules[0], rules[1]
     cells, players, boxes_left = (
@@ -181,15 +183,13 @@ def step_rooms(
     )
     size = np.uint64(variables.grid.shape[1] * variables.grid.shape[2])
     width = np.int64(options.width)
-    effective, valid = variables.action_is_effective, variables.action_is_valid
-    success = variables.success
+    has_moved, valid = infos.action_is_effective, infos.action_is_valid
     rewards, terminations, truncations = results
     at = np.uint64(at)
     # All players move, then all results are written: 5.4 ns a row in two passes, 6.7 in
     # one, see `kernels`.
     # The first pass leaves its results where the second one writes.
-    target_deltas, has_moved = as_int8(terminations), truncations
-    shift = UP - first_action
+    target_deltas, shift = as_int8(terminations), UP - first_action
     for i in range(np.uint64(start), np.uint64(stop)):
         action = NO_ACTION if skip_mask[i] else actions[at + i] + shift
         before = np.int64(players[i])
@@ -199,20 +199,23 @@ def step_rooms(
         has_moved[at + i] = player != before
         target_deltas[at + i] = target_delta
     for i in range(np.uint64(start), np.uint64(stop)):
-        k, skips = at + i, skip_mask[i]
-        plays, target_delta = not skips, target_deltas[k]
+        k = at + i
+        plays, target_delta = not skip_mask[i], target_deltas[k]
         boxes_left[i] -= target_delta
-        elapsed_steps[i] += plays
         solved = plays & (boxes_left[i] == 0)
         reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * target_delta
         reward += REWARD_FINISHED * solved
         rewards[k] = reward if plays else 0.0
         terminations[k] = solved
-        # The variables of rooms to skip stay as they are.
-        effective[i] = has_moved[k] | (skips & effective[i])
-        valid[i] = (plays & (actions[k] >= first_action)) | (skips & valid[i])
-        success[i] = solved | (skips & success[i])
-        truncations[k] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        valid[k] = plays & (actions[k] >= first_action)
+    count_steps(start, stop, at, skip_mask, elapsed_steps, max_steps, truncations)
+    won = infos.success
+    for i in range(np.uint64(start), np.uint64(stop)):
+        won[at + i] = terminations[at + i]
+    was_effective, was_valid = variables.action_is_effective, variables.action_is_valid
+    store_flags(start, stop, at, has_moved, skip_mask, was_effective)
+    store_flags(start, stop, at, valid, skip_mask, was_valid)
+    store_flags(start, stop, at, won, skip_mask, variables.success)
 
 
 @kernel

@@ -34,11 +34,6 @@ MAPS = {
         "FFFHFFFG",
     ),
 }
-# By code of a grid.
-_TILES_BELOW = np.array(
-    [kernels.ICE, kernels.ICE, kernels.HOLE, kernels.GOAL, kernels.HOLE, kernels.GOAL],
-    np.uint8,
-)
 _TILES = {b"S": kernels.ICE, b"F": kernels.ICE, b"H": kernels.HOLE, b"G": kernels.GOAL}
 
 
@@ -127,7 +122,7 @@ def tile_codes(desc: NDArray[np.bytes_]) -> NDArray[np.uint8]:
 
 def tiles_below(grids: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the tiles of grids that are observed: without the player, uint8."""
-    tiles: NDArray[np.uint8] = _TILES_BELOW[grids]
+    tiles: NDArray[np.uint8] = kernels.TILES_BELOW[grids]
     return tiles
 
 
