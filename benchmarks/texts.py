@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gymnasium.vector import SyncVectorEnv
+from roll_vec.envs.sokoban.grid import SOKOBAN
 
 from benchmarks.tasks import Rate
 from roll_vec.base_envs import BaseLanguageBasedEnv
-from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions

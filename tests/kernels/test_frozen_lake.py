@@ -66,7 +66,8 @@ class Lakes(Batch):
 
     def start(self, seeds):
         """Begin episodes in kernel and oracles."""
-        starts = [game.reset(int(seed)) for game, seed in zip(self.games, seeds)]
+        pairs = zip(self.games, seeds, strict=True)
+        starts = [game.reset(int(seed)) for game, seed in pairs]
         levels = None
         if not self.has_one_map:
             grids = np.array([codes(rows) for rows in self.boards])
@@ -107,7 +108,7 @@ class Lakes(Batch):
                 ends = results["rewards"], results["terminations"], results["success"]
                 assert not any(values[i] for values in ends)
             assert self.positions[i] == game.position
-            if not self.options.observation == "position":
+            if self.options.observation != "position":
                 grid = self.observations[0][i]
                 np.testing.assert_array_equal(grid, self.expected_grid(i))
 
