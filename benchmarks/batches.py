@@ -17,7 +17,7 @@ import roll_vec  # noqa: F401 - registers the ids
 from benchmarks import spaces
 from benchmarks.levels import read_grids
 from benchmarks.tasks import Latency, Rate, Unavailable
-from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import RollVecError
 
@@ -153,8 +153,8 @@ def room_times(size: int, num_boxes: int, statistic: str) -> Latency:
     return Latency(work, "ms", _room_settings(size, num_boxes, 1), statistic)
 
 
-def _room_options(size: int, num_boxes: int) -> SokobanOptions:
-    return SokobanOptions(dim_room=(size, size), num_boxes=num_boxes, search_depth=300)
+def _room_options(size: int, num_boxes: int) -> Sokoban:
+    return Sokoban(dim_room=(size, size), num_boxes=num_boxes, search_depth=300)
 
 
 def _room_settings(size: int, num_boxes: int, batch: int) -> dict[str, Any]:

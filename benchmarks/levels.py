@@ -69,10 +69,10 @@ def find_levels(envpool_python: str, folder: Path, count: int) -> tuple[str, str
             return str(path), f"{num_levels} Boxoban levels (unfiltered, test)"
     except (OSError, subprocess.TimeoutExpired):
         pass  # no working interpreter: the contender that needs it reports that
-    from roll_vec.envs.sokoban import SokobanOptions
+    from roll_vec.envs.sokoban import Sokoban
     from roll_vec.envs.sokoban.rooms import draw_rooms
 
-    options = SokobanOptions(dim_room=(SIZE, SIZE), num_boxes=NUM_BOXES)
+    options = Sokoban(dim_room=(SIZE, SIZE), num_boxes=NUM_BOXES)
     # Leave out rooms with a box on a target: Boxoban has none.
     seeds = np.arange(2 * count, dtype=np.uint64)
     grids, statuses = draw_rooms(options, seeds, usable_cores())

@@ -174,7 +174,7 @@ def pages_of_rules() -> dict[Path, str]:
     """Return the pages of the games of rules, without words, by path."""
     ids: dict[Path, list[str]] = {}
     for registered in ENVIRONMENTS.values():
-        if registered.rules:
+        if not registered.pooled:
             page = describe_env(registered.id).page
             ids.setdefault(ROOT / page, []).append(registered.id)
     return {path: _page_of_rules(path.stem, names) for path, names in ids.items()}

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tasks import Figure, Latency, Rate
+from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.arrays.row_threads import SliceSizer
-from roll_vec.envs.frozen_lake.maps import generate_maps
+from roll_vec.envs.frozen_lake.maps import generate_maps, tiles_below
 from roll_vec.envs.frozen_lake.solver import measure_maps
-from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
 from roll_vec.kernels.sokoban import cell_sets, deadlocks, rules
@@ -29,7 +30,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 def generate(size: int, num_boxes: int, count: int) -> NDArray[np.uint8]:
     """Return rooms of the seeds from 0 on, (count, size, size) uint8."""
-    options = SokobanOptions(dim_room=(size, size), num_boxes=num_boxes)
+    options = Sokoban(dim_room=(size, size), num_boxes=num_boxes)
     return draw_rooms(options, np.arange(count, dtype=np.uint64))[0]
 
 
@@ -122,13 +123,14 @@ def times(
 def lakes(side: int, count: int = 200) -> Latency:
     """Compute the value of one random map after the other; the median."""
     slices, seeds = SliceSizer("maps"), np.arange(count, dtype=np.uint64)
-    maps, starts = generate_maps(side, 0.8, 1, slices, seeds)
+    grids, starts = generate_maps(side, 0.8, 1, slices, seeds)
+    maps = tiles_below(grids)
     rows = itertools.cycle(range(count))
 
     def work() -> int:
         row = next(rows)
         at = slice(row, row + 1)
-        return len(measure_maps(maps[at], starts[at], (side, side)))
+        return len(measure_maps(maps[at], starts[at]))
 
     return Latency(work, "ms", {"batch": 1, "levels": f"{side}x{side}, p=0.8"})
 
@@ -142,12 +144,15 @@ def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:
         If a position is called dead that has a solution.
     """
     rng = np.random.default_rng(0)
-    cells = generate(size, num_boxes, count).reshape(count, -1)
-    for row in range(count):
-        player = int(np.flatnonzero(cells[row] >= rules.PLAYER)[0])
-        for action in rng.integers(rules.UP, rules.RIGHT + 1, 5 * size).tolist():
-            player = rules.step_row(cells, row, size, player, 0, action)[0]
-    lengths, _ = measure_rooms(cells.reshape(count, size, size))
+    options = Sokoban(levels=generate(size, num_boxes, count), action_start=1)
+    engine = ArrayEngine(options, count, None, 1)
+    engine.reset(np.arange(count), range(count))
+    plays = np.zeros(count, np.bool_)
+    for actions in rng.integers(rules.UP, rules.RIGHT + 1, (5 * size, count)):
+        engine.step(actions, plays)
+    grids = engine.named_variables()["grid"]
+    cells = grids.reshape(count, -1)
+    lengths, _ = measure_rooms(grids)
     is_dead = lengths == NO_SOLUTION
     words = cell_sets.words_of(size, size)
     marks = np.zeros(count, np.bool_)

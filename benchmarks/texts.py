@@ -11,7 +11,7 @@ from typing import Any
 from gymnasium.vector import SyncVectorEnv
 
 from benchmarks.tasks import Rate
-from roll_vec.envs.sokoban.grid import SOKOBAN
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.objects.base_envs import BaseLanguageBasedEnv
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import ActionParser
@@ -19,7 +19,7 @@ from roll_vec.text.options import TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240
-_LOOKUP = SOKOBAN.action_lookup(1)
+_LOOKUP = Sokoban.FAMILY.action_lookup(1)
 
 
 class Echo(BaseLanguageBasedEnv):

@@ -59,6 +59,7 @@ else:
     from .rng._compiled_generator import generator_of
 
 _1 = np.uint64(1)
+_FEW_ROWS = 4
 
 
 class Declaration(NamedTuple):
@@ -511,7 +512,23 @@ def make_family(rules, declaration, key, tuned_step=None):
             for j in range(np.uint64(start), np.uint64(stop)):
                 legal(view_of(named, settings, rows[j]), items_of(masks, j))
 
-    steps = play_rows, play_row, observe_range, begin_next, write_reset_infos
+    play_block = play_rows
+    if tuned_step is not None:
+
+        @compiled
+        def play_block(
+            start, stop, at, actions, skip_mask, rules, state, results, infos
+        ):
+            # Each pass of a tuned step costs as much as a rule with so few rows.
+            if stop - start < _FEW_ROWS:
+                for i in range(np.uint64(start), np.uint64(stop)):
+                    play_row(i, at, actions, skip_mask, rules, state, results, infos)
+            else:
+                play_rows(
+                    start, stop, at, actions, skip_mask, rules, state, results, infos
+                )
+
+    steps = play_block, play_row, observe_range, begin_next, write_reset_infos
     unroll, unroll_rows = make_unroll(*steps, key)
     begins = begin_next, write_reset_infos
     num_others = len(infos_type._fields) - num_flags - num_reset_infos

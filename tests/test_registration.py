@@ -65,7 +65,7 @@ def registered(forgets_ids):
 
 def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch):
     id = "test/Rules-v0"
-    entry = RegisteredEnv(id, "tests.contract.rules:Corridor", 20, rules=True)
+    entry = RegisteredEnv(id, "tests.contract.rules:Corridor", 20)
     monkeypatch.setitem(ENVIRONMENTS, id, entry)
     gymnasium.register(
         id,

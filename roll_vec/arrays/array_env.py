@@ -501,7 +501,7 @@ class ArrayEnv(TextOptions):
         return bool(takes_seed(self.rules()[0]))
 
     @functools.cached_property
-    def draws(self) -> bool:
+    def has_generator(self) -> bool:
         """Whether a rule draws random numbers."""
         if self.seeding == "stream":
             return True

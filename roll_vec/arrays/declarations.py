@@ -241,7 +241,7 @@ def declare(owner: Any) -> Declaration:
         (space,) = owner.parts.values()
         copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
     classes = _make_types(*names.values(), lengths=_known_lengths(owner))
-    is_discrete, draws = not isinstance(owner.actions, Box), owner.draws
+    is_discrete, draws = not isinstance(owner.actions, Box), owner.has_generator
     rest = num_flags, is_discrete, draws, copies_variable
     return Declaration._make((*classes, *rest))
 

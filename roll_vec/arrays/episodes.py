@@ -135,7 +135,9 @@ class EpisodeEngine(Engine):
         self._uses_threads = is_large and self.kernel_threads > 1
         self.num_envs, self.variables = n, options.allocate(n)
         self.constants = tuple(options.kernel_constants.values())
-        self.rng_states = np.zeros((PCG_WORDS, n if options.draws else 0), np.uint64)
+        self.rng_states = np.zeros(
+            (PCG_WORDS, n if options.has_generator else 0), np.uint64
+        )
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
@@ -271,7 +273,7 @@ class EpisodeEngine(Engine):
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
-        if not self.options.draws:
+        if not self.options.has_generator:
             # Those of the episodes, as if rules drew.
             seeds = self.episodes.seeds(np.arange(self.num_envs)).tolist()
             return tuple(np.random.Generator(np.random.PCG64(seed)) for seed in seeds)
@@ -355,7 +357,7 @@ class EpisodeEngine(Engine):
             "elapsed_steps": self.elapsed_steps,
             "successes": self.successes,
         }
-        if self.options.draws:
+        if self.options.has_generator:
             arrays["generator_states"] = self.rng_states.T
         if not self.is_stream:
             arrays |= self.episodes.state_arrays()
@@ -391,7 +393,7 @@ class EpisodeEngine(Engine):
         if not self.is_stream:
             last = self.level_provider.last_number
             limits |= {**self.episodes.LIMITS, "level_numbers": (0, last)}
-        if self.options.draws:
+        if self.options.has_generator:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:
             check_limits(name, arrays[name], *limits[name])

@@ -258,7 +258,7 @@ class SingleEnv(ClosableEnv):
             else:
                 action = engine.check_array("action", action)[np.newaxis]
         try:
-            is_lent = self._lent is not None and engine.options.draws
+            is_lent = self._lent is not None and engine.options.has_generator
             if is_lent:
                 self._read_generator()
             if parser is not None:
@@ -372,7 +372,7 @@ class SingleEnv(ClosableEnv):
 
     def _read_generator(self) -> None:
         """Let the rules go on from where the generator is that a user has."""
-        if self._lent is not None and self._engine.options.draws:
+        if self._lent is not None and self._engine.options.has_generator:
             self._engine.rng_states[:, 0] = generator_words(self._lent)
 
     def _write_generator(self) -> None:

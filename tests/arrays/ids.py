@@ -5,7 +5,9 @@ from roll_vec.registration import ENVIRONMENTS
 
 # ROLL's grids and Gymnasium's lakes.
 NAMES = "Sokoban", "FrozenLake", "FrozenLake8x8", "RandomFrozenLake"
-IDS = tuple(id for id in ENVIRONMENTS if id.partition("/")[2].partition("-")[0] in NAMES)
+IDS = tuple(
+    id for id in ENVIRONMENTS if id.partition("/")[2].partition("-")[0] in NAMES
+)
 OPTIONS = {id: ENVIRONMENTS[id].load() for id in IDS}
 # Those that play a new level in each episode and have `action_start`.
 LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], RollGridEnv))

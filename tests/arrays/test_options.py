@@ -10,10 +10,10 @@ import re
 import gymnasium
 import numpy as np
 import pytest
-from roll_vec.arrays.options import RENDER_MODES
 
 import roll_vec
 from roll_vec import VectorState
+from roll_vec.arrays.array_env import METADATA
 from roll_vec.errors import (
     InvalidActionError,
     InvalidSeedError,
@@ -182,7 +182,7 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
 
     monkeypatch.setattr("roll_vec.render.window.Window", FakeWindow)
     env, twin = make(id, render_mode="human"), make(id, render_mode="rgb_array")
-    assert env.metadata["render_modes"] == list(RENDER_MODES)
+    assert env.metadata["render_modes"] == METADATA["render_modes"]
     np.testing.assert_array_equal(shown[-1], twin.render())
     env.step(1)
     twin.step(1)
@@ -198,8 +198,8 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
     assert len(closed) == 1
 
 
-RANGED = {"episodes_numbers", "elapsed_steps", "cells", "players", "boxes_left"}
-RANGED |= {"positions", "maps", "starts"}
+RANGED = {"episodes_numbers", "elapsed_steps", "grid", "player", "boxes_left"}
+RANGED |= {"position", "prob", "start"}
 
 
 def test_a_wrong_array_of_a_state_is_refused_by_name(id):

@@ -58,12 +58,11 @@ class Case:
 # Ids of a user's own, and where they come from.
 CUSTOM_IDS = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
 
-# Games that are files of rules: what is derived from rules is tested with all rules.
-GAME_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.rules)
-# Another array id is a case by its own name.
-ARRAY_IDS = tuple(
-    id for id, known in ENVIRONMENTS.items() if not known.pooled and id not in GAME_IDS
-)
+_GAMES = {id: known.load() for id, known in ENVIRONMENTS.items() if not known.pooled}
+# Games with a step that is written twice: each is a case by its own name.
+ARRAY_IDS = tuple(id for id, game in _GAMES.items() if game.tuned_step is not None)
+# The other ones are rules alone: what is derived from rules is tested with all rules.
+GAME_IDS = tuple(id for id in _GAMES if id not in ARRAY_IDS)
 # And those of this package that are pools.
 POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
 # All of this package: a game of rules has few ways of its own to fail.

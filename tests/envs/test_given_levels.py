@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import types
 
-from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
-from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.frozen_lake import RandomFrozenLake
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
@@ -20,7 +20,7 @@ from tests.envs.sokoban.user_levels import ONE
 
 SOKOBAN, LAKE = sokoban.ID, lake.ID
 GIVEN = {SOKOBAN: sokoban.EXPECTED, LAKE: lake.EXPECTED}
-OPTIONS = {SOKOBAN: SokobanOptions, LAKE: RandomFrozenLakeOptions}
+OPTIONS = {SOKOBAN: Sokoban, LAKE: RandomFrozenLake}
 each_game = pytest.mark.parametrize("id", GIVEN)
 
 
@@ -82,7 +82,7 @@ def test_given_levels_compile_nothing_anew():
     env.reset(seed=0)
     env.step([1, 1, 1])
     # An array that cannot be written would be another type.
-    signatures = SokobanOptions().family().place_rows.signatures
+    signatures = Sokoban().family().begin_levels.signatures
     kinds = [kind for signature in signatures for kind in signature]
     assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
 
@@ -138,7 +138,7 @@ def test_levels_of_an_array_are_ours_and_travel(id):
     # Nor do the observations show them themselves.
     single = gymnasium.make(id, levels=levels)
     single.reset(seed=0)[0][:] = 0
-    grid = single.unwrapped.grid if id == SOKOBAN else single.unwrapped.tiles
+    grid = single.unwrapped.grid if id == SOKOBAN else single.unwrapped.board
     with pytest.raises(ValueError, match="read-only"):
         grid[:] = 0
     np.testing.assert_array_equal(levels.grids, GIVEN[id])

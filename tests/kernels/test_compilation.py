@@ -203,7 +203,7 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
         "grade_answer",
         "draw_task",
         "step",
-        "place_rows",
+        "begin_levels",
         "unroll_rows",
         "write_planes",
     }
@@ -273,7 +273,7 @@ def test_with_the_jit_off_kernels_are_plain_functions():
         "import numpy as np, types\n"
         "from roll_vec.kernels.rng import pcg64\n"
         "from roll_vec.kernels.sokoban import rules as sokoban\n"
-        "print(type(sokoban.step_rows) is types.FunctionType)\n"
+        "print(type(sokoban.step_rooms) is types.FunctionType)\n"
         "with np.errstate(over='ignore'):\n"
         "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",
         NUMBA_DISABLE_JIT="1",

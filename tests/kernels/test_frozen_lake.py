@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roll_vec.envs.frozen_lake import FrozenLake, RandomFrozenLake
 from roll_vec.kernels.frozen_lake import random_maps, rules, solver
-from roll_vec.kernels.rng.pcg64 import seed_rows
 from tests.conftest import JIT_OFF
+from tests.kernels.batches import Batch
 from tests.oracles.frozen_lake import (
     OracleFrozenLake,
     fewest_moves,
@@ -19,7 +20,6 @@ from tests.oracles.frozen_lake import (
 from tests.plain import PlainKernels
 
 CODES = {"S": 1, "F": 1, "H": 2, "G": 3}
-OUTPUTS = ("rewards", "terminations", "truncations", "effective", "valid", "successes")
 OPTIONS = [
     {},
     {"is_slippery": False},
@@ -28,6 +28,9 @@ OPTIONS = [
     {"success_rate": 1.0, "reward_schedule": (-1, 0, 1e-300)},
     {"is_slippery": False, "success_rate": 0.5, "reward_schedule": (2, 3, 4)},
 ]
+
+# Of maps without a way, and of rates on ice that is not slippery.
+ignores_warnings = pytest.mark.filterwarnings("ignore::roll_vec.errors.RollVecWarning")
 
 
 def random_rows(rng, height, width):
@@ -42,109 +45,91 @@ def codes(rows):
     return np.array([CODES[letter] for row in rows for letter in row], np.uint8)
 
 
-class Lakes:
-    """Some lakes of one shape beside their oracles, each on a map of its own or on one.
+class Lakes(Batch):
+    """Lakes beside their oracles, on one map, or each on one of its own."""
 
-    Kernels are called for two ranges of rows, the second one first.
-    """
-
-    def __init__(self, rng, shape, num_rows, one_map, first_action, max_steps, options):
-        self.num_rows, self.max_steps = num_rows, max_steps
-        self.first_action = first_action
-        self.boards = [random_rows(rng, *shape) for _ in range(num_rows)]
-        if one_map:
-            self.boards = self.boards[:1] * num_rows
-        self.games = [OracleFrozenLake(rows, **options) for rows in self.boards]
-        maps = np.array([codes(rows) for rows in self.boards[: 1 if one_map else None]])
-        schedule = options.get("reward_schedule", (1, 0, 0))
-        self.options = rules.LakeOptions(
-            rules.make_neighbours(*shape),
-            rules.make_slip(
-                options.get("is_slippery", True), options.get("success_rate", 1 / 3)
-            ),
-            np.array(schedule, np.float64),
-        )
-        self.variables = rules.LakeState(
-            maps, np.zeros(0, np.int64), np.full(num_rows, 99)
-        )
-        self.positions = self.variables.positions
-        self.rng_states = np.zeros((6, num_rows), np.uint64)
-        self.elapsed_steps = np.full(num_rows, 99, np.int32)
-        self.state = (
-            tuple(self.variables),
-            tuple(self.options),
-            self.rng_states,
-            self.elapsed_steps,
-        )
-        self.num_steps = np.zeros(num_rows, int)
-        self.ranges = ((num_rows // 3, num_rows), (0, num_rows // 3))
+    def __init__(self, boards, first_action=0, max_steps=0, options=None, **more):
+        self.boards, options = boards, dict(options or {})
+        self.games = [OracleFrozenLake(rows, **options) for rows in boards]
+        self.has_one_map = first_action == 0 and all(b == boards[0] for b in boards)
+        if self.has_one_map:
+            lake = FrozenLake(desc=boards[0], map_name=None, **options, **more)
+        else:
+            options.pop("reward_schedule", None)
+            # A map with a way, of the same shape.
+            cells = ["F" * len(boards[0][0])] * len(boards[0])
+            rows = ["S" + cells[0][1:], *cells[1:-1], cells[-1][:-1] + "G"]
+            more |= {"levels": [rows], "action_start": first_action}
+            lake = RandomFrozenLake(**options, **more)
+        super().__init__(lake, len(boards), max_steps)
+        self.positions = self.variables["position"]
 
     def start(self, seeds):
-        """Begin episodes row by row, in any order."""
-        rows = np.argsort(seeds)
-        seed_rows(rows, seeds[rows], self.rng_states)
-        for i in rows.tolist():
-            starts = np.array(list("".join(self.boards[i]))) == "S"
-            chances = np.cumsum(starts / starts.sum())
-            position = self.games[i].reset(int(seeds[i]))
-            before = self.positions.copy()
-            rules.LAKE.advance_rows(0, 1, np.array([i]), (chances,), self.state)
-            before[i] = position
-            assert self.positions.tolist() == before.tolist()
-        assert not self.elapsed_steps.any()
+        """Begin episodes in kernel and oracles."""
+        pairs = zip(self.games, seeds, strict=True)
+        starts = [game.reset(int(seed)) for game, seed in pairs]
+        levels = None
+        if not self.has_one_map:
+            grids = np.array([codes(rows) for rows in self.boards])
+            grids[np.arange(len(grids)), starts] = rules.PLAYER
+            shape = len(grids), *self.options.grid_shape
+            levels = grids.reshape(shape), np.array(starts, np.int64)
+        self.begin(seeds, levels)
+        assert self.positions.tolist() == starts
 
-    def compare_step(self, actions, skip_mask):
-        """Step kernel and oracles; compare results and state."""
-        before = self.positions.copy()
-        # Nothing of an earlier step may shine through.
-        probs, rewards = np.ones((2, self.num_rows))
-        flags = np.ones((len(OUTPUTS) - 1, self.num_rows), np.bool_)
-        outputs = dict(zip((*OUTPUTS, "probs"), (rewards, *flags, probs), strict=True))
-        results, infos = (rewards, *flags[:2]), (*flags[2:], probs)
-        limits = self.first_action, self.max_steps
-        more = limits, self.state, results, infos
-        for start, stop in self.ranges:
-            unchanged = probs[:start].copy()
-            rules.step_rows(start, stop, 0, actions, skip_mask, *more)
-            assert (probs[:start] == unchanged).all()
-        self.num_steps += ~skip_mask
+    def expected_grid(self, i):
+        """Return the codes of the map of a row, with its player."""
+        cells, position = codes(self.boards[i]), self.positions[i]
+        cells[position] = {1: 0, 2: 4, 3: 5}[cells[position]]
+        return cells.reshape(self.options.grid_shape)
+
+    def play(self, directions, skip_mask):
+        """Play directions, -1 is no valid action, in kernel and oracles."""
+        before, count = self.positions.copy(), self.elapsed_steps.copy()
+        actions = directions + self.options.first_action
+        results = self.step(actions, skip_mask)
         for i, game in enumerate(self.games):
-            results = {name: values[i] for name, values in outputs.items()}
-            direction = int(actions[i]) - self.first_action
-            at_limit = 0 < self.max_steps <= self.num_steps[i]
-            if skip_mask[i]:
-                assert not any(results.values())
-            elif direction < 0:
-                assert results.pop("truncations") == at_limit
-                assert results.pop("probs") == 1.0
-                assert not any(results.values())
-            else:
-                step = game.step(direction)
-                assert results == {
-                    "rewards": step.reward,
-                    "terminations": step.done,
-                    "truncations": at_limit,
-                    "effective": step.position != before[i],
-                    "valid": True,
-                    "successes": "".join(self.boards[i])[step.position] == "G",
-                    "probs": step.prob,
-                }
+            assert (results["truncations"][i]) == (
+                not skip_mask[i] and 0 < self.max_steps <= count[i] + 1
+            )
+            if not skip_mask[i] and directions[i] >= 0:
+                step = game.step(int(directions[i]))
+                is_at_goal = "".join(self.boards[i])[step.position] == "G"
+                assert results["terminations"][i] == step.done
+                assert results["success"][i] == is_at_goal
+                if self.has_one_map:
+                    assert results["rewards"][i] == step.reward
+                    assert results["prob"][i] == step.prob
+                else:
+                    is_new = step.position != before[i]
+                    assert results["rewards"][i] == (is_at_goal and is_new)
+                    assert results["action_is_effective"][i] == is_new
+            elif not skip_mask[i]:
+                ends = results["rewards"], results["terminations"], results["success"]
+                assert not any(values[i] for values in ends)
             assert self.positions[i] == game.position
-        assert self.elapsed_steps.tolist() == self.num_steps.tolist()
+            if self.options.observation != "position":
+                grid = self.observations[0][i]
+                np.testing.assert_array_equal(grid, self.expected_grid(i))
 
 
+@ignores_warnings
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("first_action", [0, 1])
-@pytest.mark.parametrize("one_map", [True, False])
-def test_steps_equal_the_oracle(options, first_action, one_map):
-    rng = np.random.default_rng(first_action)
+@pytest.mark.parametrize("kind", ["one map", "grids", "first action 1", "position"])
+def test_steps_equal_the_oracle(options, kind):
+    rng = np.random.default_rng(1)
     n, steps = (5, 20) if JIT_OFF else (20, 60)
-    shape, max_steps = ((3, 5), 15) if one_map else ((4, 3), first_action * 15)
-    lakes = Lakes(rng, shape, n, one_map, first_action, max_steps, options)
+    shape, max_steps = ((3, 5), 15) if kind == "one map" else ((4, 3), 0)
+    boards = [random_rows(rng, *shape) for _ in range(n)]
+    if kind in ("one map", "position"):
+        boards = boards[:1] * n
+    more = {"obs_mode": "grid"} if kind != "position" else {}
+    first_action = int(kind == "first action 1")
+    lakes = Lakes(boards, first_action, max_steps, options, **more)
     lakes.start(rng.integers(0, 2**63, n, np.uint64))
     for _ in range(steps):
-        # One below the first action is "no valid action", where there is one.
-        lakes.compare_step(rng.integers(0, 4 + first_action, n), rng.random(n) < 0.2)
+        # -1 is "no valid action".
+        lakes.play(rng.integers(-1, 4, n), rng.random(n) < 0.2)
     # The generators stand where the oracle's do.
     for i, game in enumerate(lakes.games):
         state = game.rng.bit_generator.state["state"]["state"]
@@ -169,43 +154,35 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
     for uniform in uniforms:
         if 0.0 <= uniform < 1.0:
             outcome = int(np.argmax(slip[1] > uniform))
-            assert rules.categorical_sample(slip[1], uniform) == outcome
             assert rules.sample_slip(uniform, *slip[1]) == outcome
             position = neighbours[4, rules.turn(rules.DOWN, outcome)]
             assert position == (3, 7, 5)[outcome]
 
 
+@ignores_warnings
 @pytest.mark.parametrize("one_map", [True, False])
-def test_grids_and_masks_are_those_of_the_oracle(one_map):
+def test_masks_are_those_of_the_oracle(one_map):
     rng = np.random.default_rng(6)
-    seen = set()
+    values = set()
     for options in OPTIONS:
-        n, cells = 24, 12
-        lakes = Lakes(rng, (3, 4), n, one_map, 0, 0, options)
-        lakes.positions[:] = positions = rng.integers(0, cells, n)
-        grids = np.full((n, cells), 99, np.uint8)
-        rules.observe_rows(10, n, 0, lakes.state, (grids,))
-        assert (grids[:10] == 99).all()
-        rules.observe_rows(0, 10, 0, lakes.state, (grids,))
-        for i in range(n):
-            expected = codes(lakes.boards[i])
-            expected[positions[i]] = {1: 0, 2: 4, 3: 5}[expected[positions[i]]]
-            np.testing.assert_array_equal(grids[i], expected)
-        # Some rows in any order, and of these a range.
-        rows = rng.permutation(n)[:20]
-        masks = np.full((20, 4), 7, np.int8)
-        rules.LAKE.write_masks(2, 19, rows, *lakes.state[:2], masks)
-        assert (masks[[0, 1, 19]] == 7).all()
-        for j in range(2, 19):
-            game = lakes.games[rows[j]]
-            here = game.position = int(positions[rows[j]])
+        boards = [random_rows(rng, 3, 4) for _ in range(24)]
+        lakes = Lakes(boards[:1] * 24 if one_map else boards, options=options)
+        lakes.start(np.arange(24, dtype=np.uint64))
+        lakes.positions[:] = rng.integers(0, 12, 24)
+        if not one_map:
+            for i in range(24):
+                lakes.variables["grid"][i] = lakes.expected_grid(i)
+        rows, masks = lakes.masks(rng)
+        for row, mask in zip(rows, masks, strict=True):
+            game = lakes.games[row]
+            here = game.position = int(lakes.positions[row])
             expected = [
                 any(chance and cell != here for chance, cell in outcomes)
                 for outcomes in map(game.outcomes, range(4))
             ]
-            assert masks[j].tolist() == expected
-            seen.update(expected)
-    assert seen == {True, False}
+            assert mask.tolist() == expected
+            values.update(expected)
+    assert values == {True, False}
 
 
 # ------------------------------------------------------------------------ random maps

@@ -44,14 +44,14 @@ BUGS = [
     Bug(
         "skipped rooms count a step",
         "kernels.sokoban.rules",
-        "step_rows",
+        "step_rooms",
         change("elapsed_steps[i] += plays", "elapsed_steps[i] += 1"),
         _SOKOBAN,
     ),
     Bug(
         "a box on a target earns nothing",
         "kernels.sokoban.rules",
-        "_reward",
+        "step_rooms",
         change("REWARD_BOX_ON_TARGET * target_delta", "REWARD_BOX_ON_TARGET * 0.0"),
         _SOKOBAN,
     ),
@@ -79,8 +79,8 @@ BUGS = [
     Bug(
         "a terminal tile pays again",
         "kernels.frozen_lake.rules",
-        "_compute_outcome",
-        change("code <= GOAL", "code <= PLAYER_ON_GOAL"),
+        "step_lakes",
+        change("reward if code <= GOAL", "reward if code <= PLAYER_ON_GOAL"),
         _LAKES,
     ),
     Bug(

@@ -3,6 +3,8 @@
 import numpy as np
 
 import roll_vec
+from roll_vec.arrays.engine import ArrayEngine
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.kernels.sokoban import rules
 
 
@@ -50,13 +52,13 @@ def draw_random(rng, number, dim_room, num_boxes):
 
 def play_randomly(rng, grids, num_steps):
     """Return the rooms after some random moves each, solved or not."""
-    num_rooms, height, width = grids.shape
-    cells = grids.reshape(num_rooms, -1).copy()
-    players = np.array([np.flatnonzero(row >= rules.PLAYER)[0] for row in cells])
-    for i in range(num_rooms):
-        for action in rng.integers(rules.UP, rules.RIGHT + 1, num_steps).tolist():
-            players[i] = rules.step_row(cells, i, width, players[i], 0, action)[0]
-    return cells.reshape(num_rooms, height, width)
+    options = Sokoban(levels=grids, action_start=1)
+    engine = ArrayEngine(options, len(grids), None, 1)
+    engine.reset(np.arange(len(grids)), range(len(grids)))
+    skip_mask = np.zeros(len(grids), np.bool_)
+    for actions in rng.integers(rules.UP, rules.RIGHT + 1, (num_steps, len(grids))):
+        engine.step(actions, skip_mask)
+    return engine.named_variables()["grid"]
 
 
 def pad(grids, height=12, width=12):

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.kernels.sokoban import rooms as kernels
 from roll_vec.kernels.sokoban import rules
 from roll_vec.kernels.sokoban import search as sokoban_search
 from tests.conftest import JIT_OFF
+from tests.kernels.batches import Batch
 from tests.kernels.sokoban.positions import random_board
 from tests.kernels.test_rng import fold_in_by_hand
 from tests.oracles import sokoban as oracle
@@ -28,57 +30,47 @@ def make_oracle(board, max_steps=0):
     )
 
 
-def make_state(variables, width, elapsed_steps):
-    """Return the state as kernels take it."""
-    return tuple(variables), (width,), np.zeros((6, 0), np.uint64), elapsed_steps
-
-
-class Rooms:
-    """Rooms of one size beside their oracles; kernels are called for two ranges."""
+class Rooms(Batch):
+    """Rooms of one size beside their oracles."""
 
     def __init__(self, boards, max_steps=0, first_action=1):
         boards = np.asarray(boards, np.uint8)
-        n, _, self.width = boards.shape
-        self.max_steps, self.first_action = max_steps, first_action
-        self.games = [make_oracle(board, max_steps) for board in boards]
-        flat = boards.reshape(n, -1)
-        self.state = rules.RoomState(
-            flat.copy(),
-            (flat >= rules.PLAYER).argmax(axis=1).astype(np.int32),
-            (flat == rules.BOX).sum(axis=1).astype(np.int32),
+        options = Sokoban(
+            dim_room=boards.shape[1:], num_boxes=1, action_start=first_action
         )
-        self.elapsed_steps = np.zeros(n, np.int32)
-        self.ranges = ((n // 3, n), (0, n // 3))
+        super().__init__(options, len(boards), max_steps)
+        self.games = [make_oracle(board, max_steps) for board in boards]
+        cells = boards.reshape(len(boards), -1)
+        players = (cells >= rules.PLAYER).argmax(axis=1).astype(np.int32)
+        boxes_left = (cells == rules.BOX).sum(axis=1).astype(np.int32)
+        seeds = np.arange(len(boards), dtype=np.uint64)
+        self.begin(seeds, (boards, players, boxes_left))
 
-    def step(self, actions, skip_mask):
-        """Play oracle's actions, 0 to 4, in kernel and oracles; return the results."""
-        n = len(self.games)
-        # Nothing of an earlier step may shine through.
-        outputs = [np.ones(n, np.bool_ if i else np.float64) for i in range(6)]
-        moves = actions - 1 + self.first_action
-        limits = self.first_action, self.max_steps
-        state = make_state(self.state, self.width, self.elapsed_steps)
-        outcome = tuple(outputs[:3]), tuple(outputs[3:])
-        for start, stop in self.ranges:
-            before = outputs[0].copy()
-            rules.step_rows(start, stop, 0, moves, skip_mask, limits, state, *outcome)
-            assert (outputs[0][:start] == before[:start]).all()
+    def play(self, actions, skip_mask):
+        """Play oracle's actions, 0 to 4; return the results."""
+        results = self.step(actions - 1 + self.options.first_action, skip_mask)
+        grids, variables = self.observations[0], self.variables
+        np.testing.assert_array_equal(grids, variables["grid"])
         for i, game in enumerate(self.games):
-            results = [values[i] for values in outputs]
-            if skip_mask[i]:
-                assert not any(results)
-            else:
+            row = {name: values[i] for name, values in results.items()}
+            if not skip_mask[i]:
                 step = game.step(int(actions[i]))
                 at_limit = 0 < self.max_steps <= game.steps
-                moved, valid = step.effective, actions[i] != 0
-                ends = [step.success, at_limit]
-                assert results == [step.reward, *ends, moved, valid, step.success]
-            grid = self.state.grids[i].reshape(-1, self.width)
-            np.testing.assert_array_equal(grid, game.observe())
-            assert divmod(int(self.state.players[i]), self.width) == game.player
-            assert self.state.boxes_left[i] == game.num_boxes - game.boxes_on_target
-            assert self.elapsed_steps[i] == game.steps
-        return outputs
+                assert row == {
+                    "rewards": step.reward,
+                    "terminations": step.success,
+                    "truncations": at_limit,
+                    "dones": step.success or at_limit,
+                    "action_is_effective": step.effective,
+                    "action_is_valid": actions[i] != 0,
+                    "success": step.success,
+                }
+            np.testing.assert_array_equal(grids[i], game.observe())
+            player = divmod(int(variables["player"][i]), self.options.width)
+            assert player == game.player
+            boxes_left = game.num_boxes - game.boxes_on_target
+            assert variables["boxes_left"][i] == boxes_left
+        return results
 
 
 @given(
@@ -96,7 +88,7 @@ def test_any_room_is_played_as_by_the_oracle(
     boards = [random_board(rng, *size, num_boxes) for _ in range(n)]
     rooms = Rooms(boards, max_steps, first_action)
     for actions in rng.integers(0, 5, (40, n)):
-        rooms.step(actions, rng.random(n) < 0.15)
+        rooms.play(actions, rng.random(n) < 0.15)
 
 
 @pytest.mark.parametrize("seed", range(3 if JIT_OFF else 8))
@@ -107,58 +99,23 @@ def test_shortest_solutions_succeed_on_their_last_step(seed):
         solution, _ = oracle.solve(board.tolist()) or ([], 0)
     # On the very step of the limit both ends are reported.
     rooms = Rooms([board], len(solution))
-    ends = [rooms.step(np.array([1 + d]), np.zeros(1, np.bool_)) for d in solution]
-    for output in (1, 2):
-        values = [end[output][0] for end in ends]
+    ends = [rooms.play(np.array([1 + d]), np.zeros(1, np.bool_)) for d in solution]
+    for name in ("terminations", "truncations"):
+        values = [end[name][0] for end in ends]
         assert values == [False] * (len(solution) - 1) + [True]
-
-
-def test_place_rows_puts_levels_into_their_rows():
-    rng = np.random.default_rng(2)
-    levels = np.array([random_board(rng, 6, 7, 3).ravel() for _ in range(20)])
-    n = 12
-    grids = np.full((n, 42), 99, np.uint8)
-    players, boxes_left, elapsed_steps = np.full((3, n), 99, np.int32)
-    state = make_state((grids, players, boxes_left), 7, elapsed_steps)
-    rows = rng.permutation(n)[:9].astype(np.int64)
-    level_indices = rng.integers(0, 20, 9)
-    # In two ranges, and the last of the rows not at all.
-    for start, stop in ((5, 8), (0, 5)):
-        rules.ROOM.place_rows(
-            start, stop, rows, (levels,), level_indices, np.zeros(9, np.uint64), state
-        )
-        assert not start or (grids[rows[:start]] == 99).all()
-    for row in range(n):
-        j = rows.tolist().index(row) if row in rows else 8
-        if j == 8:
-            assert (grids[row] == 99).all()
-            assert players[row] == boxes_left[row] == elapsed_steps[row] == 99
-            continue
-        level = levels[level_indices[j]]
-        np.testing.assert_array_equal(grids[row], level)
-        assert players[row] == np.flatnonzero(level >= rules.PLAYER)[0]
-        assert boxes_left[row] == (level == rules.BOX).sum()
-    assert len(set(boxes_left[rows[:8]].tolist())) > 1
-    assert not elapsed_steps[rows[:8]].any()
 
 
 def test_action_masks_are_the_effective_moves_of_the_oracle():
     rng = np.random.default_rng(0)
     for size in ((5, 6), (7, 5)):
         n = 8 if JIT_OFF else 40
-        grids = np.stack([random_board(rng, *size, 2) for _ in range(n)])
-        flat = grids.reshape(n, -1)
-        players = (flat >= rules.PLAYER).argmax(1).astype(np.int32)
-        # Some of the rooms, in another order, and of these a range.
-        rows = rng.permutation(n)[: n - 2]
-        masks = np.full((len(rows), 4), 7, np.int8)
-        state = flat, players, np.zeros(n, np.int32)
-        rules.ROOM.write_masks(1, n - 3, rows, state, (size[1],), masks)
-        assert (masks[[0, -1]] == 7).all()
-        for row, mask in zip(rows[1:-1], masks[1:-1], strict=True):
-            moves = [make_oracle(grids[row]).step(a).effective for a in range(1, 5)]
+        rooms = Rooms([random_board(rng, *size, 2) for _ in range(n)])
+        rows, masks = rooms.masks(rng)
+        for row, mask in zip(rows, masks, strict=True):
+            board = rooms.variables["grid"][row]
+            moves = [make_oracle(board).step(a).effective for a in range(1, 5)]
             assert mask.tolist() == moves
-        assert set(masks[1:-1].ravel().tolist()) == {0, 1}
+        assert set(masks.ravel().tolist()) == {0, 1}
 
 
 # --------------------------------------------------------------------- generation
