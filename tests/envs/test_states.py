@@ -62,14 +62,15 @@ WRONG_ENTRIES = {
     ),
     SOKOBAN: (
         {"elapsed_steps": np.int32(-1)},
-        {"players": np.int32(-1)},
-        {"cells": np.full(25, 9, np.uint8)},
+        {"player": np.int32(-1)},
+        {"boxes_left": np.int32(7)},
+        {"grid": np.full((5, 5), 9, np.uint8)},
         {"level_numbers": np.int64(-1)},
     ),
     RANDOM_LAKE: (
-        {"maps": np.zeros(16, np.uint8)},
-        {"positions": np.int64(16)},
-        {"starts": np.int64(-1)},
+        {"grid": np.zeros((4, 4), np.uint8)},
+        {"position": np.int64(16)},
+        {"start": np.int64(-1)},
     ),
     "roll_vec/Taxi-v4": (
         {"taxi": np.int8(25)},
@@ -99,7 +100,7 @@ WRONG_ENTRIES = {
         {"num_empty": np.uint8(0)},
         {"box_digits": np.zeros(9, np.uint16)},
     ),
-    LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
+    LAKE: ({"position": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }
 
 
@@ -114,9 +115,9 @@ def actions_of(env):
 
 
 def make(id):
-    if id in GAME_IDS:
-        return gymnasium.make(id, render_mode="ansi").unwrapped
-    return ENVIRONMENTS[id].load()(**PLAYED.get(id, {}))
+    if ENVIRONMENTS[id].pooled:
+        return ENVIRONMENTS[id].load()(**PLAYED[id])
+    return gymnasium.make(id, **PLAYED.get(id, {"render_mode": "ansi"})).unwrapped
 
 
 def started(id):
@@ -371,7 +372,7 @@ def test_a_state_after_resume_has_the_next_episode():
 
 def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():
     more = {"desc": ["SG"], "is_slippery": False, "action_mode": "text"}
-    env = ENVIRONMENTS[LAKE].load()(**more)
+    env = gymnasium.make(LAKE, **more).unwrapped
     env.reset(seed=0)
     assert env.step("Right")[2]
     assert not env.step("no action")[2]
