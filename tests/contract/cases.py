@@ -214,8 +214,13 @@ def is_pooled(case: str) -> bool:
 
 
 def single_keywords(case: str) -> dict[str, Any]:
-    """Return the keywords of a case's single environment with their defaults."""
-    return ENVIRONMENTS[id_of(case)].defaults()
+    """Return the keywords of a case's single environment with their defaults.
+
+    Without those that its class has no use for.
+    """
+    known = ENVIRONMENTS[id_of(case)]
+    unused = {} if known.pooled else known.load()().unused_keywords
+    return {name: each for name, each in known.defaults().items() if name not in unused}
 
 
 def explicit_action_start(case: str) -> dict[str, Any]:
