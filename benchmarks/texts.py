@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gymnasium.vector import SyncVectorEnv
-from roll_vec.envs.sokoban.grid import SOKOBAN
 
 from benchmarks.tasks import Rate
 from roll_vec.base_envs import BaseLanguageBasedEnv
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240
-_LOOKUP = SOKOBAN.action_lookup(1)
+_LOOKUP = Sokoban.FAMILY.action_lookup(1)
 
 
 class Echo(BaseLanguageBasedEnv):
