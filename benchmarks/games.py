@@ -103,10 +103,16 @@ GAMES = {
 }
 
 
+def game_ids() -> list[str]:
+    """Return the ids that are rules alone; the other ones have cases of their own."""
+    arrays = [each for each in ENVIRONMENTS.values() if not each.pooled]
+    return [each.id for each in arrays if each.load().tuned_step is None]
+
+
 def games(quick: bool) -> list[Case]:
     """Games of rules at random on one core, beside all packages that have them."""
     # Not in one case, whose processes are alive together: they need 23 GB.
-    return [_case(each.id) for each in ENVIRONMENTS.values() if not each.pooled]
+    return [_case(id) for id in game_ids()]
 
 
 def _case(id: str) -> Case:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plot, table
+from benchmarks.games import game_ids
 from benchmarks.processes import ROOT
 from benchmarks.quotations import PAGES, quote, rewrite
 from benchmarks.result import RESULTS, read_result
@@ -173,10 +174,8 @@ def _rules(id: str) -> str:
 def pages_of_rules() -> dict[Path, str]:
     """Return the pages of the games of rules, without words, by path."""
     ids: dict[Path, list[str]] = {}
-    for registered in ENVIRONMENTS.values():
-        if not registered.pooled:
-            page = describe_env(registered.id).page
-            ids.setdefault(ROOT / page, []).append(registered.id)
+    for id in game_ids():
+        ids.setdefault(ROOT / describe_env(id).page, []).append(id)
     return {path: _page_of_rules(path.stem, names) for path, names in ids.items()}
 
 

@@ -43,7 +43,7 @@ TESTED = {
     "browser": ["roll_vec.watch"],
     # The adapters, and our demo shop in the code of WebShop.
     "frameworks": ["roll_vec.adapters", "roll_vec.envs.webshop"],
-    "kernels": ["roll_vec.kernels"],
+    "kernels": ["roll_vec.kernels", "roll_vec.arrays"],
     "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
     "splits.py": ["roll_vec.arrays"],
     "test_base_envs.py": ["roll_vec.objects"],

@@ -1,6 +1,5 @@
 """The ids of stacked environments, and what tests need to know of each."""
 
-from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.registration import ENVIRONMENTS
 
 # ROLL's grids and Gymnasium's lakes.
@@ -10,7 +9,7 @@ IDS = tuple(
 )
 OPTIONS = {id: ENVIRONMENTS[id].load() for id in IDS}
 # Those that play a new level in each episode and have `action_start`.
-LEVEL_IDS = tuple(id for id in IDS if issubclass(OPTIONS[id], RollGridEnv))
+LEVEL_IDS = tuple(id for id in IDS if OPTIONS[id].level_variables)
 FAMILIES = {id: OPTIONS[id].FAMILY for id in IDS}
 
 

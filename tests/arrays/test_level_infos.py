@@ -1,4 +1,4 @@
-"""Infos on request: seeds and levels at resets, masks of actions.
+"""Infos on request: seeds and levels at resets.
 
 It is for bugs such as these:
 
@@ -15,13 +15,8 @@ from roll_vec.seeding import episode_seed, level_for_seed
 from tests.arrays.ids import LEVEL_IDS
 from tests.conftest import JIT_OFF
 
-SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+SOKOBAN = "roll_vec/Sokoban-v0"
 REQUESTS = {"seed_info": True, "level_info": True}
-needs_jit = pytest.mark.skipif(
-    JIT_OFF, reason="draws many levels, and no kernel is new"
-)
-
-
 SETS = [(0, 0), (1, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0)]
 
 
@@ -52,41 +47,3 @@ def test_seeds_and_levels_follow_the_documented_rules(id, num_levels, start_leve
                     assert level == start_level + own_seed % num_levels
                 expected = unlimited.reset(seed=level)[0]
                 np.testing.assert_array_equal(grids[i], expected)
-
-
-# ------------------------------------------------------------------ masks of actions
-
-
-@pytest.mark.parametrize(
-    ("id", "more"),
-    [
-        # Worlds where an effective action is one that changes the observation.
-        pytest.param(SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5)}, marks=needs_jit),
-        pytest.param(
-            SOKOBAN,
-            {"num_boxes": 1, "dim_room": (5, 5), "action_start": 0},
-            marks=needs_jit,
-        ),
-        (RANDOM_LAKE, {"is_slippery": False}),
-    ],
-)
-def test_a_mask_has_the_actions_that_are_effective(id, more):
-    env = gymnasium.make_vec(
-        id, num_envs=10, autoreset_mode="SameStep", action_mask=True, **more
-    )
-    _, infos = env.reset(seed=0)
-    start, rng = env.single_action_space.start, np.random.default_rng(0)
-    outcomes = set()
-    for _ in range(20 if JIT_OFF else 60):
-        masks = infos["action_mask"]
-        assert masks.dtype == np.int8
-        assert masks.shape == (10, env.single_action_space.n)
-        assert infos["_action_mask"].all()
-        columns = rng.integers(0, masks.shape[1], 10)
-        *_, infos = env.step(start + columns)
-        effective = infos["action_is_effective"]
-        if "final_info" in infos:
-            effective = effective | infos["final_info"]["action_is_effective"]
-        np.testing.assert_array_equal(masks[np.arange(10), columns], effective)
-        outcomes.update(zip(columns.tolist(), effective.tolist(), strict=True))
-    assert len(outcomes) == 2 * masks.shape[1]

@@ -50,8 +50,8 @@ def make_provider(generate, num_levels, start_level):
     options = SimpleNamespace(
         level_count=num_levels,
         start_level=start_level,
-        levels=None,
-        NUM_LEVEL_ARRAYS=2,
+        user_levels=None,
+        level_variables=("a", "b"),
         variables={"a": (np.dtype("u8"), ()), "b": (np.dtype("u8"), (2,)), "c": None},
     )
     return LevelProvider(options, generate)
@@ -123,7 +123,7 @@ def test_interrupt_while_levels_are_drawn_moves_nothing(id, keywords, monkeypatc
     )
 
     def interrupt(unit, done, total):
-        assert unit in ("rooms", "maps")
+        assert unit == "levels"
         assert 0 < done < total
         raise KeyboardInterrupt
 

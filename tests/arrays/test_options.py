@@ -47,7 +47,7 @@ def make(id, **keywords):
 @pytest.mark.parametrize(
     ("id", "names"),
     [
-        (LAKE, ("max_steps", "grid_lookup", "size", "num_levels", "seed_info")),
+        (LAKE, ("max_steps", "size", "levels", "action_start")),
         ("roll_vec/Countdown-v0", ("action_start",)),
     ],
 )

@@ -84,6 +84,7 @@ class Mine(roll_vec.ArrayEnv):
     @roll_vec.rule
     def step(env, action, rng):
         move(env)
+        env.y = env.up + env.down
         return 0.0, env.x > 3
 """
 
@@ -311,7 +312,9 @@ def test_a_rule_may_call_itself_and_no_rules_call_each_other(load, name):
 def test_an_exception_is_of_the_class_that_the_rule_names(load):
     body = ["env.y += 1", "if env.y > 20: raise Lost('text')", "return 0.0, False"]
     source = SOURCE.replace("return 0.0, env.x > 3", "\n        ".join(body))
-    source = source.replace("        move(env)\n", "")
+    source = source.replace(
+        "        move(env)\n        env.y = env.up + env.down\n", ""
+    )
     classes = []
     for _ in range(2):
         cls = load(source)

@@ -3,80 +3,27 @@
 import numpy as np
 import pytest
 
-from tests.arrays.ids import IDS
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    MODES,
-    assert_same,
-    make_batch,
-    make_single,
-    make_sync,
-    play,
-)
-from tests.thinning import one_in
+from tests.contract.cases import assert_same, make_single
 
 pytestmark = pytest.mark.skipif(JIT_OFF, reason="texts have no kernel of their own")
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
 NAMES = ("Up", "Down", "Left", "Right")
-ANSWER = "<answer>(.*?)</answer>"
-THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
-# By form of an answer: its options, and a template for names of actions.
-FORMS = {
-    "raw": ({"format_penalty": -0.3}, "{}"),
-    "thinking": (
-        {"action_pattern": THINK, "match": "last", "format_penalty": 0.7},
-        "<think>so</think> <answer>{}</answer>",
-    ),
-    "turns": (
-        {
-            "action_pattern": ANSWER,
-            "action_separator": "||",
-            "max_actions_per_turn": 3,
-            "format_penalty": -0.1,
-        },
-        "<answer>{}</answer>",
-    ),
+TURNS = {
+    "action_mode": "text",
+    "action_pattern": "<answer>(.*?)</answer>",
+    "action_separator": "||",
+    "max_actions_per_turn": 3,
+    "format_penalty": -0.1,
 }
-
-
-def text_keywords(form, **more):
-    """Return the keywords of an environment with a form of answers."""
-    return {"action_mode": "text", **FORMS[form][0], **more}
-
-
-def draw_texts(form, steps, num_envs, seed=0):
-    """Return ``steps`` lists of texts: mostly names, some of them no actions."""
-    rng = np.random.default_rng(seed)
-    others = ["", "1", "jump", "Up and away", "<answer>", "<|im_end|>", "||", "√"]
-
-    def draw():
-        text = [*NAMES, "  dOWN\n"][rng.integers(5)]
-        if form == "turns":
-            names = rng.choice([*NAMES, "jump", " "], rng.integers(0, 6))
-            text = "||".join(names.tolist())
-        if rng.random() < 0.25:
-            text = others[rng.integers(len(others))]
-        return FORMS[form][1].format(text) if rng.random() < 0.9 else text
-
-    return [[draw() for _ in range(num_envs)] for _ in range(steps)]
-
-
-@one_in(3, "mode, form, env_id", MODES, list(FORMS), IDS)
-def test_batches_equal_sync_vector_env(env_id, form, mode):
-    more = text_keywords(form, obs_mode="text")
-    batch = make_batch(env_id, 5, autoreset_mode=mode, **more)
-    sync = make_sync(env_id, 5, mode, **more)
-    texts = [tuple(row) for row in draw_texts(form, 40, 5)]
-    assert_same(batch.reset(seed=7), sync.reset(seed=7))
-    assert_same(play(batch, texts), play(sync, texts))
 
 
 @pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, RANDOM_LAKE])
 def test_turns_play_their_actions_one_by_one(env_id):
     more = {"max_episode_steps": -1, "disable_env_checker": True}
-    text_env = make_single(env_id, **text_keywords("turns"), **more)
+    text_env = make_single(env_id, **TURNS, **more)
     integer_env = make_single(env_id, **more)
     codes = {name: code for code, name in integer_env.unwrapped.action_lookup.items()}
     rng = np.random.default_rng(5)

@@ -139,6 +139,7 @@ TEXT_OBSERVATIONS = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in na
 # Of different sizes and numbers of boxes.
 _ROOMS = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
 _MAPS = [["SFF", "FHG"], ["SHF", "FFG"], ["FSF", "HFG"]]
+_ANSWER = "<answer>(.*?)</answer>"
 _DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
 # Cases with keywords of their environments, for lockstep and unrolls.
 VARIANTS = [
@@ -163,6 +164,18 @@ VARIANTS = [
     (
         "roll_vec/Sokoban-v0 text",
         {"action_mask": True, "action_separator": "|", **_DEAD_ENDS},
+    ),
+    (
+        "roll_vec/Sokoban-v0 text",
+        {"action_pattern": f"<think>(.*?)</think>{_ANSWER}", "match": "last"},
+    ),
+    (
+        "roll_vec/FrozenLake-v1 text",
+        {
+            "action_pattern": _ANSWER,
+            "action_separator": "||",
+            "max_actions_per_turn": 3,
+        },
     ),
     ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
@@ -214,8 +227,13 @@ def is_pooled(case: str) -> bool:
 
 
 def single_keywords(case: str) -> dict[str, Any]:
-    """Return the keywords of a case's single environment with their defaults."""
-    return ENVIRONMENTS[id_of(case)].defaults()
+    """Return the keywords of a case's single environment with their defaults.
+
+    Without those that its class has no use for.
+    """
+    known = ENVIRONMENTS[id_of(case)]
+    unused = {} if known.pooled else known.load()().unused_keywords
+    return {name: each for name, each in known.defaults().items() if name not in unused}
 
 
 def explicit_action_start(case: str) -> dict[str, Any]:
@@ -336,6 +354,7 @@ GARBAGE = (
     "1 +",
     "9" * 40,
     "<answer>Up</answer>",
+    "<answer>Left||jump||Right||Up</answer>",
     "√ 12 ÷ 4 = 3\0",
     "1/0",
 )

@@ -241,6 +241,68 @@ class Tape(roll_vec.ArrayEnv):
         out.tape[1, : env.size] = env.marks
 
 
+class Hunt(roll_vec.ArrayEnv):
+    """Find the highest of some numbers, a level that a method draws."""
+
+    size: int = 4
+    state = {
+        "numbers": (np.int16, "size"),
+        "first": np.int8,
+        "place": np.int8,
+        "is_higher": np.bool_,
+        "value": np.int32,
+        "success": np.bool_,
+    }
+    level_variables = ("numbers", "first")
+    actions = 3
+    infos = ("value", "success", "is_higher")
+    reset_infos = ("is_higher", "first")
+    takes_invalid_actions = True
+
+    def draw_levels(self, num_threads, slices, seeds):
+        """Return the numbers of each seed, and where it begins."""
+        assert len(np.unique(seeds)) == len(seeds)
+        rows = [
+            np.random.default_rng(seed).permutation(self.size).astype(np.int16)
+            for seed in seeds.tolist()
+        ]
+        return np.stack(rows), (seeds % np.uint64(self.size)).astype(np.int8)
+
+    @property
+    def observation_space(self):
+        return Box(-(1 << 15), 1 << 15, (self.size + 1,), np.int32)
+
+    @roll_vec.rule
+    def begin(env, rng, seed):
+        env.place = (env.first + rng.integers(2)) % env.size
+        env.is_higher = seed % 2 == 1
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        before = env.numbers[env.place]
+        env.place = (env.place + max(action, 0) + rng.integers(2)) % env.size
+        env.value = env.numbers[env.place]
+        env.is_higher = env.value > before
+        env.numbers[env.place] -= 1
+        env.success = env.value == env.size - 1
+        return env.value / 4, env.success
+
+    @roll_vec.rule
+    def observe(env, out):
+        out[:-1] = env.numbers
+        out[-1] = env.place
+
+    @roll_vec.rule
+    def legal(env, mask):
+        mask[:] = env.numbers[env.place] < env.size - 1
+
+
+class FewHunts(Hunt):
+    """The levels are a set, which is kept."""
+
+    num_levels = 3
+
+
 FLOOR, WALL, PLAYER, GOAL = range(4)
 
 
@@ -303,7 +365,7 @@ class Walk(roll_vec.GridEnv):
 
 FAMILIES = {
     f"tests_rules/{cls.__name__}-v0": cls
-    for cls in (Corridor, Short, Cart, Merge, Mass, Tape, Walk)
+    for cls in (Corridor, Short, Cart, Merge, Mass, Tape, Hunt, FewHunts, Walk)
 }
 RANDOM = {
     f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")

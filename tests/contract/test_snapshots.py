@@ -114,7 +114,7 @@ def test_another_version_is_refused(version, played, tmp_path, monkeypatch):
 
 def changed_copies(state):
     """Yield snapshots that somebody changed, by every way that leads to the arrays."""
-    name = "positions" if "positions" in state.arrays else "players"
+    name = "position" if "position" in state.arrays else "player"
     for copied in (pickle.loads(pickle.dumps(state)), copy.deepcopy(state)):
         copied.arrays[name].flags.writeable = True
         copied.arrays[name][:] = 2_000_000_000
@@ -123,7 +123,7 @@ def changed_copies(state):
     later = VectorState(state.id, state.configuration, own)
     own[name][:] = 2_000_000_000
     assert later == state
-    own["positions"] = own[name]
+    own["position"] = own[name]
     yield VectorState(state.id, state.configuration, own)
 
 

@@ -12,6 +12,8 @@ from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
 from roll_vec.descriptions import describe_env
+from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import (
     InvalidOptionError,
     RollVecWarning,
@@ -21,7 +23,7 @@ from roll_vec.errors import (
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
-from tests.contract.cases import ALL_IDS, GAME_IDS
+from tests.contract.cases import ALL_IDS
 from tests.golden import assert_golden
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -81,6 +83,13 @@ MORE_VALUES = {
 }
 
 
+def options_of(id):
+    """Return the class of the options of an id."""
+    known = ENVIRONMENTS[id]
+    pooled = {COUNTDOWN: CountdownOptions, WEBSHOP: WebShopOptions}
+    return pooled[id] if known.pooled else known.load()
+
+
 def show(value):
     """Return a value in the same form with every version of NumPy."""
     return f"numpy's {value.tolist()}" if hasattr(value, "tolist") else shorten(value)
@@ -90,7 +99,7 @@ def show(value):
 def test_every_value_of_every_keyword_is_kept_or_refused_as_in_the_golden_file():
     lines = []
     for id in (SOKOBAN, LAKE, RANDOM_LAKE, COUNTDOWN, WEBSHOP):
-        options = ENVIRONMENTS[id].load()
+        options = options_of(id)
         for name in inspect.signature(options).parameters:
             values_by_outcome = {}
             for value in (*VALUES, *MORE_VALUES.get(name, ())):
@@ -169,15 +178,14 @@ def test_values_that_do_not_go_together_are_refused(id, keywords, message):
 
 @pytest.mark.parametrize("id", ALL_IDS)
 def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
-    cls, options = ENVIRONMENTS[id].load(), ENVIRONMENTS[id].load()
+    cls, is_pooled = ENVIRONMENTS[id].load(), ENVIRONMENTS[id].pooled
+    make = cls if is_pooled else functools.partial(gymnasium.make, id)
     shown = inspect.signature(cls).parameters
-    if id in GAME_IDS:
-        cls = functools.partial(gymnasium.make, id)
-    fields = {one.name: one.default for one in dataclasses.fields(options)}
+    fields = {one.name: one.default for one in dataclasses.fields(options_of(id))}
     assert {name: one.default for name, one in shown.items()} == fields
     assert all(one.kind is one.KEYWORD_ONLY for one in shown.values())
     with pytest.raises(UnknownOptionError) as caught:
-        cls(render_modes="text", what=1)
+        make(render_modes="text", what=1)
     assert isinstance(caught.value, TypeError)
     # Gymnasium adds the id and the keywords.
     assert str(caught.value).partition(" was raised from")[0] == (
@@ -185,14 +193,13 @@ def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
         "got an unexpected keyword argument 'what'; "
         f"those that exist: {', '.join(sorted(fields))}; did you mean render_mode?"
     )
-    if id not in GAME_IDS:
-        with pytest.raises(TypeError):
-            cls("text")
+    with pytest.raises(TypeError):
+        cls("text")
 
 
 @pytest.mark.parametrize("id", ALL_IDS)
 def test_options_are_frozen_and_equal_ones_are_the_same(id):
-    options = ENVIRONMENTS[id].load()
+    options = options_of(id)
     one, other = options(), options()
     assert one == other
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -267,12 +274,12 @@ def show_all(value):
 def test_a_keyword_changes_something_or_is_neither_listed_nor_taken(id):
     is_text = ENVIRONMENTS[id].pooled
     listed = {one.name for one in describe_env(id).keywords}
-    fields = inspect.signature(ENVIRONMENTS[id].load()).parameters
+    fields = inspect.signature(options_of(id)).parameters
     values = dict(OTHER_VALUES)
     if "action_mask" in fields:
         values["action_mask"] = not fields["action_mask"].default, {}
     if "grid_vocab" in fields:
-        glyph = next(iter(ENVIRONMENTS[id].load()().grid_vocab))
+        glyph = next(iter(options_of(id)().grid_vocab))
         values["grid_vocab"] = {glyph: "a riddle"}, {}
     for name, (value, needed) in values.items():
         if is_text:

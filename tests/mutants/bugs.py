@@ -80,7 +80,7 @@ BUGS = [
         "a terminal tile pays again",
         "kernels.frozen_lake.rules",
         "step_lakes",
-        change("reward if code <= GOAL", "reward if code <= PLAYER_ON_GOAL"),
+        change("code <= GOAL", "code <= PLAYER_ON_GOAL"),
         _LAKES,
     ),
     Bug(
