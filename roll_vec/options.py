@@ -297,6 +297,8 @@ def accepts_keywords_of(
         parameters.sort(key=lambda parameter: parameter.kind)
         signature = signature.replace(parameters=parameters)
         function.__signature__ = signature  # type: ignore[attr-defined]
+        # Descriptions of keywords read their docstrings.
+        function.options_classes = options_classes  # type: ignore[attr-defined]
         return function
 
     return decorate

@@ -60,7 +60,7 @@ def _paint_sokoban(engine: Any, env_id: int, _: int | None) -> Pictures:
 def _paint_lake(engine: Any, env_id: int, direction: int | None) -> Pictures:
     env_ids = np.array([env_id])
     codes = engine.grids(env_ids)[0]
-    starts = np.arange(codes.size) == engine.named_variables()["starts"][env_id]
+    starts = np.arange(codes.size) == engine.named_variables()["start"][env_id]
     starts = starts.reshape(codes.shape)
     return _lake_tiles(codes.shape).paint(codes, starts, direction)
 

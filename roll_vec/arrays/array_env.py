@@ -199,13 +199,12 @@ class ArrayEnv(TextOptions):
     finish_step: ClassVar[Any] = None
     gymnasium_renderer: ClassVar[Any] = None
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
-    # A keyword of games on grids.
-    render_scale: ClassVar[Any] = 1
-
     action_mode: str = "discrete"
     env_instruction: str | None = None
     obs_mode: str = "array"
     render_mode: str | None = None
+    # A keyword of games on grids.
+    render_scale: ClassVar[Any] = 1
     action_mask: bool = False
     num_levels: int = 0
     start_level: int = 0
@@ -567,6 +566,11 @@ class ArrayEnv(TextOptions):
             dtype, _ = self.info_array(name)
             infos[name] = np.asarray(variables[name][env_ids], dtype)
         return infos
+
+    @classmethod
+    def has_solver(cls) -> bool:
+        """Return whether the class has a solver."""
+        return hasattr(cls, "solve") or cls.solve_envs is not ArrayEnv.solve_envs
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`.

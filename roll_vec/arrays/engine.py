@@ -121,7 +121,7 @@ class ArrayEngine(ObservedEngine):
             self._flags.append((mask, f"_{name}"))
         self._flags_shape = 3 + num_flags + len(shown), num_envs
         # A step needs to know successes that users do not see.
-        if "success" in hidden:
+        if "success" in hidden and "success" in rows:
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
         # Whether kernels write all infos of the episodes that they begin, if any.

@@ -106,6 +106,10 @@ class SingleEnv(ClosableEnv):
             SingleEnv.set_state(self, {**SingleEnv.get_state(self), **values})
 
     @property
+    def _name(self) -> str:
+        return self._engine.name
+
+    @property
     def options(self) -> Any:
         """The validated keywords, with the level options of the next episode."""
         return self._engine.options

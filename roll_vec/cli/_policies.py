@@ -241,10 +241,11 @@ POLICIES: dict[str, PolicyFactory] = {
 
 def _is_solved(spec: EnvSpec | None) -> bool:
     """Return whether the class of a registered id knows the right action."""
-    entry = None if spec is None else ENVIRONMENTS.get(spec.id)
-    is_rule = entry is not None and not entry.pooled
-    attribute = "solve" if is_rule else _ACTION
-    return spec is not None and hasattr(load_class(spec), attribute)
+    if spec is None:
+        return False
+    cls = load_class(spec)
+    has_solver = getattr(cls, "has_solver", None)
+    return has_solver() if has_solver else hasattr(cls, _ACTION)
 
 
 def has_oracle(env: Any) -> bool:

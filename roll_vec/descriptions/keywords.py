@@ -78,7 +78,8 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
         unused = parse_options(owner, registered.keywords).unused_keywords
         defaults = {name: each for name, each in defaults.items() if name not in unused}
     # These describe `action_mode` of pools.
-    classes = [*inspect.getmro(owner), TextOptions, ArrayEnv]
+    options_classes = getattr(getattr(owner, "__init__", None), "options_classes", ())
+    classes = [*inspect.getmro(owner), *options_classes, TextOptions, ArrayEnv]
     keywords = _describe(defaults, _parameters(owner), classes)
     # A decorator of a constructor may add keywords that no class is known to define.
     order = ["", *(one.__name__ for one in classes)]

@@ -26,6 +26,7 @@ from gymnasium.spaces import Dict, Tuple
 from gymnasium.vector.utils import iterate
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.options import parse_options
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_vec
 from roll_vec.storage.data_files import check_path, fingerprint
@@ -99,7 +100,10 @@ class Split:
     def has_success(self) -> bool:
         """Whether an episode can be a success; some games of rules know none."""
         known = ENVIRONMENTS[self.id]
-        return known.pooled or "success" in known.load().infos
+        if known.pooled:
+            return True
+        keywords = {**known.keywords, **self.keywords}
+        return bool(parse_options(known.load(), keywords).has_success)
 
     def __len__(self) -> int:
         return len(self.seeds)

@@ -58,10 +58,13 @@ class ClosableEnv(gymnasium.Env[Any, Any]):
 
     def _check_open(self) -> None:
         if self._is_closed:
-            message = (
-                f"{type(self.unwrapped).__name__} is closed: make a new environment"
-            )
+            message = f"{self._name} is closed: make a new environment"
             raise ClosedError(message)
+
+    @property
+    def _name(self) -> str:
+        """The name of the environment, for messages."""
+        return type(self.unwrapped).__name__
 
 
 class SeededEnv(ClosableEnv):

@@ -68,7 +68,8 @@ def read_trajectories(run: Run) -> Iterator[Trajectory]:
     spec = find_spec(setup.id)
     seeds = expand_seeds(run.seed, setup.num_envs, setup.options.get("group_size", 1))
     # Only with levels does an episode after the first have a seed of its own.
-    has_levels = hasattr(load_class(spec), "level_seed")
+    cls = load_class(spec)
+    has_levels = getattr(cls, "seeding", "") == "level" or hasattr(cls, "level_seed")
     successes = run.successes()
     ended: list[list[Trajectory]] = [[] for _ in seeds]
     episodes: dict[int, OpenEpisode] = {}

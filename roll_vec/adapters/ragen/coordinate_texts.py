@@ -51,9 +51,9 @@ def format_text(engine: Any, row: int, text: str, text_format: str) -> str:
     variables = engine.named_variables()
     height, width = codes.shape
     lines = [f"Board size: {height} rows x {width} cols (zero-indexed)."]
-    for label, listed in (_LAKE if "starts" in variables else _SOKOBAN).items():
+    for label, listed in (_LAKE if "start" in variables else _SOKOBAN).items():
         if listed is None:
-            places = [divmod(int(variables["starts"][row]), width)]
+            places = [divmod(int(variables["start"][row]), width)]
         else:
             places = [
                 tuple(place) for place in np.argwhere(np.isin(codes, listed)).tolist()
