@@ -84,6 +84,37 @@ BUGS = [
         _LAKES,
     ),
     Bug(
+        "a room that is skipped forgets that it was solved",
+        "kernels.sokoban.rules",
+        "step_rooms",
+        change("solved | skips & success[i]", "solved"),
+        _SOKOBAN,
+    ),
+    Bug(
+        "a lake that is skipped has the probability of another step",
+        "kernels.frozen_lake.rules",
+        "step_lakes",
+        change("prob[i] if skip_mask[i] else chance", "chance"),
+        _LAKES,
+    ),
+    Bug(
+        "a terminal tile of a random lake lets the player go",
+        "kernels.frozen_lake.rules",
+        "_move_players",
+        change("codes[at + i] | stays * STAY", "codes[at + i]"),
+        _LAKES,
+    ),
+    Bug(
+        "a set plays the level after the one of its seed",
+        "kernels.families",
+        "_make_begin.begin_next",
+        change(
+            "index = seed % np.uint64(num_levels)",
+            "index = (seed + _1) % np.uint64(num_levels)",
+        ),
+        "tests/arrays/test_level_infos.py",
+    ),
+    Bug(
         "a policy of a lake is not better where it waits for a rare slip",
         "kernels.frozen_lake.solver",
         "_look_ahead",
