@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from roll_vec.arrays import declarations
 from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
-from roll_vec.arrays.level_sets import check_given_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES, names_of
@@ -377,12 +376,15 @@ class ArrayEnv(TextOptions):
 
     def _check_levels(self: Any) -> None:
         """Read the keyword ``levels``, and check those that number levels."""
-        numbers = self.num_levels, self.start_level
+        num_levels, start_level = self.num_levels, self.start_level
         if self.user_levels is None:
-            num_levels, start_level = check_levels(*numbers)
+            num_levels, start_level = check_levels(num_levels, start_level)
         else:
             self._set(levels=self.read_levels(self.levels))
-            num_levels, start_level = check_given_levels(self.levels, *numbers)
+            count = len(self.levels)
+            start_level = check_int("start_level", start_level, 0, count - 1)
+            # 0 is all levels from the first one on, and stays 0.
+            num_levels = check_int("num_levels", num_levels, 0, count - start_level)
         self._set(num_levels=num_levels, start_level=start_level)
 
     @property
