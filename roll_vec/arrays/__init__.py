@@ -18,9 +18,9 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `text_actions`         the parser and the instructions for texts
 `level_providers`      levels of episodes: those of users, or drawn from seeds
 `state_checks`         checks of the arrays of a state
-`episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `bound_steps`          kernels of steps, with what stays the same packed once
-`observations`         `ObservedEngine`: observations and frames of environments
+`observations`         `ObservedEngine`: stacked arrays, observations and frames
+`episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
 `row_threads`          ranges of rows on several threads, and Ctrl-C

@@ -17,7 +17,7 @@ from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
-from roll_vec.arrays.observations import ObservedEngine
+from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
@@ -27,7 +27,7 @@ from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, StateArrays, StepResult, UnrollResult
+from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
 from roll_vec.vector.infos import add_infos
 from roll_vec.vector.rollout import Rollout
 
@@ -56,7 +56,7 @@ _MODES = {
 _ATTRIBUTES = ("get_all_actions", "get_instructions", "np_random", "num_env_steps")
 
 
-class ArrayEngine(ObservedEngine):
+class ArrayEngine(EpisodeEngine):
     """The engine of all environments in arrays; see `roll_vec.vector.engine.Engine`.
 
     Parameters
@@ -70,7 +70,6 @@ class ArrayEngine(ObservedEngine):
 
     Attributes
     ----------
-    elapsed_steps : (n,) int32
     successes : (n,) bool
         Whether the last step of each environment was a success.
     """
@@ -90,7 +89,6 @@ class ArrayEngine(ObservedEngine):
         super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.name, self.metadata = options.name, options.metadata
         self.render_mode = options.render_mode
-        self.observer = options.make_observer(self.kernel_threads)
         self.single_observation_space = self._observation_space()
         self.single_action_space = options.single_action_space
         self.first_action = options.first_action
@@ -132,7 +130,6 @@ class ArrayEngine(ObservedEngine):
         self._writes_begin_infos = is_written and not (
             others or self._has_no_begin_infos
         )
-        self._bound = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
@@ -181,7 +178,7 @@ class ArrayEngine(ObservedEngine):
             infos["env_instruction"] = np.full(len(env_ids), text, object)
         if options.has_level_infos:
             if options.seed_info:
-                infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
+                infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
             if options.level_info:
                 infos["level"] = self.level_numbers[env_ids]
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
@@ -336,22 +333,6 @@ class ArrayEngine(ObservedEngine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _begin_in_kernel(self, env_ids: Ids) -> None:
-        """Start the next episodes in compiled code alone, and observe them.
-
-        All environments are observed, unless the last step has done it.
-        """
-        bound, n = self._bind(self.max_steps), self.num_envs
-        out, self._observations = self._observations, None
-        is_new = out is None
-        if out is None:
-            out = self._out_arrays
-        if out is None:
-            out = self.options.allocate_observations(n)
-        self._run(bound.begin, n, bound.words, env_ids, out, is_new)
-        self._observations = out
-        self._note_levels(env_ids)
-
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
 
@@ -440,10 +421,10 @@ class ArrayEngine(ObservedEngine):
             next_observations,
         )
         self._observations, needs_numbers = None, self._needs_level_numbers
-        numbers = self.episodes.numbers.copy() if needs_numbers else None
+        numbers = self.episode_numbers.copy() if needs_numbers else None
         self._unroll(len(codes), buffer)
         if needs_numbers:
-            self._note_levels(np.flatnonzero(self.episodes.numbers != numbers))
+            self._note_levels(np.flatnonzero(self.episode_numbers != numbers))
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -525,11 +506,6 @@ class ArrayEngine(ObservedEngine):
         names = sorted(fields - {"render_mode", "render_scale"})
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
-
-    def set_state(self, arrays: StateArrays, rows: Ids, env_ids: Ids) -> None:
-        """Copy rows of a state; see `Engine.set_state`."""
-        self._observations = None
-        super().set_state(arrays, rows, env_ids)
 
     def solve(self, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.

@@ -145,7 +145,7 @@ class SingleEnv(ClosableEnv):
             raise AttributeError(message)
         if not self._has_started:
             return None
-        return int(self._engine.episodes.seeds(_ONE)[0])
+        return int(self._engine.seeds_of(_ONE)[0])
 
     def resume(self, seed: int, episode: int) -> None:
         """Make the next `reset` without a seed begin a certain episode of a stream.
@@ -161,12 +161,12 @@ class SingleEnv(ClosableEnv):
         ------
         InvalidSeedError
         """
+        engine, first_seed = self._engine, fold_seed(check_seed(seed))
         # The number of the level that is played is that of its episode.
-        _, episodes = self._engine.level_numbers, self._engine.episodes
-        first_seed = np.array([fold_seed(check_seed(seed))], np.uint64)
+        _ = engine.level_numbers
+        engine.first_seeds[0] = first_seed
         # Before episode 0 is -1, modulo 2**64.
-        number = np.array([episode], np.uint64) - np.uint64(1)
-        episodes.commit(_ONE, first_seed, number)
+        engine.episode_numbers[0] = (episode - 1) % (1 << 64)
         self._np_random_seed, self._can_continue = seed, True
 
     def reset(
