@@ -7,7 +7,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 =====================  ==============================================================
 `grid_family`          how the grids of a family look: cells, glyphs, colours
 `attributes`           `StateAttribute`: an attribute that is made of variables
-`options`              the keywords of all families, and what a family declares
+`declarations`         from declarations to what kernels are made of
 `rules`                the decorator `rule`, and the errors of rules
 `rule_code`            the code of rules: copies of functions, and their digest
 `array_env`            `ArrayEnv`: the family that is derived from rules
@@ -15,7 +15,6 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `array_checks`         the check of a declaration when it is registered
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
-`text_actions`         the parser and the instructions for texts
 `level_providers`      levels of episodes: those of users, or drawn from seeds
 `state_checks`         checks of the arrays of a state
 `bound_steps`          kernels of steps, with what stays the same packed once

@@ -19,12 +19,12 @@ from roll_vec.arrays.rules import (
     describe_frame,
     frame_of,
     functions_of,
-    package_of,
     reads_numpys_numbers,
     uses_other_generators,
 )
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at, clear_row
@@ -111,7 +111,7 @@ def check_rules(options: ArrayEnv) -> None:
             text = _run(name, "text", options.text, copy)
             _require(isinstance(text, str), f"{name}.text", "a str", text)
 
-    seed = (0,) if options.begins_with_seed else ()
+    seed = (0,) if takes_seed(begin) else ()
     _require_none(name, "begin", _run(name, "begin", begin, env, rng, *seed))
     look()
     for number in range(_STEPS):
@@ -165,10 +165,11 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
         value = f"def {rule_name}({', '.join(parameters)})"
         is_right = len(parameters) == len(arguments)
         if rule_name == "begin" and options.seeding == "level":
-            is_right |= options.begins_with_seed
+            is_right |= takes_seed(each)
         _require(is_right, owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
-        if package_of(function) == "roll_vec":
+        # Code that `exec` runs may have no module.
+        if str(function.__module__).partition(".")[0] == "roll_vec":
             continue  # `roll_vec.envs.rounding` rounds as numpy on purpose
         owner = f"{name}.{function.__name__}"
         for key, is_type in reads_numpys_numbers(function):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Box, Dict, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
@@ -21,10 +21,9 @@ from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES, names_of
-from roll_vec.arrays.text_actions import describe_actions
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
-from roll_vec.kernels.families import Declaration, GameKernels, takes_seed
+from roll_vec.kernels.families import Declaration, GameKernels
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
     check_bool,
@@ -394,11 +393,6 @@ class ArrayEnv(TextOptions):
             return int(self.num_levels)
         return len(self.user_levels) - int(self.start_level)
 
-    @property
-    def has_level_infos(self) -> bool:
-        """Whether the infos of resets say something of the level that is played."""
-        return self.seed_info or self.level_info
-
     # ---------------------------------------------------------------- actions
 
     @functools.cached_property
@@ -424,13 +418,6 @@ class ArrayEnv(TextOptions):
     def last_action(self) -> int:
         """The highest action."""
         return self.first_action + len(self.action_names) - 1
-
-    @property
-    def single_action_space(self) -> Space[Any]:
-        """The space of an action that is no text."""
-        if isinstance(self.actions, Box):
-            return self.actions
-        return Discrete(len(self.action_names), start=self.first_action)
 
     @property
     def action_lookup(self) -> Mapping[int, str]:
@@ -496,11 +483,6 @@ class ArrayEnv(TextOptions):
     def names_in_rules(self) -> frozenset[str]:
         """All names that rules, and the functions that they call, mention."""
         return names_of([*self.rules(), declarations.tuned_step_of(self)])
-
-    @property
-    def begins_with_seed(self) -> bool:
-        """Whether the rule ``begin`` takes the seed of the episode as well."""
-        return bool(takes_seed(self.rules()[0]))
 
     @functools.cached_property
     def has_generator(self) -> bool:
@@ -654,8 +636,17 @@ class ArrayEnv(TextOptions):
         """
         game = self.env_instruction
         lines = [self.describe() if game is None else game, *self._describe_grid()]
-        names, summary = self.action_lookup, self.action_summary
-        return "\n".join([*lines, *describe_actions(names, parser, summary)])
+        names, summary = list(self.action_lookup.values()), self.action_summary
+        if parser is not None:
+            lines.append(f"Actions: {summary or ', '.join(names)}.")
+            lines.append(parser.describe_answer(names))
+        elif names:
+            codes = [f"{code} ({name})" for code, name in self.action_lookup.items()]
+            text = ", ".join(codes)
+            if summary:
+                text = f"{codes[0]} to {codes[-1]}, each {summary}"
+            lines.append(f"Actions: {text}.")
+        return "\n".join(lines)
 
     def _describe_grid(self) -> list[str]:
         """Return the lines of instructions about a grid."""

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -19,12 +19,12 @@ from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
+from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
@@ -76,6 +76,7 @@ class ArrayEngine(EpisodeEngine):
 
     single_action_space: Space[Any]
     action_codes: ActionCodes | None = None
+    action_parser: ActionParser | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
 
@@ -89,15 +90,14 @@ class ArrayEngine(EpisodeEngine):
         super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.name, self.metadata = options.name, options.metadata
         self.render_mode = options.render_mode
-        self.single_observation_space = self._observation_space()
-        self.single_action_space = options.single_action_space
-        self.first_action = options.first_action
-        if isinstance(self.single_action_space, Discrete):
+        self.first_action, names = options.first_action, options.action_lookup
+        self.single_action_space = options.actions
+        if not isinstance(options.actions, Box):
             self.action_codes = ActionCodes(options)
-        self.action_parser = make_action_parser(options)
-        if self.action_parser is not None:
-            names = options.action_lookup.values()
-            self.single_action_space = self.action_parser.text_space(names)
+            self.single_action_space = Discrete(len(names), start=self.first_action)
+        if options.action_mode == "text":
+            self.action_parser = ActionParser(options, names, self.first_action - 1)
+            self.single_action_space = self.action_parser.text_space(names.values())
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
@@ -123,8 +123,8 @@ class ArrayEngine(EpisodeEngine):
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
         # Whether kernels write all infos of the episodes that they begin, if any.
-        others = self._has_masks or self.action_parser or options.has_level_infos
-        others = bool(others) or self._finish is not None
+        others = self._has_masks or self.action_parser is not None
+        others |= options.seed_info or options.level_info or self._finish is not None
         self._has_no_begin_infos = not (others or options.reset_infos)
         is_written = {*options.reset_infos} <= {*options.infos}
         self._writes_begin_infos = is_written and not (
@@ -176,11 +176,10 @@ class ArrayEngine(EpisodeEngine):
         if self.action_parser is not None:
             text = self.instructions
             infos["env_instruction"] = np.full(len(env_ids), text, object)
-        if options.has_level_infos:
-            if options.seed_info:
-                infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
-            if options.level_info:
-                infos["level"] = self.level_numbers[env_ids]
+        if options.seed_info:
+            infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
+        if options.level_info:
+            infos["level"] = self.level_numbers[env_ids]
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property
@@ -602,8 +601,3 @@ class ArrayEngine(EpisodeEngine):
 def _flatten(array: NDArray[Any]) -> NDArray[Any]:
     """Return (T, n, ...) as (T * n, ...); an array of one step stays as it is."""
     return array if array.ndim == 1 else array.reshape(-1, *array.shape[2:])
-
-
-def copy_array(value: Any) -> Any:
-    """Return a copy of an array; another value as it is."""
-    return value.copy() if isinstance(value, np.ndarray) else value

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
-from gymnasium.spaces import Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
@@ -101,6 +100,12 @@ class ObservedEngine(Engine):
         # What kernels have bound, by the limit of steps.
         self._bound: dict[int, BoundStep] = {}
         self.observer: Any = options.make_observer(self.kernel_threads)
+        if self.observes_text:
+            self.single_observation_space = UnicodeText(MAX_TEXT)
+        elif self.observer is not None:
+            self.single_observation_space = self.observer.space
+        else:
+            self.single_observation_space = options.observation_space
 
     @allow_overflow
     def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
@@ -141,13 +146,6 @@ class ObservedEngine(Engine):
     def named_variables(self) -> dict[str, NDArray[Any]]:
         """Return the variables of all environments, by name."""
         return self.options.named(self.variables)  # type: ignore[no-any-return]
-
-    def _observation_space(self) -> Space[Any]:
-        if self.observes_text:
-            return UnicodeText(MAX_TEXT)
-        if self.observer is not None:
-            return self.observer.space  # type: ignore[no-any-return]
-        return self.options.observation_space  # type: ignore[no-any-return]
 
     @cached_property
     def observes_text(self) -> bool:
@@ -269,7 +267,7 @@ class ObservedEngine(Engine):
             return arrays[0].reshape(*shape, *self._plain_shape)
         if self._observes_codes:
             self._check_codes(arrays[0])
-            observations = self.observer.observe_steps(arrays[0], shape, out)
+            observations = self.observer.observe(arrays[0], shape, out)
             return out if isinstance(out, np.ndarray) else observations
         parts = self.options.parts
         shaped = [
