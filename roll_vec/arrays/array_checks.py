@@ -198,14 +198,16 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
 def _check_names(options: ArrayEnv, name: str) -> None:
     """Check the names of options, variables and infos."""
     cls, variables = type(options), options.variables
-    own = {each.name for each in dataclasses.fields(options)} - cls.common_names()
+    class_options = {
+        each.name for each in dataclasses.fields(options)
+    } - cls.common_names()
     accepted = "names of options that are no keywords of gymnasium.make_vec"
-    for option in sorted(own):
+    for option in sorted(class_options):
         _require(option not in _BATCH_KEYWORDS, name, accepted, option)
     owner = f"{name}.state"
     accepted = f"names of variables, none of {', '.join(RESERVED)}"
     free = "names that the class does not have otherwise"
-    other_names = {*options.constants, *own, *cls.common_names()}
+    other_names = {*options.constants, *class_options, *cls.common_names()}
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
         is_name = is_name and variable[0] != "_" and variable not in RESERVED
@@ -229,8 +231,9 @@ def _check_names(options: ArrayEnv, name: str) -> None:
             "that of its seed"
         )
         raise InvalidOptionError(message)
-    seen, accepted = options.observation, f"a variable, {', '.join(variables)}"
-    _require(seen is None or seen in variables, f"{name}.observation", accepted, seen)
+    observation, accepted = options.observation, f"a variable, {', '.join(variables)}"
+    is_right = observation is None or observation in variables
+    _require(is_right, f"{name}.observation", accepted, observation)
     accepted = f"one of {', '.join(_SEEDINGS)}"
     seeding = options.seeding
     _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)

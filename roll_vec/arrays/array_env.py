@@ -49,6 +49,8 @@ METADATA: dict[str, Any] = {
     "render_modes": ["human", "rgb_array", "ansi", "text"],
     "render_fps": 4,
 }
+# Numbers of an environment are Python's in its infos, and become these in a batch.
+_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 _BASES = (__name__, "roll_vec.arrays.grid_env")
 
 
@@ -80,7 +82,7 @@ class ArrayEnv(TextOptions):
     action_mask : bool
         True: infos have ``action_mask``, 1 for actions that can change something.
         Those of resets and steps have it, (A,) int8; column j stands for the action
-        ``action_space.start + j``, as ``action_space.sample(mask)`` takes it.
+        ``action_space.start + j``, as ``action_space.sample(mask)`` reads it.
     levels : array, or what `read_levels` reads, if the class has this option
         Levels of yours to play: the seed that the rule ``begin`` gets is the number of
         one.
@@ -291,7 +293,7 @@ class ArrayEnv(TextOptions):
     def unused_keywords(self) -> dict[str, str]:
         """The keywords that the class has no use for, each with the reason.
 
-        They take their defaults alone, and descriptions leave them out.
+        They accept their defaults alone, and descriptions leave them out.
         """
         unused = {}
         if self.seeding == "stream":
@@ -529,7 +531,7 @@ class ArrayEnv(TextOptions):
         return declarations.make_kernels(self.code, self.declaration, tuned_step)
 
     def rules_of(self, max_steps: int) -> tuple[Any, ...]:
-        """Return the rules, as the kernel of a step takes them."""
+        """Return the rules, as the kernel of a step reads them."""
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
@@ -542,7 +544,8 @@ class ArrayEnv(TextOptions):
 
     def info_array(self, name: str) -> Variable:
         """Return the dtype and shape of a variable that is an info."""
-        return declarations.info_variable(self.variables[name])
+        dtype, shape = self.variables[name]
+        return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with `reset_infos`."""

@@ -61,7 +61,7 @@ class ArrayEngine(EpisodeEngine):
 
     Parameters
     ----------
-    options : ArrayOptions
+    options : ArrayEnv
         The keywords of the environments, and the declaration of their family.
     num_envs : int
     max_episode_steps : int or None
@@ -103,7 +103,7 @@ class ArrayEngine(EpisodeEngine):
         hidden = self._hidden_infos = tuple(options.hidden_infos)
         infos, num_flags = sort_infos(options)
         # Options look these up, which takes as long as a step of one environment.
-        # The infos that are no flags, as kernels take them.
+        # The infos that are no flags, as kernels write them.
         self._step_infos = [
             (name, (num_envs, *shape), np.dtype(dtype))
             for name in infos[num_flags:]
@@ -147,7 +147,7 @@ class ArrayEngine(EpisodeEngine):
     # ---------------------------------------------------------------- one step
 
     def check_actions(self, actions: Any, skip_mask: Mask) -> Any:
-        """Return the actions as kernels take them; see `Engine.check_actions`."""
+        """Return the actions as kernels read them; see `Engine.check_actions`."""
         if self.action_parser is not None:
             texts = check_texts(actions, skip_mask)
             return self.action_parser.parse_batch(texts, skip_mask)
@@ -157,7 +157,7 @@ class ArrayEngine(EpisodeEngine):
         return self.check_array("actions", actions, (len(skip_mask),))
 
     def check_array(self, name: str, action: Any, shape: tuple[int, ...] = ()) -> Any:
-        """Return actions in a `Box`, those of ``shape``, as kernels take them."""
+        """Return actions in a `Box`, those of ``shape``, as kernels read them."""
         space: Any = self.single_action_space
         shape = (*shape, *space.shape)
         array = np.asarray(action)
@@ -438,7 +438,7 @@ class ArrayEngine(EpisodeEngine):
         )
 
     def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
-        """Return the actions that `unroll` can take for a batch of any size, or None.
+        """Return the actions that `unroll` can play for a batch of any size, or None.
 
         Returns
         -------

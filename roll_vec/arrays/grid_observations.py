@@ -1,7 +1,7 @@
 """Grids of cell codes as observations and as frames, in batches and one alone.
 
 A new observation mode is an entry in `ARRAY_MODES`; options, spaces, steps and unrolls
-take it from there.
+read it there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class GridObserver:
 
     Parameters
     ----------
-    options : GridOptions
+    options : GridEnv
         Gives the family, the shape of a grid, the glyphs and the observation mode.
         With a mode that only the game itself knows, grids are observed as codes.
     num_threads : int
@@ -75,7 +75,7 @@ class GridObserver:
     shape : (int, int)
         Height and width of a grid.
     obs_mode : str
-        One of `OBS_MODES`, or of the family's own.
+        One of `OBS_MODES`, or of the family's modes.
     space : gymnasium.spaces.Space
         Of a single observation.
     """

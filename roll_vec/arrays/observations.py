@@ -83,7 +83,7 @@ class ObservedEngine(Engine):
         )
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
-        # As kernels take it, see `roll_vec.kernels.unroll`; no array is ever replaced.
+        # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
         parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
         self._state = parts
         self.is_stream = options.seeding == "stream"
@@ -246,7 +246,7 @@ class ObservedEngine(Engine):
         return [batch[name] if name else batch for name in self.options.parts]
 
     def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
-        """Return the arrays of the observations of T * n steps, as kernels take them.
+        """Return the arrays of the observations of T * n steps, as kernels write them.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class SingleEnv(ClosableEnv):
 
     Parameters
     ----------
-    options : ArrayOptions
+    options : ArrayEnv
 
     Attributes
     ----------
