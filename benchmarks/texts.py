@@ -19,7 +19,7 @@ from roll_vec.text.options import TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240
-_LOOKUP = Sokoban.FAMILY.action_lookup(1)
+_LOOKUP = dict(enumerate(Sokoban.actions, 1))
 
 
 class Echo(BaseLanguageBasedEnv):

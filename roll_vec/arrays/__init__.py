@@ -7,22 +7,19 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 =====================  ==============================================================
 `grid_family`          how the grids of a family look: cells, glyphs, colours
 `attributes`           `StateAttribute`: an attribute that is made of variables
-`options`              the keywords of all families, and what a family declares
+`declarations`         from declarations to what kernels are made of
 `rules`                the decorator `rule`, and the errors of rules
 `rule_code`            the code of rules: copies of functions, and their digest
-`python_random`        the generator of Python's `random` in rules
 `array_env`            `ArrayEnv`: the family that is derived from rules
 `grid_env`             `GridEnv`: one whose observation is a board
 `array_checks`         the check of a declaration when it is registered
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
-`text_actions`         the parser and the instructions for texts
-`level_sets`           levels of users: arrays, texts and files of text, checked
 `level_providers`      levels of episodes: those of users, or drawn from seeds
 `state_checks`         checks of the arrays of a state
-`episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `bound_steps`          kernels of steps, with what stays the same packed once
-`observations`         `ObservedEngine`: observations and frames of environments
+`observations`         `ObservedEngine`: stacked arrays, observations and frames
+`episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
 `row_threads`          ranges of rows on several threads, and Ctrl-C

@@ -37,7 +37,7 @@ class ActionCodes:
 
     Parameters
     ----------
-    options : ArrayOptions
+    options : ArrayEnv
 
     Attributes
     ----------

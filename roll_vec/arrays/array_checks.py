@@ -19,12 +19,12 @@ from roll_vec.arrays.rules import (
     describe_frame,
     frame_of,
     functions_of,
-    package_of,
     reads_numpys_numbers,
     uses_other_generators,
 )
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at, clear_row
@@ -111,7 +111,7 @@ def check_rules(options: ArrayEnv) -> None:
             text = _run(name, "text", options.text, copy)
             _require(isinstance(text, str), f"{name}.text", "a str", text)
 
-    seed = (0,) if options.begins_with_seed else ()
+    seed = (0,) if takes_seed(begin) else ()
     _require_none(name, "begin", _run(name, "begin", begin, env, rng, *seed))
     look()
     for number in range(_STEPS):
@@ -165,10 +165,11 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
         value = f"def {rule_name}({', '.join(parameters)})"
         is_right = len(parameters) == len(arguments)
         if rule_name == "begin" and options.seeding == "level":
-            is_right |= options.begins_with_seed
+            is_right |= takes_seed(each)
         _require(is_right, owner, f"`{text}`", value)
     for function in functions_of(options.rules()):
-        if package_of(function) == "roll_vec":
+        # Code that `exec` runs may have no module.
+        if str(function.__module__).partition(".")[0] == "roll_vec":
             continue  # `roll_vec.envs.rounding` rounds as numpy on purpose
         owner = f"{name}.{function.__name__}"
         for key, is_type in reads_numpys_numbers(function):
@@ -197,14 +198,16 @@ def _check_rules_of(options: ArrayEnv, name: str) -> None:
 def _check_names(options: ArrayEnv, name: str) -> None:
     """Check the names of options, variables and infos."""
     cls, variables = type(options), options.variables
-    own = {each.name for each in dataclasses.fields(options)} - cls.common_names()
+    class_options = {
+        each.name for each in dataclasses.fields(options)
+    } - cls.common_names()
     accepted = "names of options that are no keywords of gymnasium.make_vec"
-    for option in sorted(own):
+    for option in sorted(class_options):
         _require(option not in _BATCH_KEYWORDS, name, accepted, option)
     owner = f"{name}.state"
     accepted = f"names of variables, none of {', '.join(RESERVED)}"
     free = "names that the class does not have otherwise"
-    other_names = {*options.constants, *own, *cls.common_names()}
+    other_names = {*options.constants, *class_options, *cls.common_names()}
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
         is_name = is_name and variable[0] != "_" and variable not in RESERVED
@@ -228,8 +231,9 @@ def _check_names(options: ArrayEnv, name: str) -> None:
             "that of its seed"
         )
         raise InvalidOptionError(message)
-    seen, accepted = options.observation, f"a variable, {', '.join(variables)}"
-    _require(seen is None or seen in variables, f"{name}.observation", accepted, seen)
+    observation, accepted = options.observation, f"a variable, {', '.join(variables)}"
+    is_right = observation is None or observation in variables
+    _require(is_right, f"{name}.observation", accepted, observation)
     accepted = f"one of {', '.join(_SEEDINGS)}"
     seeding = options.seeding
     _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)

@@ -11,21 +11,19 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Box, Dict, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
 from roll_vec.arrays import declarations
 from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
-from roll_vec.arrays.level_sets import check_given_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES, names_of
-from roll_vec.arrays.text_actions import describe_actions
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
-from roll_vec.kernels.families import Declaration, GameKernels, takes_seed
+from roll_vec.kernels.families import Declaration, GameKernels
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
     check_bool,
@@ -51,6 +49,8 @@ METADATA: dict[str, Any] = {
     "render_modes": ["human", "rgb_array", "ansi", "text"],
     "render_fps": 4,
 }
+# Numbers of an environment are Python's in its infos, and become these in a batch.
+_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 _BASES = (__name__, "roll_vec.arrays.grid_env")
 
 
@@ -82,7 +82,7 @@ class ArrayEnv(TextOptions):
     action_mask : bool
         True: infos have ``action_mask``, 1 for actions that can change something.
         Those of resets and steps have it, (A,) int8; column j stands for the action
-        ``action_space.start + j``, as ``action_space.sample(mask)`` takes it.
+        ``action_space.start + j``, as ``action_space.sample(mask)`` reads it.
     levels : array, or what `read_levels` reads, if the class has this option
         Levels of yours to play: the seed that the rule ``begin`` gets is the number of
         one.
@@ -292,7 +292,7 @@ class ArrayEnv(TextOptions):
     def unused_keywords(self) -> dict[str, str]:
         """The keywords that the class has no use for, each with the reason.
 
-        They take their defaults alone, and descriptions leave them out.
+        They accept their defaults alone, and descriptions leave them out.
         """
         unused = {}
         if self.seeding == "stream":
@@ -376,12 +376,15 @@ class ArrayEnv(TextOptions):
 
     def _check_levels(self: Any) -> None:
         """Read the keyword ``levels``, and check those that number levels."""
-        numbers = self.num_levels, self.start_level
+        num_levels, start_level = self.num_levels, self.start_level
         if self.user_levels is None:
-            num_levels, start_level = check_levels(*numbers)
+            num_levels, start_level = check_levels(num_levels, start_level)
         else:
             self._set(levels=self.read_levels(self.levels))
-            num_levels, start_level = check_given_levels(self.levels, *numbers)
+            count = len(self.levels)
+            start_level = check_int("start_level", start_level, 0, count - 1)
+            # 0 is all levels from the first one on, and stays 0.
+            num_levels = check_int("num_levels", num_levels, 0, count - start_level)
         self._set(num_levels=num_levels, start_level=start_level)
 
     @property
@@ -390,11 +393,6 @@ class ArrayEnv(TextOptions):
         if self.num_levels or self.user_levels is None:
             return int(self.num_levels)
         return len(self.user_levels) - int(self.start_level)
-
-    @property
-    def has_level_infos(self) -> bool:
-        """Whether the infos of resets say something of the level that is played."""
-        return self.seed_info or self.level_info
 
     # ---------------------------------------------------------------- actions
 
@@ -421,13 +419,6 @@ class ArrayEnv(TextOptions):
     def last_action(self) -> int:
         """The highest action."""
         return self.first_action + len(self.action_names) - 1
-
-    @property
-    def single_action_space(self) -> Space[Any]:
-        """The space of an action that is no text."""
-        if isinstance(self.actions, Box):
-            return self.actions
-        return Discrete(len(self.action_names), start=self.first_action)
 
     @property
     def action_lookup(self) -> Mapping[int, str]:
@@ -494,11 +485,6 @@ class ArrayEnv(TextOptions):
         """All names that rules, and the functions that they call, mention."""
         return names_of([*self.rules(), declarations.tuned_step_of(self)])
 
-    @property
-    def begins_with_seed(self) -> bool:
-        """Whether the rule ``begin`` takes the seed of the episode as well."""
-        return bool(takes_seed(self.rules()[0]))
-
     @functools.cached_property
     def has_generator(self) -> bool:
         """Whether a rule draws random numbers."""
@@ -544,7 +530,7 @@ class ArrayEnv(TextOptions):
         return declarations.make_kernels(self.code, self.declaration, tuned_step)
 
     def rules_of(self, max_steps: int) -> tuple[Any, ...]:
-        """Return the rules, as the kernel of a step takes them."""
+        """Return the rules, as the kernel of a step reads them."""
         reward = float(self.invalid_reward)
         return self.first_action, max_steps, reward, self.takes_invalid_actions
 
@@ -557,7 +543,8 @@ class ArrayEnv(TextOptions):
 
     def info_array(self, name: str) -> Variable:
         """Return the dtype and shape of a variable that is an info."""
-        return declarations.info_variable(self.variables[name])
+        dtype, shape = self.variables[name]
+        return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
         """Return the infos of resets of some environments, with `reset_infos`."""
@@ -656,8 +643,17 @@ class ArrayEnv(TextOptions):
         """
         game = self.env_instruction
         lines = [self.describe() if game is None else game, *self._describe_grid()]
-        names, summary = self.action_lookup, self.action_summary
-        return "\n".join([*lines, *describe_actions(names, parser, summary)])
+        names, summary = list(self.action_lookup.values()), self.action_summary
+        if parser is not None:
+            lines.append(f"Actions: {summary or ', '.join(names)}.")
+            lines.append(parser.describe_answer(names))
+        elif names:
+            codes = [f"{code} ({name})" for code, name in self.action_lookup.items()]
+            text = ", ".join(codes)
+            if summary:
+                text = f"{codes[0]} to {codes[-1]}, each {summary}"
+            lines.append(f"Actions: {text}.")
+        return "\n".join(lines)
 
     def _describe_grid(self) -> list[str]:
         """Return the lines of instructions about a grid."""

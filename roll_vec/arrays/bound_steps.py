@@ -56,7 +56,7 @@ class OneStep:
     make_play : function
         Of `roll_vec.kernels.families.GameKernels`.
     rules, state : tuples
-        As kernels take them; the arrays must not be replaced.
+        As kernels read them; the arrays must not be replaced.
     outcome : BatchStep
     observations : tuple of arrays
         Of one environment, for the kernel to write.
@@ -82,7 +82,12 @@ class OneStep:
         self._play, self._words = make_play(type_of(self._owners)), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item
-        self._infos = [(name, _reader_of(infos[name])) for name in names]
+        # Each reads item 0: a number of Python, or a new array.
+        self._infos: list[tuple[str, Callable[[], Any]]] = []
+        for name in names:
+            array = infos[name]
+            read = array.item if array.ndim == 1 else array[0].copy
+            self._infos.append((name, read))
 
     @allow_overflow
     def play(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
@@ -92,8 +97,3 @@ class OneStep:
         for name, read in self._infos:
             infos[name] = read()
         return self._reward(), self._terminated(), infos
-
-
-def _reader_of(array: NDArray[Any]) -> Callable[[], Any]:
-    """Return a function that returns item 0: a number of Python, or a new array."""
-    return array.item if array.ndim == 1 else array[0].copy

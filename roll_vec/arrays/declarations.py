@@ -33,8 +33,6 @@ _DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
 _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 _BOOL = np.dtype(np.bool_)
 _INT64 = range(-(1 << 63), 1 << 63)
-# Numbers of an environment are Python's in its infos, and become these in a batch.
-_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 
 
 def read_variable(owner: Any, name: str, declared: Any) -> Variable:
@@ -137,7 +135,7 @@ def read_constants(owner: Any) -> dict[str, Any]:
 
 
 def read_constant(name: str, value: Any) -> Any:
-    """Return a number or an array of numbers as kernels take it, else None.
+    """Return a number or an array of numbers that kernels can hold, else None.
 
     Raises
     ------
@@ -194,12 +192,6 @@ def check_option(name: str, value: Any, default: Any) -> Any:
     if isinstance(default, tuple) and not isinstance(value, (tuple, list, np.ndarray)):
         raise InvalidOptionError.expected(name, "a tuple, a list or an array", value)
     return value
-
-
-def info_variable(variable: Variable) -> Variable:
-    """Return the dtype and the shape of the info that a variable becomes."""
-    dtype, shape = variable
-    return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
 
 def sort_infos(owner: Any) -> tuple[tuple[str, ...], int]:

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -17,17 +17,17 @@ from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
-from roll_vec.arrays.observations import ObservedEngine
+from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
-from roll_vec.arrays.text_actions import make_action_parser
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.unroll import DISABLED, NEXT_STEP, SAME_STEP
 from roll_vec.options import describe_value
+from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import NO_IDS, StateArrays, StepResult, UnrollResult
+from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
 from roll_vec.vector.infos import add_infos
 from roll_vec.vector.rollout import Rollout
 
@@ -56,12 +56,12 @@ _MODES = {
 _ATTRIBUTES = ("get_all_actions", "get_instructions", "np_random", "num_env_steps")
 
 
-class ArrayEngine(ObservedEngine):
+class ArrayEngine(EpisodeEngine):
     """The engine of all environments in arrays; see `roll_vec.vector.engine.Engine`.
 
     Parameters
     ----------
-    options : ArrayOptions
+    options : ArrayEnv
         The keywords of the environments, and the declaration of their family.
     num_envs : int
     max_episode_steps : int or None
@@ -70,13 +70,13 @@ class ArrayEngine(ObservedEngine):
 
     Attributes
     ----------
-    elapsed_steps : (n,) int32
     successes : (n,) bool
         Whether the last step of each environment was a success.
     """
 
     single_action_space: Space[Any]
     action_codes: ActionCodes | None = None
+    action_parser: ActionParser | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
 
@@ -90,22 +90,20 @@ class ArrayEngine(ObservedEngine):
         super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.name, self.metadata = options.name, options.metadata
         self.render_mode = options.render_mode
-        self.observer = options.make_observer(self.kernel_threads)
-        self.single_observation_space = self._observation_space()
-        self.single_action_space = options.single_action_space
-        self.first_action = options.first_action
-        if isinstance(self.single_action_space, Discrete):
+        self.first_action, names = options.first_action, options.action_lookup
+        self.single_action_space = options.actions
+        if not isinstance(options.actions, Box):
             self.action_codes = ActionCodes(options)
-        self.action_parser = make_action_parser(options)
-        if self.action_parser is not None:
-            names = options.action_lookup.values()
-            self.single_action_space = self.action_parser.text_space(names)
+            self.single_action_space = Discrete(len(names), start=self.first_action)
+        if options.action_mode == "text":
+            self.action_parser = ActionParser(options, names, self.first_action - 1)
+            self.single_action_space = self.action_parser.text_space(names.values())
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
         infos, num_flags = sort_infos(options)
         # Options look these up, which takes as long as a step of one environment.
-        # The infos that are no flags, as kernels take them.
+        # The infos that are no flags, as kernels write them.
         self._step_infos = [
             (name, (num_envs, *shape), np.dtype(dtype))
             for name in infos[num_flags:]
@@ -125,14 +123,13 @@ class ArrayEngine(ObservedEngine):
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
         # Whether kernels write all infos of the episodes that they begin, if any.
-        others = self._has_masks or self.action_parser or options.has_level_infos
-        others = bool(others) or self._finish is not None
+        others = self._has_masks or self.action_parser is not None
+        others |= options.seed_info or options.level_info or self._finish is not None
         self._has_no_begin_infos = not (others or options.reset_infos)
         is_written = {*options.reset_infos} <= {*options.infos}
         self._writes_begin_infos = is_written and not (
             others or self._has_no_begin_infos
         )
-        self._bound = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
@@ -150,7 +147,7 @@ class ArrayEngine(ObservedEngine):
     # ---------------------------------------------------------------- one step
 
     def check_actions(self, actions: Any, skip_mask: Mask) -> Any:
-        """Return the actions as kernels take them; see `Engine.check_actions`."""
+        """Return the actions as kernels read them; see `Engine.check_actions`."""
         if self.action_parser is not None:
             texts = check_texts(actions, skip_mask)
             return self.action_parser.parse_batch(texts, skip_mask)
@@ -160,7 +157,7 @@ class ArrayEngine(ObservedEngine):
         return self.check_array("actions", actions, (len(skip_mask),))
 
     def check_array(self, name: str, action: Any, shape: tuple[int, ...] = ()) -> Any:
-        """Return actions in a `Box`, those of ``shape``, as kernels take them."""
+        """Return actions in a `Box`, those of ``shape``, as kernels read them."""
         space: Any = self.single_action_space
         shape = (*shape, *space.shape)
         array = np.asarray(action)
@@ -179,11 +176,10 @@ class ArrayEngine(ObservedEngine):
         if self.action_parser is not None:
             text = self.instructions
             infos["env_instruction"] = np.full(len(env_ids), text, object)
-        if options.has_level_infos:
-            if options.seed_info:
-                infos["seed"] = self.episodes.seeds(env_ids).astype(np.int64)
-            if options.level_info:
-                infos["level"] = self.level_numbers[env_ids]
+        if options.seed_info:
+            infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
+        if options.level_info:
+            infos["level"] = self.level_numbers[env_ids]
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property
@@ -336,22 +332,6 @@ class ArrayEngine(ObservedEngine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _begin_in_kernel(self, env_ids: Ids) -> None:
-        """Start the next episodes in compiled code alone, and observe them.
-
-        All environments are observed, unless the last step has done it.
-        """
-        bound, n = self._bind(self.max_steps), self.num_envs
-        out, self._observations = self._observations, None
-        is_new = out is None
-        if out is None:
-            out = self._out_arrays
-        if out is None:
-            out = self.options.allocate_observations(n)
-        self._run(bound.begin, n, bound.words, env_ids, out, is_new)
-        self._observations = out
-        self._note_levels(env_ids)
-
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
 
@@ -440,10 +420,10 @@ class ArrayEngine(ObservedEngine):
             next_observations,
         )
         self._observations, needs_numbers = None, self._needs_level_numbers
-        numbers = self.episodes.numbers.copy() if needs_numbers else None
+        numbers = self.episode_numbers.copy() if needs_numbers else None
         self._unroll(len(codes), buffer)
         if needs_numbers:
-            self._note_levels(np.flatnonzero(self.episodes.numbers != numbers))
+            self._note_levels(np.flatnonzero(self.episode_numbers != numbers))
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(
@@ -458,7 +438,7 @@ class ArrayEngine(ObservedEngine):
         )
 
     def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
-        """Return the actions that `unroll` can take for a batch of any size, or None.
+        """Return the actions that `unroll` can play for a batch of any size, or None.
 
         Returns
         -------
@@ -525,11 +505,6 @@ class ArrayEngine(ObservedEngine):
         names = sorted(fields - {"render_mode", "render_scale"})
         options = {name: describe_value(getattr(self.options, name)) for name in names}
         return {**options, "max_episode_steps": self.max_steps}
-
-    def set_state(self, arrays: StateArrays, rows: Ids, env_ids: Ids) -> None:
-        """Copy rows of a state; see `Engine.set_state`."""
-        self._observations = None
-        super().set_state(arrays, rows, env_ids)
 
     def solve(self, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions; see `Engine.solve`.
@@ -626,8 +601,3 @@ class ArrayEngine(ObservedEngine):
 def _flatten(array: NDArray[Any]) -> NDArray[Any]:
     """Return (T, n, ...) as (T * n, ...); an array of one step stays as it is."""
     return array if array.ndim == 1 else array.reshape(-1, *array.shape[2:])
-
-
-def copy_array(value: Any) -> Any:
-    """Return a copy of an array; another value as it is."""
-    return value.copy() if isinstance(value, np.ndarray) else value

@@ -214,5 +214,4 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
             raise InvalidOptionError.expected(f"{cls.__name__}.tiles", accepted, tiles)
         tiles = np.array(tiles, order="C")
         tiles.flags.writeable = False
-    names = cls.actions if isinstance(cls.actions, (tuple, list)) else ()
-    return GridFamily(tuple(cells), tuple(names), tiles, cls.more_modes)
+    return GridFamily(tuple(cells), tiles, cls.more_modes)

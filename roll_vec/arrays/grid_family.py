@@ -1,7 +1,7 @@
-"""The description of a game's grid: its cell codes, how they look, and the actions.
+"""The description of a game's grid: its cell codes, and how they look.
 
-Observations, frames, instructions and ``roll-vec play`` take all names, characters,
-colours and tiles from here.
+Observations, frames, instructions and ``roll-vec play`` read all characters, colours
+and tiles here.
 """
 
 from __future__ import annotations
@@ -71,8 +71,6 @@ class GridFamily:
     ----------
     cells : tuple of Cell
         By code, from 0.
-    action_names : tuple of str
-        From the first action on.
     drawn_tiles : (C, 16, 16, 3) uint8, read-only, or None
         A picture of each code; None: squares in the colour of its pixel.
     more_modes : mapping of str to ArrayMode
@@ -80,7 +78,6 @@ class GridFamily:
     """
 
     cells: tuple[Cell, ...]
-    action_names: tuple[str, ...]
     drawn_tiles: NDArray[np.uint8] | None = None
     more_modes: Mapping[str, ArrayMode] = dataclasses.field(default_factory=dict)
 
@@ -88,11 +85,6 @@ class GridFamily:
     def num_codes(self) -> int:
         """Number of cell codes."""
         return len(self.cells)
-
-    @property
-    def num_actions(self) -> int:
-        """Number of actions, without "no valid action"."""
-        return len(self.action_names)
 
     @cached_property
     def glyphs(self) -> dict[int, str]:
@@ -122,10 +114,6 @@ class GridFamily:
         shape = (self.num_codes, TILE_SIZE, TILE_SIZE, 3)
         squares = np.broadcast_to(self.pixels[:, np.newaxis, np.newaxis], shape)
         return _read_only(squares.copy())
-
-    def action_lookup(self, first_action: int) -> dict[int, str]:
-        """Return the names of the actions, counted from ``first_action``."""
-        return dict(enumerate(self.action_names, first_action))
 
 
 def _read_only(array: NDArray[np.uint8]) -> NDArray[np.uint8]:

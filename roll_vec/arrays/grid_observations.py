@@ -1,7 +1,7 @@
 """Grids of cell codes as observations and as frames, in batches and one alone.
 
 A new observation mode is an entry in `ARRAY_MODES`; options, spaces, steps and unrolls
-take it from there.
+read it there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class GridObserver:
 
     Parameters
     ----------
-    options : GridOptions
+    options : GridEnv
         Gives the family, the shape of a grid, the glyphs and the observation mode.
         With a mode that only the game itself knows, grids are observed as codes.
     num_threads : int
@@ -75,7 +75,7 @@ class GridObserver:
     shape : (int, int)
         Height and width of a grid.
     obs_mode : str
-        One of `OBS_MODES`, or of the family's own.
+        One of `OBS_MODES`, or of the family's modes.
     space : gymnasium.spaces.Space
         Of a single observation.
     """
@@ -99,7 +99,9 @@ class GridObserver:
         if not is_known:
             self.space = options.observation_space
         elif self.obs_mode == "text":
-            self.space = self._text_space(shortest)
+            min_length = self._text_length(shortest)
+            max_length = self._text_length(self._glyph_length)
+            self.space = UnicodeText(max_length, min_length=min_length)
         else:
             highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
@@ -115,31 +117,7 @@ class GridObserver:
         height, width = self.shape
         return height * (width * glyph_length + 1) - 1
 
-    def _text_space(self, shortest: int) -> UnicodeText:
-        """Return the space of the texts, whose shortest glyph has that length."""
-        min_length = self._text_length(shortest)
-        max_length = self._text_length(self._glyph_length)
-        return UnicodeText(max_length, min_length=min_length)
-
-    def observe(self, grids: Grids, out: Any = None) -> Any:
-        """Return the observations of a batch of grids.
-
-        Parameters
-        ----------
-        grids : (n, H, W) uint8
-            Codes.
-        out : array or None
-            An earlier result to be written again; strings are always new.
-
-        Returns
-        -------
-        (n, ...) uint8 array, or a tuple of n str
-        """
-        if self.obs_mode == "text":
-            return self._texts(grids)
-        return self._array(grids, self.obs_mode, out)
-
-    def observe_steps(
+    def observe(
         self, codes: NDArray[np.uint8], shape: tuple[int, ...], out: Any = None
     ) -> Any:
         """Return the observations of a batch, or of T steps of it.
@@ -150,7 +128,7 @@ class GridObserver:
             In the mode ``grid`` the result is a view of them.
         shape : (n,) or (T, n)
         out : array or None
-            An earlier result to be written again.
+            An earlier result to be written again; strings are always new.
 
         Returns
         -------
@@ -158,7 +136,7 @@ class GridObserver:
         """
         grids = codes.reshape(-1, *self.shape)
         if self.obs_mode == "text":
-            texts = self.observe(grids)
+            texts = self._texts(grids)
             if len(shape) == 1:
                 return texts
             num_steps, n = shape
@@ -168,21 +146,19 @@ class GridObserver:
         if self.obs_mode != "grid" or not is_written:
             if out is not None:
                 out = out.reshape(len(grids), *out.shape[len(shape) :])
-            observations = self.observe(grids, out)
+            observations = self._array(grids, self.obs_mode, out)
         return observations.reshape(*shape, *observations.shape[1:])
 
     def _array(self, grids: Grids, obs_mode: str, out: Any = None) -> Any:
         # Functions are never pickled.
         mode = self.family.more_modes.get(obs_mode) or ARRAY_MODES[obs_mode]
-        if mode.write is None:
-            if out is None:
-                return grids.copy()
-            np.copyto(out, grids)
-            return out
         if out is None:
             out = np.empty((len(grids), *self._shapes[obs_mode]), np.uint8)
-        tables = () if mode.table is None else (getattr(self.family, mode.table),)
-        self._write(mode.write, grids, *tables, out)
+        if mode.write is None:
+            np.copyto(out, grids)
+        else:
+            tables = () if mode.table is None else (getattr(self.family, mode.table),)
+            self._write(mode.write, grids, *tables, out)
         return out
 
     @allow_overflow

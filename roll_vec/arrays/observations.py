@@ -1,29 +1,32 @@
-"""`ObservedEngine`: the observations and frames of environments in stacked arrays."""
+"""`ObservedEngine`: stacked arrays of environments, their observations and frames."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from gymnasium.spaces import Space
 from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.bound_steps import BoundStep
-from roll_vec.arrays.episodes import EpisodeEngine
+from roll_vec.arrays.row_threads import for_row_ranges
+from roll_vec.arrays.rules import explain_failure
 from roll_vec.errors import InvalidStateError
+from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.render.mosaic import upscale
 from roll_vec.spaces import MAX_TEXT, UnicodeText
+from roll_vec.vector.engine import Engine
 from roll_vec.vector.space_batches import item_at, map_leaves
 
 _ONE = np.zeros(1, np.int64)
 
 
-class ObservedEngine(EpisodeEngine):
+class ObservedEngine(Engine):
     """The part of `roll_vec.arrays.engine.ArrayEngine` that observes.
 
     Kernels write arrays, a step those of all environments; `observe` makes of them what
@@ -31,11 +34,23 @@ class ObservedEngine(EpisodeEngine):
 
     Attributes
     ----------
+    variables : tuple of (n, ...) arrays
+        What kernels write to.
+    constants : tuple of numbers and arrays
+        What all environments share.
+    rng_states : (6, n) uint64
+        States of PCG64 generators; (6, 0) where kernels draw nothing.
+    elapsed_steps : (n,) int32
+    first_seeds : (n,) uint64
+        Folded seeds, below 2**32, of the resets of environments.
+    episode_numbers : (n,) uint64
+        Number of the current episode, from 0.
+    level_provider : LevelNumbers
+        The levels of next episodes, where random numbers are not one stream.
     observer : GridObserver or None
         Makes observations and frames of cell codes, if the family has a board.
     """
 
-    observer: Any
     # Of the last step, until something else moves an environment.
     _observations: Arrays | None = None
     # From the first call of `observe` with ``copy=False`` on: what it returns; the
@@ -45,22 +60,92 @@ class ObservedEngine(EpisodeEngine):
     _out_arrays: Arrays | None = None
     _shows_state: bool = False
 
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+    ) -> None:
+        limits = max_episode_steps, getattr(options, "max_steps", None)
+        self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.options, self.num_threads = options, num_threads
+        self._kernels, n = options.family(), num_envs
+        # As plain Python, rules run where a debugger stops: on the calling thread.
+        self.kernel_threads = num_threads if IS_COMPILED else 1
+        # Kernels of fewer rows never run on several threads.
+        is_large = num_envs >= 2 * options.ROWS_PER_THREAD
+        self._uses_threads = is_large and self.kernel_threads > 1
+        self.num_envs, self.variables = n, options.allocate(n)
+        self.constants = tuple(options.kernel_constants.values())
+        self.rng_states = np.zeros(
+            (PCG_WORDS, n if options.has_generator else 0), np.uint64
+        )
+        self.elapsed_steps = np.zeros(n, np.int32)
+        self.successes = np.zeros(n, np.bool_)
+        # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
+        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
+        self._state = parts
+        self.is_stream = options.seeding == "stream"
+        self.first_seeds = np.zeros(n, np.uint64)
+        self.episode_numbers = np.zeros(n, np.uint64)
+        self._level_numbers = np.zeros(n, np.int64)
+        # Of episodes that a kernel has begun, and whose levels nobody asked for.
+        self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
+        self.level_provider: Any = options.make_provider(num_threads)
+        # Whether the number of the level that is played is of use later.
+        self._needs_level_numbers = (
+            options.level_info or options.user_levels is not None
+        )
+        # What kernels have bound, by the limit of steps.
+        self._bound: dict[int, BoundStep] = {}
+        self.observer: Any = options.make_observer(self.kernel_threads)
+        if self.observes_text:
+            self.single_observation_space = UnicodeText(MAX_TEXT)
+        elif self.observer is not None:
+            self.single_observation_space = self.observer.space
+        else:
+            self.single_observation_space = options.observation_space
+
+    @allow_overflow
+    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
+        """Run a kernel on so many rows, on several threads if there are many."""
+        try:
+            if self._uses_threads:
+                split = self.kernel_threads, self.options.ROWS_PER_THREAD
+                for_row_ranges(kernel, num_rows, *split, args=arguments)
+            else:
+                kernel(0, num_rows, *arguments)
+        except Exception as error:
+            is_legal = kernel is self._kernels.write_masks
+            self._explain(error, "legal" if is_legal else None)
+
+    def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
+        """Raise the error of a kernel, as users get it; rows may have moved."""
+        self.needs_full_reset = True
+        explained = explain_failure(self.options, error, self.elapsed_steps, rule)
+        if explained is error:
+            raise error
+        raise explained from error
+
     def _bind(self, max_steps: int) -> BoundStep:
         """Return the kernels of a batch, bound to its arrays."""
-        bound: BoundStep | None = self._bound.get(max_steps)
+        bound = self._bound.get(max_steps)
         if bound is None:
-            rules, episodes = self.options.rules_of(max_steps), self._next_episodes()
-            fixed = rules, self._state, episodes
+            levels = self.level_provider
+            if self._kernels.begin_levels is not None:
+                begins: Any = levels.arrays, levels.is_present
+            else:
+                begins = self.is_stream, levels.num_levels, levels.start_level
+            episodes = *begins, self.first_seeds, self.episode_numbers
+            fixed = self.options.rules_of(max_steps), self._state, episodes
             bound = BoundStep(self._kernels, *fixed, not self._shows_state)
             self._bound[max_steps] = bound
         return bound
 
-    def _observation_space(self) -> Space[Any]:
-        if self.observes_text:
-            return UnicodeText(MAX_TEXT)
-        if self.observer is not None:
-            return self.observer.space  # type: ignore[no-any-return]
-        return self.options.observation_space  # type: ignore[no-any-return]
+    def named_variables(self) -> dict[str, NDArray[Any]]:
+        """Return the variables of all environments, by name."""
+        return self.options.named(self.variables)  # type: ignore[no-any-return]
 
     @cached_property
     def observes_text(self) -> bool:
@@ -143,12 +228,6 @@ class ObservedEngine(EpisodeEngine):
         bound = self._bind(self.max_steps)
         self._run(bound.observe, len(env_ids), bound.words, env_ids, rows, out)
 
-    def _observe_begun(self, env_ids: Ids) -> None:
-        if len(env_ids) == self.num_envs:
-            self._observations = None
-        elif self._observations:
-            self._write_observations(env_ids, env_ids, self._observations)
-
     def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
         """Return the arrays of observations of a user, as kernels write them.
 
@@ -167,7 +246,7 @@ class ObservedEngine(EpisodeEngine):
         return [batch[name] if name else batch for name in self.options.parts]
 
     def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
-        """Return the arrays of the observations of T * n steps, as kernels take them.
+        """Return the arrays of the observations of T * n steps, as kernels write them.
 
         Parameters
         ----------
@@ -188,7 +267,7 @@ class ObservedEngine(EpisodeEngine):
             return arrays[0].reshape(*shape, *self._plain_shape)
         if self._observes_codes:
             self._check_codes(arrays[0])
-            observations = self.observer.observe_steps(arrays[0], shape, out)
+            observations = self.observer.observe(arrays[0], shape, out)
             return out if isinstance(out, np.ndarray) else observations
         parts = self.options.parts
         shaped = [

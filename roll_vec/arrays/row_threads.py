@@ -15,14 +15,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.signals import signal_delay
+from roll_vec.options import check_int
 from roll_vec.progress import report
 
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
@@ -107,20 +107,15 @@ def resolve_num_threads(num_threads: int | None) -> int:
     InvalidOptionError
         If either is not a positive integer.
     """
-    if num_threads is None:
-        text = os.environ.get(ENVIRONMENT_VARIABLE)
-        if text is None:
-            return count_cores()
-        if not text.isascii() or not text.isdigit() or int(text) < 1:
-            accepted = "a positive integer"
-            raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, accepted, text)
-        return int(text)
-    if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)):
-        accepted = "None or an integer"
-        raise InvalidOptionError.expected("num_threads", accepted, num_threads)
-    if num_threads < 1:
-        raise InvalidOptionError.expected("num_threads", "at least 1", num_threads)
-    return int(num_threads)
+    if num_threads is not None:
+        return check_int("num_threads", num_threads, 1)
+    text = os.environ.get(ENVIRONMENT_VARIABLE)
+    if text is None:
+        return count_cores()
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        accepted = "a positive integer"
+        raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, accepted, text)
+    return int(text)
 
 
 class ThreadScratch(threading.local):
@@ -220,7 +215,7 @@ def for_row_ranges(
     try:
         _helpers.call(run, num_parts - 1)
         for part in run.parts(from_end=False):
-            run.do_part(part)
+            run.do_part(*part)
         run.wait()
     except BaseException:
         run.is_cancelled = True
@@ -245,8 +240,8 @@ class _Run:
     ----------
     is_cancelled : bool
         True: no part is taken, and no slice begun, any more.
-    errors : dict of int to BaseException
-        Of helpers, by part.
+    errors : dict of (int, int) to BaseException
+        Of helpers, by the rows of the part, from start to before stop.
     """
 
     def __init__(
@@ -259,17 +254,18 @@ class _Run:
     ) -> None:
         self._work, self._args = work, args
         self._num_rows, self._slices = num_rows, slices
-        self._cuts = [num_rows * part // num_parts for part in range(num_parts + 1)]
-        self._rows_done = [0] * num_parts
+        # Numbers of rows, which a sum reads while threads append to them.
+        self._rows_done: list[int] = []
         self._caller = threading.get_ident()
-        self._parts = deque(range(num_parts))
+        cuts = [num_rows * part // num_parts for part in range(num_parts + 1)]
+        self._parts = deque(pairwise(cuts))
         # The identifiers of helpers at work; each puts None into the queue at its end.
         self._helpers: set[int] = set()
         self._ends: SimpleQueue[None] = SimpleQueue()
         self.is_cancelled = False
-        self.errors: dict[int, BaseException] = {}
+        self.errors: dict[tuple[int, int], BaseException] = {}
 
-    def parts(self, from_end: bool) -> Iterator[int]:
+    def parts(self, from_end: bool) -> Iterator[tuple[int, int]]:
         """Yield parts that nobody else does, until none is left.
 
         The caller begins at the first part and helpers at the last one: where the
@@ -285,13 +281,13 @@ class _Run:
 
     def help(self) -> None:
         """Do parts in a thread that is not the caller's."""
-        number, part = threading.get_ident(), -1
+        number, part = threading.get_ident(), (0, 0)
         # In this order: a caller that sees no helper has set `is_cancelled`, or begun
         # the last part, before.
         self._helpers.add(number)
         try:
             for part in self.parts(from_end=True):
-                self.do_part(part)
+                self.do_part(*part)
         except BaseException as error:
             self.errors[part] = error
         finally:
@@ -314,26 +310,21 @@ class _Run:
         errors, self.errors = self.errors, {}
         return errors[min(errors)]
 
-    def do_part(self, part: int) -> None:
+    def do_part(self, start: int, stop: int) -> None:
         """Do the rows of one part, in slices where there may be several."""
-        start, stop = self._cuts[part : part + 2]
         slices = self._slices
         if slices is None:
             self._work(start, stop, *self._args)
             return
-        reports = threading.get_ident() == self._caller
-        at = start
-        while at < stop and not self.is_cancelled:
-            end = min(at + slices.rows, stop)
-            begin = perf_counter()
-            continues = self._work(at, end, *self._args)
-            slices.add(end - at, perf_counter() - begin)
-            self._rows_done[part] += end - at
-            at = end
-            if reports:
+        continues: Any = None
+        while start < stop and continues is not False and not self.is_cancelled:
+            end, begin = min(start + slices.rows, stop), perf_counter()
+            continues = self._work(start, end, *self._args)
+            slices.add(end - start, perf_counter() - begin)
+            self._rows_done.append(end - start)
+            start = end
+            if threading.get_ident() == self._caller:
                 self.report()
-            if continues is False:
-                return
 
     def report(self) -> None:
         """Report how many rows are done."""

@@ -63,7 +63,8 @@ def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
         for _, value in _reads_of(function):
             for each in _items_of(value):
                 callee = getattr(each, "py_func", each)
-                if _is_users(callee) and callee not in functions:
+                is_function = isinstance(callee, types.FunctionType)
+                if is_function and not (is_of_library(callee) or callee in functions):
                     functions.append(callee)
     return functions
 
@@ -95,20 +96,12 @@ def reads_numpys_numbers(function: types.FunctionType) -> Iterator[tuple[str, bo
         Whether it makes numbers: ``np.int8``.
     """
     for name, value in _reads_of(function):
-        if _makes_numpys(value):
+        is_type = isinstance(value, type) and issubclass(value, np.generic)
+        items = [getattr(each, "_value_", each) for each in _items_of(value)]
+        if is_type or isinstance(value, NumbaType):
             yield name, True
-        elif _is_numpys(value):
+        elif any(isinstance(each, (np.ndarray, np.generic)) for each in items):
             yield name, False
-
-
-def _makes_numpys(value: Any) -> bool:
-    is_numpys = isinstance(value, type) and issubclass(value, np.generic)
-    return is_numpys or isinstance(value, NumbaType)
-
-
-def _is_numpys(value: Any) -> bool:
-    items = (getattr(each, "_value_", each) for each in _items_of(value))
-    return any(isinstance(each, (np.ndarray, np.generic)) for each in items)
 
 
 def uses_other_generators(function: types.FunctionType) -> bool:
@@ -141,17 +134,6 @@ def _reads_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
                 break
             name, owner = f"{name}.{attribute}", getattr(owner, attribute, None)
             yield name, owner
-
-
-def _is_users(value: Any) -> bool:
-    """Return whether a value is a function that is not of a library."""
-    return isinstance(value, types.FunctionType) and not is_of_library(value)
-
-
-def package_of(function: types.FunctionType) -> str:
-    """Return the name of the package of a function."""
-    # Code that `exec` runs may have no module.
-    return str(function.__module__).partition(".")[0]
 
 
 # What numba says of mistakes that people make in rules, and what we say instead.

@@ -8,10 +8,9 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import METADATA
-from roll_vec.arrays.engine import ArrayEngine, copy_array
+from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.errors import (
     InvalidActionError,
     InvalidStateError,
@@ -34,7 +33,7 @@ class SingleEnv(ClosableEnv):
 
     Parameters
     ----------
-    options : ArrayOptions
+    options : ArrayEnv
 
     Attributes
     ----------
@@ -79,8 +78,11 @@ class SingleEnv(ClosableEnv):
         if name.startswith("_") or "_engine" not in self.__dict__:
             raise AttributeError(name)
         value = self._engine.get_attribute(name)[0]
-        # An array is a copy: what is written to it would be lost.
-        return read_only(value) if isinstance(value, np.ndarray) else value
+        if isinstance(value, np.ndarray):
+            # A copy, or a constant: what is written to it would be lost.
+            value = value.view()
+            value.flags.writeable = False
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a variable of the game, or an attribute that the game does not have.
@@ -149,7 +151,7 @@ class SingleEnv(ClosableEnv):
             raise AttributeError(message)
         if not self._has_started:
             return None
-        return int(self._engine.episodes.seeds(_ONE)[0])
+        return int(self._engine.seeds_of(_ONE)[0])
 
     def resume(self, seed: int, episode: int) -> None:
         """Make the next `reset` without a seed begin a certain episode of a stream.
@@ -165,12 +167,12 @@ class SingleEnv(ClosableEnv):
         ------
         InvalidSeedError
         """
+        engine, first_seed = self._engine, fold_seed(check_seed(seed))
         # The number of the level that is played is that of its episode.
-        _, episodes = self._engine.level_numbers, self._engine.episodes
-        first_seed = np.array([fold_seed(check_seed(seed))], np.uint64)
+        _ = engine.level_numbers
+        engine.first_seeds[0] = first_seed
         # Before episode 0 is -1, modulo 2**64.
-        number = np.array([episode], np.uint64) - np.uint64(1)
-        episodes.commit(_ONE, first_seed, number)
+        engine.episode_numbers[0] = (episode - 1) % (1 << 64)
         self._np_random_seed, self._can_continue = seed, True
 
     def reset(
@@ -464,8 +466,7 @@ class SingleEnv(ClosableEnv):
         """
         self._check_started()
         self._read_generator()
-        arrays = self._engine.get_state()
-        row = {name: copy_array(array[0]) for name, array in arrays.items()}
+        row = {name: array[0] for name, array in self._engine.get_state().items()}
         return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -511,13 +512,6 @@ class SingleEnv(ClosableEnv):
         self._write_generator()
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view of an array that cannot be written."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _first(value: Any) -> Any:

@@ -8,14 +8,14 @@ import numpy as np
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.python_random import (
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.python_random import (
     RANDOM_LIMITS,
     RANDOM_WORDS,
     random_below,
     random_float,
     seed_random,
 )
-from roll_vec.arrays.rules import rule
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.python_random import (
+from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
+from roll_vec.envs.python_random import (
     RANDOM_LIMITS,
     RANDOM_WORDS,
     random_below,
     seed_random,
 )
-from roll_vec.arrays.rules import rule
-from roll_vec.arrays.state_checks import check_each
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int

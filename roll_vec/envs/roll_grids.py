@@ -61,7 +61,7 @@ class RollGridEnv(GridEnv):
         """Check the first action and the names of actions, and fill these in."""
         super().check_options()
         self._set(action_start=self._check_action_start())
-        names = self.FAMILY.action_lookup(self.first_action)
+        names = dict(enumerate(self.actions, self.first_action))
         lookup = check_lookup("action_lookup", self.action_lookup, names)
         self._set(action_lookup=lookup)
 
@@ -70,7 +70,7 @@ class RollGridEnv(GridEnv):
         try:
             return None if value is None else check_int("action_start", value, 0, 1)
         except InvalidOptionError:
-            count = self.FAMILY.num_actions
+            count = len(self.actions)
             accepted = (
                 f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
                 "action) or None (1, with a warning)"

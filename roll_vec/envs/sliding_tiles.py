@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.level_sets import Grids, LevelSet, refuse_beside_levels
-from roll_vec.arrays.python_random import (
+from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
+from roll_vec.envs.level_sets import Grids, LevelSet, refuse_beside_levels
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
+from roll_vec.envs.python_random import (
     RANDOM_LIMITS,
     RANDOM_WORDS,
     random_below,
     seed_random,
 )
-from roll_vec.arrays.rules import rule
-from roll_vec.arrays.state_checks import check_each
-from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.kernels.rows import Row
 from roll_vec.options import MAX_INT, check_int
 from roll_vec.render.numbers import paint_numbers, parse_colours

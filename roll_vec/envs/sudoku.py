@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
-from roll_vec.arrays.python_random import (
+from roll_vec.arrays.row_threads import SliceSizer, count_cores, for_row_ranges
+from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
+from roll_vec.envs.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
+from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
+from roll_vec.envs.python_random import (
     RANDOM_LIMITS,
     RANDOM_WORDS,
     random_shuffle,
     seed_random,
 )
-from roll_vec.arrays.row_threads import SliceSizer, count_cores, for_row_ranges
-from roll_vec.arrays.rules import rule
-from roll_vec.arrays.state_checks import check_each
-from roll_vec.envs.puzzle_files import TEXTS, PuzzleSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row

@@ -222,6 +222,27 @@ class ActionParser:
         thinking = "..." if middle else ""
         return "".join((opening, thinking, *middle, action, closing))
 
+    def describe_answer(self, names: Sequence[str]) -> str:
+        """Return the line of instructions about the form of an answer.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the actions.
+        """
+        separator = self.options.action_separator
+        actions, content = "one action", names[0]
+        if separator is not None:
+            most = self.options.max_actions_per_turn
+            actions = f"one to {most} actions, separated by {separator}"
+            content = f" {separator} ".join((*names, *names)[:2])
+        pattern, example = self.options.action_pattern, self.example(content)
+        if pattern is None:
+            return f"Answer with {actions} and nothing else, for example: {example}"
+        if example is None:
+            return f"Answer with {actions}, in a form that matches {pattern}"
+        return f"Answer with {actions}, in this form: {example}"
+
     def text_space(self, actions: Iterable[str]) -> UnicodeText:
         """Return the space of texts; its samples are texts of some actions."""
         examples = [self.example(action) for action in actions]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.arrays.grid_family import Cell, GridFamily
-from tests.arrays.ids import FAMILIES, IDS, actions_of
+from tests.arrays.ids import FAMILIES, IDS, OPTIONS, actions_of
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same
 
@@ -154,7 +154,6 @@ def test_spaces_say_what_is_observed():
 
 UNDRAWN = GridFamily(
     cells=(Cell(".", "floor", (1, 2, 3), "2"), Cell("@", "player", (4, 5, 6))),
-    action_names=("Wait",),
 )
 ALL = {**FAMILIES, "undrawn": UNDRAWN}
 
@@ -178,9 +177,9 @@ def test_every_code_has_looks_that_differ_from_every_other(family):
 def test_looks_and_names_are_those_of_the_originals():
     # Families without drawings have squares of their pixels.
     np.testing.assert_array_equal(UNDRAWN.tiles[:, 7, 3], UNDRAWN.pixels)
-    sokoban, lake = FAMILIES[SOKOBAN], FAMILIES[LAKES]
-    assert sokoban.action_lookup(1) == {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
-    assert lake.action_lookup(0) == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
+    sokoban = FAMILIES[SOKOBAN]
+    assert OPTIONS[SOKOBAN].actions == ("Up", "Down", "Left", "Right")
+    assert OPTIONS[LAKES].actions == ("Left", "Down", "Right", "Up")
     # gym-sokoban 0.0.6 draws these in its tiny_rgb_array mode.
     expected = [
         *([0, 0, 0], [243, 248, 238], [254, 126, 125], [254, 95, 56]),

@@ -230,7 +230,7 @@ BUGS = [
         "an autoreset plays the level of the episode before",
         "roll_vec.arrays.episodes",
         "EpisodeEngine.advance",
-        drop("self.episodes.numbers[env_ids] += np.uint64(1)"),
+        change("self.episode_numbers[env_ids] + _1", "self.episode_numbers[env_ids]"),
         _LOCKSTEP,
     ),
     Bug(

@@ -60,7 +60,7 @@ class _GridConfig(GridConfig):
 
     def _check_actions(self, name: str, actions: Any) -> None:
         """Refuse numbers of actions that the game does not have."""
-        last = self.OPTIONS.FAMILY.num_actions
+        last = len(self.OPTIONS.actions)
         if not all(
             isinstance(action, int) and 1 <= action <= last for action in actions
         ):

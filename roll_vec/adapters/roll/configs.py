@@ -91,7 +91,9 @@ class GridConfig(EnvConfig):
         family = self.OPTIONS.FAMILY
         self.grid_lookup = self.grid_lookup or dict(family.glyphs)
         self.grid_vocab = self.grid_vocab or dict(family.meanings)
-        self.action_lookup = self.action_lookup or family.action_lookup(1)
+        self.action_lookup = self.action_lookup or dict(
+            enumerate(self.OPTIONS.actions, 1)
+        )
         options = self.make_options()
         for names in self.SIZES[:2]:
             for name in names:

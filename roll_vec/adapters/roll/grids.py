@@ -306,10 +306,11 @@ class GemGridEnv(GemEnv):
         self.render_mode = own.render_mode
         self.GRID_LOOKUP = dict(own.grid_lookup or family.glyphs)
         self.GRID_VOCAB = dict(own.grid_vocab or family.meanings)
-        names = dict(own.action_lookup or family.action_lookup(start))
+        names = dict(own.action_lookup or enumerate(self.OPTIONS.actions, start))
         # 0 is "no operation" where actions start at 1.
-        if not set(names) <= set(range(start + family.num_actions)):
-            accepted = f"codes from 0 to {start + family.num_actions - 1}"
+        last = start + len(self.OPTIONS.actions) - 1
+        if not set(names) <= set(range(last + 1)):
+            accepted = f"codes from 0 to {last}"
             raise InvalidOptionError.expected("action_lookup", accepted, names)
         self.ACTION_LOOKUP = names
         obs_mode = _OBS_MODES[own.render_mode]

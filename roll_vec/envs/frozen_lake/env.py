@@ -14,7 +14,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import GridEnv, check_cells
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
@@ -28,6 +27,7 @@ from roll_vec.envs.frozen_lake.maps import (
     tiles_below,
 )
 from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
+from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake.rules import (

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import Faults, Grids, LevelSet, refuse
 from roll_vec.envs.frozen_lake.maps import can_reach_goal, parse_letters
+from roll_vec.envs.level_sets import Faults, Grids, LevelSet, refuse
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake import rules as kernels
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import Levels
-from roll_vec.arrays.level_sets import flood_fill
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.envs.level_sets import flood_fill
 from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,

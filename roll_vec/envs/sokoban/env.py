@@ -13,10 +13,10 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import MAX_CELLS, check_cells
 from roll_vec.arrays.grid_family import ArrayMode, Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
+from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.envs.sokoban.level_files import RoomSet, room_arrays
 from roll_vec.envs.sokoban.rooms import generate_rooms

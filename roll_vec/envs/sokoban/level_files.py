@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.level_sets import (
+from roll_vec.envs.level_sets import (
     Faults,
     Grids,
     LevelSet,

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
-from roll_vec.arrays.python_random import (
+from roll_vec.envs.python_random import (
     RANDOM_WORDS,
     random_below,
     random_float,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -21,7 +21,7 @@ from roll_vec.errors import (
     shorten,
     warn_caller,
 )
-from roll_vec.options import changed_keywords, check_int, describe_value
+from roll_vec.options import changed_keywords, describe_value
 from roll_vec.storage.process_cache import ProcessCache
 
 Grids = NDArray[np.uint8]
@@ -431,28 +431,6 @@ def name_lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
-# ------------------------------------------------------------------------ the keywords
-
-
-def check_given_levels(
-    levels: Sized, num_levels: Any, start_level: Any
-) -> tuple[int, int]:
-    """Return ``num_levels`` and ``start_level`` beside levels, checked.
-
-    Parameters
-    ----------
-    levels : LevelSet or array
-    num_levels, start_level : object
-        ``num_levels`` of 0 is all levels from ``start_level`` on, and stays 0.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    start = check_int("start_level", start_level, 0, len(levels) - 1)
-    return check_int("num_levels", num_levels, 0, len(levels) - start), start
-
-
 def refuse_beside_levels(
     options: Any, names: Sequence[str], size_name: str, size: Any
 ) -> None:
@@ -460,7 +438,7 @@ def refuse_beside_levels(
 
     Parameters
     ----------
-    options : LevelOptions
+    options : ArrayEnv
     names : sequence of str
         Keywords that must have their defaults.
     size_name : str
