@@ -12,8 +12,9 @@ Rules of the layer
 - Row i of the results is a function of row i of the inputs.  A kernel whose work is
   worth several threads takes ``start, stop`` first and works on that range of rows;
   it releases the GIL.
-- The rules of a game stand once, in scalar functions of one row.  The single
-  environment, the step of a batch and the unroll call the same ones.
+- The rule of a game stands in its class, `roll_vec.envs`, for one row.  `families` makes
+  the kernels of all rows from it.  A tuned step of a game is a second form of its rule;
+  tests compare the two bit by bit.
 - Compiled kernels are cached outside the package, in a folder named by the digest of
   all files here (`_cache`): an edit of any file compiles all kernels anew, so machine
   code of an older helper cannot survive.
@@ -76,10 +77,10 @@ None as a type
     ones, a third of the time to compile it.
 
 Plain tuples at the border
-    ``rooms = RoomState(*rooms)``: Python passes a plain tuple of arrays, and the kernel
-    gives names to its items.  numba finds the type of a plain tuple in C but that of a
-    named one in Python: two named tuples of ten arrays take 1.8 us to pass, two plain
-    ones 1.0 us, the same as ten arguments.  A step of one environment takes 8 us.
+    ``named = variables_type(*variables)``: Python passes a plain tuple of arrays, and
+    the kernel gives names to its items.  numba finds the type of a plain tuple in C but
+    that of a named one in Python: two named tuples of ten arrays take 1.8 us to pass,
+    two plain ones 1.0 us, the same as ten arguments.
 
 ORed sign bits
     ``signs |= (value - low) | (high - value)`` is negative if any value is out of

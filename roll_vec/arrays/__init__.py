@@ -1,8 +1,7 @@
 """Environments whose states are rows of stacked arrays, stepped together by kernels.
 
-All are families of one engine.  A family declares its variables, kernels, infos and
-levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake in
-`roll_vec.envs.<game>` write them by hand.  In reading order:
+All are families of one engine.  A family is an `ArrayEnv`: its class declares
+variables, infos and levels, and has the rules of one environment.  In reading order:
 
 =====================  ==============================================================
 `grid_family`          how the grids of a family look: cells, glyphs, colours
@@ -10,7 +9,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `declarations`         from declarations to what kernels are made of
 `rules`                the decorator `rule`, and the errors of rules
 `rule_code`            the code of rules: copies of functions, and their digest
-`array_env`            `ArrayEnv`: the family that is derived from rules
+`array_env`            `ArrayEnv`: keywords, declarations and rules of a family
 `grid_env`             `GridEnv`: one whose observation is a board
 `array_checks`         the check of a declaration when it is registered
 `grid_observations`    from grids of codes to observations and frames
@@ -21,7 +20,7 @@ levels: an `ArrayEnv` of a user derives them from rules, Sokoban and FrozenLake 
 `observations`         `ObservedEngine`: stacked arrays, observations and frames
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
-`single_env`           `SingleEnv`, `LevelEnv`: a row as a `gymnasium.Env`
+`single_env`           `SingleEnv`: a row as a `gymnasium.Env`
 `row_threads`          ranges of rows on several threads, and Ctrl-C
 =====================  ==============================================================
 
@@ -32,8 +31,8 @@ A step of a batch::
         engine.step                            ArrayEngine
             _step_batch
                 kernels.bound, step            next episodes, then of each row
-                    <game>.step_rows           reward, end and infos,
-                    observe_rows               and the observation
+                    kernels.families           reward, end and infos,
+                                               and the observation
         engine.observe                         GridObserver, if codes are not enough
 
 A large batch runs a kernel on several threads, each with a range of rows.
