@@ -401,8 +401,11 @@ class PoolEnvs:
         self.faults.needs_full_reset = True
         try:
             self.workers.submit(operation, env_ids, arguments)
-            while len(values) + len(faults) < len(env_ids):
+            # An environment may have several tasks.
+            num_ended = 0
+            while num_ended < len(env_ids):
                 for _, ended_ids, results in self.workers.collect():
+                    num_ended += len(ended_ids)
                     for env_id, value in zip(ended_ids, results, strict=True):
                         by_kind = faults if type(value) is Fault else values
                         by_kind[env_id] = value
