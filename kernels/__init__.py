@@ -12,9 +12,9 @@ Rules of the layer
 - Row i of the results is a function of row i of the inputs.  A kernel whose work is
   worth several threads takes ``start, stop`` first and works on that range of rows;
   it releases the GIL.
-- The rule of a game stands in its class, `roll_vec.envs`, for one row.  `families` makes
-  the kernels of all rows from it.  A tuned step of a game is a second form of its rule;
-  tests compare the two bit by bit.
+- The rule of a game stands in its class, `roll_vec.envs`, for one row.  `families`
+  makes the kernels of all rows from it.  A tuned step of a game is a second form of its
+  rule; tests compare the two bit by bit.
 - Compiled kernels are cached outside the package, in a folder named by the digest of
   all files here (`_cache`): an edit of any file compiles all kernels anew, so machine
   code of an older helper cannot survive.

@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidSeedError, InvalidStateError
-from roll_vec.kernels.rng.generator import generator_at as generator_at
-from roll_vec.kernels.rng.generator import words_of
 
 __all__ = [
     "MAX_BAND_ATTEMPTS",
@@ -170,6 +168,29 @@ def band_seed(level_seed: int, attempt: int) -> int:
     return level_seed if attempt == 0 else _fold_in(level_seed, counter)
 
 
+def generator_at(words: Sequence[int]) -> np.random.Generator:
+    """Return a numpy generator at the position of a compiled PCG64 stream.
+
+    Parameters
+    ----------
+    words : sequence of 6 int
+        A column of `roll_vec.kernels.rng.pcg64`: state high and low, increment high and
+        low, whether a 32-bit draw is left over, and that draw.
+    """
+    state_high, state_low, increment_high, increment_low, has_draw, draw = words
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": state_high << 64 | state_low,
+            "inc": increment_high << 64 | increment_low,
+        },
+        "has_uint32": has_draw,
+        "uinteger": draw,
+    }
+    return np.random.Generator(bits)
+
+
 def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
     """Return the position of a numpy generator as `generator_at` reads it, (6,) uint64.
 
@@ -178,10 +199,16 @@ def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
     InvalidStateError
         If its bit generator is not PCG64.
     """
-    name = generator.bit_generator.state["bit_generator"]
+    state = generator.bit_generator.state
+    name = state["bit_generator"]
     if name != "PCG64":
         raise InvalidStateError.expected("np_random", "a generator of PCG64", name)
-    return np.array(words_of(generator), np.uint64)
+    words = [
+        number >> shift & (1 << 64) - 1
+        for number in (state["state"]["state"], state["state"]["inc"])
+        for shift in (64, 0)
+    ]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
 def make_generator(state: Any) -> np.random.Generator:

@@ -16,7 +16,6 @@ last ones here, which look at the types of arguments.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numba.np.random import _constants as ziggurat
@@ -266,40 +265,3 @@ class PlainGenerator:
 
 METHODS = sorted(name for name in vars(PlainGenerator) if not name.startswith("_"))
 generator_of = PlainGenerator
-
-
-# ------------------------------------------------------------------ numpy
-
-
-def generator_at(words: Sequence[int]) -> np.random.Generator:
-    """Return a numpy generator at the position of a compiled PCG64 stream.
-
-    Parameters
-    ----------
-    words : sequence of 6 int
-        A column of `roll_vec.kernels.rng.pcg64`: state high and low, increment high and
-        low, whether a 32-bit draw is left over, and that draw.
-    """
-    state_high, state_low, increment_high, increment_low, has_draw, draw = words
-    bits = np.random.PCG64(0)
-    bits.state = {
-        "bit_generator": "PCG64",
-        "state": {
-            "state": state_high << 64 | state_low,
-            "inc": increment_high << 64 | increment_low,
-        },
-        "has_uint32": has_draw,
-        "uinteger": draw,
-    }
-    return np.random.Generator(bits)
-
-
-def words_of(generator: np.random.Generator) -> list[int]:
-    """Return the position of a numpy generator of PCG64 as `generator_at` reads it."""
-    state = generator.bit_generator.state
-    words = [
-        number >> shift & (1 << 64) - 1
-        for number in (state["state"]["state"], state["state"]["inc"])
-        for shift in (64, 0)
-    ]
-    return [*words, state["has_uint32"], state["uinteger"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -11,6 +12,12 @@ from roll_vec.objects.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.options import check_level_option_names, replace_level_options
 
 __all__ = ["TextLevelEnv"]
+
+
+@functools.lru_cache(maxsize=32)
+def _share(options: Any) -> Any:
+    """Return one object for equal options, for all environments of a batch."""
+    return options
 
 
 class TextLevelEnv(BaseLanguageBasedEnv):
@@ -40,7 +47,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
 
     def __init__(self, options: Any) -> None:
         super().__init__()
-        self.options = self._first_options = options
+        self.options = self._first_options = _share(options)
         # The changes of `set_level_options`.
         self._level_options: dict[str, Any] = {}
 

@@ -180,12 +180,12 @@ def test_snapshots_of_unlike_parts(tmp_path):
     assert_same(tasks.step(actions[4:6])[:3], tuple(each[4:6] for each in results[:3]))
     twin = make()
     twin.set_state(state)
-    rooms = state[0].take([1, 0, 2, 3])
+    rooms = state[0].select_rows([1, 0, 2, 3])
     observations = twin.set_state((rooms, *state[1:]), mask=np.arange(NUM_ENVS) == 0)
     assert_same(observations[:2], env.set_state(state)[1:2] * 2)
     # A part that refuses its snapshot is asked before another one has moved.
     swapped = [state[0], *state[2:0:-1], *state[3:]]
-    longer = [*state[:4], state[4].take([0, 1, 2, 0])]
+    longer = [*state[:4], state[4].select_rows([0, 1, 2, 0])]
     for bad, words in (
         (state[0], "the state has 4 environments"),
         (state[:2], "a sequence of one a part"),

@@ -43,8 +43,8 @@ BUGS = [
     ),
     Bug(
         "skipped rooms count a step",
-        "kernels.sokoban.rules",
-        "step_rooms",
+        "kernels.outcomes",
+        "count_steps",
         change("elapsed_steps[i] += plays", "elapsed_steps[i] += 1"),
         _SOKOBAN,
     ),
