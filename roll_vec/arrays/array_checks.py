@@ -23,7 +23,7 @@ from roll_vec.arrays.rules import (
     uses_other_generators,
 )
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import Rule
+from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -71,6 +71,7 @@ def check_rules(options: ArrayEnv) -> None:
         Names the declaration, or the rule and its line.
     """
     name = type(options).__name__
+    _check_levels(options, name)
     _check_rules_of(options, name)
     _check_names(options, name)
     _check_spaces(options, name)
@@ -81,6 +82,11 @@ def check_rules(options: ArrayEnv) -> None:
     words[:, 0] = (1, 2, 3, 5, 0, 0)
     rng = PlainGenerator(words, 0)
     begin, step, observe, legal = options.rules()
+    if options.level_variables:
+        provider: Any = options.make_provider(1)
+        levels, indices = provider.get(np.zeros(1, np.uint64))
+        for array, values in zip(env._variables, levels, strict=False):
+            array[...] = values[indices]
 
     def look() -> None:
         arrays = options.allocate_observations(1)
@@ -215,9 +221,12 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         _require(variable not in other_names, owner, free, variable)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
     accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
+    # Infos of a base class of this package are right.
+    bases = [cls for cls in type(options).__mro__ if "infos" in vars(cls)]
+    is_ours = bases[0].__module__.startswith("roll_vec.")
     for info in (*options.infos, *options.reset_infos):
         _require(info in variables, owner, names, info)
-        _require(info not in _OTHER_INFOS, owner, accepted, info)
+        _require(is_ours or info not in _OTHER_INFOS, owner, accepted, info)
     if "success" in options.infos:
         is_bool = variables["success"] == (np.dtype(bool), ())
         value = options.state["success"]
@@ -238,6 +247,26 @@ def _check_names(options: ArrayEnv, name: str) -> None:
     seeding = options.seeding
     _require(seeding in _SEEDINGS, f"{name}.seeding", accepted, seeding)
     check_int(f"{name}.ROWS_PER_THREAD", options.ROWS_PER_THREAD, 1)
+
+
+def _check_levels(options: ArrayEnv, name: str) -> None:
+    """Check the declaration of levels, and the tuned step."""
+    cls, names = type(options), options.level_variables
+    first = tuple(options.variables)[: len(names)]
+    is_right = isinstance(names, (tuple, list)) and tuple(names) == first
+    accepted = "a tuple of the first variables of the state"
+    _require(is_right, f"{name}.level_variables", accepted, names)
+    if names:
+        has_seeds, draws = options.seeding == "level", cls.draw_levels
+        accepted = "'level' beside level_variables"
+        _require(has_seeds, f"{name}.seeding", accepted, options.seeding)
+        is_there = draws is not ArrayEnv.draw_levels
+        _require(is_there, f"{name}.draw_levels", "a method that draws levels", None)
+    tuned_step = cls.tuned_step
+    is_kernel = tuned_step is None or hasattr(tuned_step, "py_func")
+    is_kernel = is_kernel or (not IS_COMPILED and callable(tuned_step))
+    accepted = "None or a kernel, roll_vec.kernels._jit.kernel"
+    _require(is_kernel, f"{name}.tuned_step", accepted, tuned_step)
 
 
 def _check_spaces(options: ArrayEnv, name: str) -> None:

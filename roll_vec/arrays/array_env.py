@@ -133,7 +133,7 @@ class ArrayEnv(TextOptions):
     level_variables : tuple of str, of the class
         The first variables, where an episode begins with a level: a row of these, which
         `draw_levels` draws or ``levels`` has.  They have their values when the rule
-        ``begin`` is called.
+        ``begin`` is called, whose seed is that of the episode then.
     tuned_step : kernel or None, of the class
         It steps a batch in the place of the rule ``step``, with the same results; see
         `roll_vec.kernels.families.make_family`.

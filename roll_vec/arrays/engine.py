@@ -398,6 +398,10 @@ class ArrayEngine(EpisodeEngine):
         next_observations = observations
         if same_step:
             next_observations = self._make_observations(shape, last)
+        if mode is AutoresetMode.DISABLED:
+            # Steps behind the end of an episode are not made, but looked at.
+            for array in observations:
+                array[...] = 0
         outcome = self._make_outcome(shape)
         results, infos = outcome[:3], outcome[3]
         if out is not None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.errors import InvalidStateError
+
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
@@ -80,11 +82,12 @@ class LevelProvider(LevelNumbers):
         self.is_complete = options.user_levels is not None
         variables = [options.variables[name] for name in options.level_variables]
         if self.is_complete:
+            levels, count = options.user_levels, len(options.user_levels)
+            arrays = getattr(levels, "arrays", (levels,))
             rows = slice(self.start_level, self.start_level + self.num_levels)
-            self.arrays: Levels = tuple(
-                array[rows] for array in options.user_levels.arrays
-            )
-            self.last_number = len(options.user_levels) - 1
+            arrays = self._check(f"{options.name}.levels", arrays, count)
+            self.arrays: Levels = tuple(array[rows] for array in arrays)
+            self.last_number = count - 1
             self.is_present = np.ones(len(self.arrays[0]), np.bool_)
             return
         level_bytes = sum(
@@ -95,6 +98,36 @@ class LevelProvider(LevelNumbers):
             np.zeros((count, *shape), dtype) for dtype, shape in variables
         )
         self.is_present = np.zeros(count, np.bool_)
+
+    def _check(self, owner: str, arrays: Any, count: int) -> Levels:
+        """Return so many levels as kernels read them.
+
+        Raises
+        ------
+        InvalidStateError
+            For arrays that are not the values of ``level_variables``.
+        """
+        names = self._options.level_variables
+        if not isinstance(arrays, (tuple, list)) or len(arrays) != len(names):
+            accepted = f"a tuple of {len(names)} arrays, {', '.join(names)}"
+            raise InvalidStateError.expected(owner, accepted, arrays)
+        checked = []
+        for name, values in zip(names, arrays, strict=True):
+            dtype, shape = self._options.variables[name]
+            array = np.asarray(values)
+            fits = np.can_cast(array.dtype, dtype, "same_kind")
+            if array.shape != (count, *shape) or not fits:
+                accepted = f"{dtype} of shape {(count, *shape)}"
+                value = f"{array.dtype} of shape {array.shape}"
+                message = f"{owner}: {name}: expected {accepted}, got {value}"
+                raise InvalidStateError(message)
+            checked.append(np.ascontiguousarray(array, dtype))
+        return tuple(checked)
+
+    def _draw(self, seeds: Seeds) -> Levels:
+        """Return the levels of (m,) different level seeds."""
+        owner = f"{self._options.name}.draw_levels"
+        return self._check(owner, self.generate(seeds), len(seeds))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Levels can be drawn again: they are no state.
@@ -134,9 +167,9 @@ class LevelProvider(LevelNumbers):
         """Return the levels of (m,) level seeds, and the level of each seed."""
         if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
             # Sorting ten million seeds takes seconds and cannot be interrupted.
-            return self.generate(seeds), np.arange(len(seeds))
+            return self._draw(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
-        return self.generate(unique), inverse
+        return self._draw(unique), inverse
 
     def _keep(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
         """Put levels into the arrays."""

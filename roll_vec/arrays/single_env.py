@@ -18,10 +18,17 @@ from roll_vec.errors import (
     RollVecError,
     SolverLimitError,
     UnsolvableLevelError,
+    UnsupportedError,
 )
 from roll_vec.objects.base_envs import ClosableEnv
-from roll_vec.options import MAX_INT, check_choice
-from roll_vec.seeding import check_seed, draw_entropy, fold_seed, generator_words
+from roll_vec.options import MAX_INT, check_choice, check_int
+from roll_vec.seeding import (
+    MAX_COUNT,
+    check_seed,
+    draw_entropy,
+    fold_seed,
+    generator_words,
+)
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.state import fit_value
 
@@ -68,6 +75,8 @@ class SingleEnv(ClosableEnv):
         self._has_started = self._has_ended = False
         # Whether there is a stream whose next episode a reset can begin.
         self._can_continue = False
+        # Seed of a stream and number of an episode, see `resume`.
+        self._next_episode: tuple[int, int] | None = None
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
         self._has_mask = engine.options.action_mask
@@ -165,15 +174,15 @@ class SingleEnv(ClosableEnv):
 
         Raises
         ------
-        InvalidSeedError
+        InvalidSeedError, InvalidOptionError
+        UnsupportedError
+            A game whose random numbers are one stream.
         """
-        engine, first_seed = self._engine, fold_seed(check_seed(seed))
-        # The number of the level that is played is that of its episode.
-        _ = engine.level_numbers
-        engine.first_seeds[0] = first_seed
-        # Before episode 0 is -1, modulo 2**64.
-        engine.episode_numbers[0] = (episode - 1) % (1 << 64)
-        self._np_random_seed, self._can_continue = seed, True
+        if self._engine.is_stream:
+            message = f"{self.options.name} cannot resume: it has no level_seed"
+            raise UnsupportedError(message)
+        number = check_int("episode", episode, 0, MAX_COUNT)
+        self._next_episode = check_seed(seed), number
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -196,6 +205,8 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if seed is not None:
             seed = check_seed(seed)
+        elif self._next_episode is not None:
+            self._go_before(*self._next_episode)
         elif not self._can_continue:
             is_lent = self._engine.is_stream and self._lent is not None
             seed = None if is_lent else draw_entropy()
@@ -204,8 +215,19 @@ class SingleEnv(ClosableEnv):
             self._engine.reset(_ONE, [seed], options)
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
+        self._next_episode = None
         self._write_generator()
         return self._start_episode()
+
+    def _go_before(self, seed: int, episode: int) -> None:
+        """Go to the episode of a stream before a certain one."""
+        engine = self._engine
+        # The number of the level that is played is that of its episode.
+        _ = engine.level_numbers
+        engine.first_seeds[0] = fold_seed(seed)
+        # Before episode 0 is -1, modulo 2**64.
+        engine.episode_numbers[0] = (episode - 1) % (1 << 64)
+        self._np_random_seed = seed
 
     def _start_episode(self) -> tuple[Any, dict[str, Any]]:
         """Return the first observation and the info of the reset."""

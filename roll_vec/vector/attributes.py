@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import FrozenAttributeError, InvalidOptionError
 from roll_vec.options import check_choice
 from roll_vec.vector.batch import Batch, one_at_a_time
-from roll_vec.vector.masks import check_mask
+from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.values import decode_seeds
 
 Value = TypeVar("Value")
@@ -178,7 +178,7 @@ class BatchAttributes(Batch):
                 return None
         # `render` returns None in human mode; this method returns the window's boards.
         mode = "rgb_array" if self.render_mode == "human" else self.render_mode
-        env_ids = np.asarray(indices, np.int64)
+        env_ids = check_indices("indices", indices, self.num_envs)
         return self._ask_engine("render", self.engine.frames, env_ids, mode or "")
 
     # ---------------------------------------------------------- levels

@@ -50,6 +50,7 @@ def make_provider(generate, num_levels, start_level):
     options = SimpleNamespace(
         level_count=num_levels,
         start_level=start_level,
+        name="Levels",
         user_levels=None,
         level_variables=("a", "b"),
         variables={"a": (np.dtype("u8"), ()), "b": (np.dtype("u8"), (2,)), "c": None},

@@ -18,7 +18,8 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError
+from roll_vec.envs.sokoban import Sokoban
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
@@ -28,6 +29,7 @@ from tests.contract.rules import (
     FAMILIES,
     RANDOM,
     Corridor,
+    Hunt,
     register_families,
 )
 from tests.joined.local_actors import make_env
@@ -615,3 +617,67 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
+
+
+# --------------------------------------------------------------- levels of a method
+
+
+def _draws(change):
+    """Return the method that draws what `Hunt` draws, changed."""
+
+    def draw_levels(self, num_threads, slices, seeds):
+        return change(*Hunt.draw_levels(self, num_threads, slices, seeds))
+
+    return {"draw_levels": draw_levels}
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        (
+            {"level_variables": ("first", "numbers")},
+            "level_variables: expected a tuple",
+        ),
+        ({"level_variables": "numbers"}, "level_variables: expected a tuple"),
+        ({"level_variables": ("zork",)}, "level_variables: expected a tuple"),
+        ({"seeding": "stream"}, "seeding: expected 'level'"),
+        ({"draw_levels": roll_vec.ArrayEnv.draw_levels}, "draw_levels: expected a"),
+        ({"tuned_step": 3}, "tuned_step: expected None or a kernel"),
+        (_draws(lambda first, second: [first, second, first]), "a tuple of 2 arrays"),
+        (_draws(lambda first, second: None), "a tuple of 2 arrays"),
+        (
+            _draws(lambda first, second: (first[:, 1:], second)),
+            r"int16 of shape \(1, 4",
+        ),
+        (_draws(lambda first, second: (first / 2, second)), "int16 of shape"),
+    ],
+)
+def test_wrong_levels_are_refused_when_a_game_is_registered(declaration, message):
+    cls = type("Wrong", (Hunt,), {"__doc__": "Wrong levels.", **declaration})
+    with pytest.raises(RollVecError, match=f"Wrong.*{message}"):
+        roll_vec.register("tests_rules/Wrong-v0", cls)
+
+
+def test_levels_may_have_another_layout_and_dtype():
+    draws = _draws(lambda a, b: (np.asfortranarray(a.astype(np.int64)), b))
+    cls = type("Other", (Hunt,), {"__doc__": "Levels of another layout.", **draws})
+    for number, each in enumerate((Hunt, cls)):
+        roll_vec.register(f"tests_rules/Layout{number}-v0", each, force=True)
+    first, second = (
+        gymnasium.make_vec(f"tests_rules/Layout{number}-v0", 5).reset(seed=3)[0]
+        for number in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_subclass_of_a_game_of_the_package_is_registered():
+    content = {"__doc__": "Rooms by the rule.", "tuned_step": None}
+    cls = type("Rooms", (Sokoban,), content)
+    roll_vec.register("tests_rules/Rooms-v0", cls, force=True)
+    envs, others = (
+        gymnasium.make_vec(id, 4, action_start=1)
+        for id in ("tests_rules/Rooms-v0", "roll_vec/Sokoban-v0")
+    )
+    assert_same(envs.reset(seed=2), others.reset(seed=2))
+    for action in (1, 2, 3, 4, 0):
+        assert_same(envs.step([action] * 4), others.step([action] * 4))

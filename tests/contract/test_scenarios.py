@@ -461,7 +461,7 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         return
     bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
     table = [
-        (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: expected")
+        (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: no results are")
         for k in ({}, {"min_envs": 0}, {"min_envs": "a"}, {"min_envs": None})
     ]
     table += [

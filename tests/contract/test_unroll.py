@@ -276,9 +276,9 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
     observer, highest = env.unwrapped.engine.observer, []
     original = observer.observe
 
-    def observe(grids, out=None):
-        highest.append(grids.max())
-        return original(np.minimum(grids, observer.family.num_codes - 1), out)
+    def observe(codes, shape, out=None):
+        highest.append(codes.max())
+        return original(np.minimum(codes, observer.family.num_codes - 1), shape, out)
 
     with monkeypatch.context() as patch:
         patch.setattr(observer, "observe", observe)

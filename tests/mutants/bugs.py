@@ -85,23 +85,23 @@ BUGS = [
     ),
     Bug(
         "a room that is skipped forgets that it was solved",
-        "kernels.sokoban.rules",
-        "step_rooms",
-        change("solved | skips & success[i]", "solved"),
+        "kernels.outcomes",
+        "store_flags",
+        change("flags[at + i] | skip_mask[i] & variable[i]", "flags[at + i]"),
         _SOKOBAN,
     ),
     Bug(
         "a lake that is skipped has the probability of another step",
         "kernels.frozen_lake.rules",
         "step_lakes",
-        change("prob[i] if skip_mask[i] else chance", "chance"),
+        change("prob[i] if skips else chance", "chance"),
         _LAKES,
     ),
     Bug(
         "a terminal tile of a random lake lets the player go",
         "kernels.frozen_lake.rules",
         "_move_players",
-        change("codes[at + i] | stays * STAY", "codes[at + i]"),
+        change("codes[at + i] | (code != PLAYER) * STAY", "codes[at + i]"),
         _LAKES,
     ),
     Bug(
