@@ -547,11 +547,7 @@ class ArrayEnv(TextOptions):
         return dtype if shape else np.dtype(_INFO_DTYPES[dtype.kind]), shape
 
     def add_reset_infos(self, engine: Any, env_ids: Ids, infos: Infos) -> Infos:
-        """Return the infos of resets of some environments, with `reset_infos`."""
-        variables = engine.named_variables()
-        for name in self.reset_infos:
-            dtype, _ = self.info_array(name)
-            infos[name] = np.asarray(variables[name][env_ids], dtype)
+        """Return the infos of resets of some environments; a class may add others."""
         return infos
 
     @classmethod

@@ -109,6 +109,10 @@ class ArrayEngine(EpisodeEngine):
             for name in infos[num_flags:]
             for dtype, shape in [options.info_array(name)]
         ]
+        # The infos of resets, with the numbers of their variables.
+        numbers = [list(options.variables).index(name) for name in options.reset_infos]
+        dtypes = [options.info_array(name)[0] for name in options.reset_infos]
+        self._reset_infos = list(zip(options.reset_infos, numbers, dtypes, strict=True))
         # The rows of flags beside the ends of a step: infos, then masks of infos.
         rows = {name: k for k, name in enumerate(infos[:num_flags], 3)}
         shown = [name for name in infos if name not in hidden]
@@ -180,6 +184,10 @@ class ArrayEngine(EpisodeEngine):
             infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
         if options.level_info:
             infos["level"] = self.level_numbers[env_ids]
+        for name, number, dtype in self._reset_infos:
+            infos[name] = (
+                self.variables[number].take(env_ids, 0).astype(dtype, copy=False)
+            )
         return options.add_reset_infos(self, env_ids, infos)  # type: ignore[no-any-return]
 
     @cached_property

@@ -422,7 +422,10 @@ def _join_layouts(parts: Sequence[tuple[Any, int]]) -> Infos | None:
             continue
         ((dtype, shape),) = forms
         joined[key] = np.concatenate(
-            [part.get(key, blank_array((n, *shape), dtype)) for part, n in parts]
+            [
+                part[key] if key in part else blank_array((n, *shape), dtype)
+                for part, n in parts
+            ]
         )
     return joined
 
