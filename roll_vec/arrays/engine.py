@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.arrays.action_codes import ActionCodes
-from roll_vec.arrays.array_env import Arrays, Ids
+from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
@@ -329,16 +328,6 @@ class ArrayEngine(EpisodeEngine):
             self._finish(self, skip_mask, terminations, infos)
             dones = terminations | flags[1]
         return rewards, terminations, flags[1], dones, infos
-
-    @cached_property
-    def _make_arrays(self) -> Callable[[], Arrays]:
-        """A function that allocates the observations of all environments."""
-        n, arrays = self.num_envs, self.options.allocate_observations(1)
-        if len(arrays) > 1:
-            return partial(self.options.allocate_observations, n)
-        # The usual case takes a third of the time.
-        shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
-        return lambda: (empty(shape, dtype),)
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.

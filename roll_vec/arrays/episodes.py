@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from roll_vec.vector.engine import StateArrays
 
 Seeds = NDArray[np.uint64]
 _1 = np.uint64(1)
+_NO_CHANGE = nullcontext()
 
 
 # The lowest and the highest value of arrays of a state.
@@ -73,9 +74,11 @@ class EpisodeEngine(ObservedEngine):
         if options:
             check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
-            values = _read_reset_options(self.options, options)
+            values = {}
+            if self.options.reset_options:
+                values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
-            with self._replaced_constants(values):
+            with self._replaced_constants(values) if values else _NO_CHANGE:
                 self.advance(env_ids)
         else:
             self._begin(env_ids, seeds)
@@ -100,9 +103,6 @@ class EpisodeEngine(ObservedEngine):
     @contextmanager
     def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
         """Have kernels read other constants for a while."""
-        if not values:
-            yield
-            return
         state, bound = self._state, self._bound
         constants = tuple({**self.options.kernel_constants, **values}.values())
         self._state, self._bound = (state[0], constants, *state[2:]), {}
@@ -166,7 +166,7 @@ class EpisodeEngine(ObservedEngine):
         if out is None:
             out = self._out_arrays
         if out is None:
-            out = self.options.allocate_observations(n)
+            out = self._make_arrays()
         self._run(bound.begin, n, bound.words, env_ids, out, is_new)
         self._observations = out
         self._note_levels(env_ids)
@@ -216,7 +216,8 @@ class EpisodeEngine(ObservedEngine):
         Raises
         ------
         UnsupportedError
-            If random numbers are one stream: there are no levels.
+            If random numbers are one stream: there are no levels.  For an option that
+            rules read, as the present episodes go on.
         """
         if self.is_stream:
             message = (
@@ -227,6 +228,12 @@ class EpisodeEngine(ObservedEngine):
             raise UnsupportedError(message)
         check_level_option_names(self.options, level_options)
         options = replace_level_options(self.options, level_options)
+        for name, value in options.kernel_constants.items():
+            if not np.array_equal(
+                value, self.options.kernel_constants[name], equal_nan=True
+            ):
+                message = f"{name}: rules read it: make a new environment"
+                raise UnsupportedError(message)
         provider = options.make_provider(self.num_threads)
         # By the options with which the episodes have begun.
         _ = self.level_numbers

@@ -210,7 +210,8 @@ class SingleEnv(ClosableEnv):
         elif not self._can_continue:
             is_lent = self._engine.is_stream and self._lent is not None
             seed = None if is_lent else draw_entropy()
-        self._read_generator()
+        if seed is None:
+            self._read_generator()
         with self._demands_reset():
             self._engine.reset(_ONE, [seed], options)
         if seed is not None:

@@ -408,7 +408,7 @@ class PoolEnvs:
                     num_ended += len(ended_ids)
                     for env_id, value in zip(ended_ids, results, strict=True):
                         by_kind = faults if type(value) is Fault else values
-                        by_kind[env_id] = value
+                        by_kind.setdefault(env_id, value)
         except BaseException:
             self.demand_reset()
             raise

@@ -322,12 +322,12 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         elif late_task and not (queue.tasks and queue.tasks[0] is late_task):
             fault = rest  # its result has arrived
         faults = [fault, *[rest] * len(queue.tasks)]
-        lost = dict.fromkeys(queue.env_ids, message)
+        # Of several tasks of an environment the first one counts.
         for (env_id, operation, _), one in zip(queue.tasks, faults, strict=False):
             outcomes.append((env_id, operation, one))
-            lost[env_id] = one.message
-        for env_id, text in lost.items():
-            self._lost.setdefault(env_id, text)
+            self._lost.setdefault(env_id, one.message)
+        for env_id in queue.env_ids:
+            self._lost.setdefault(env_id, message)
         queue.clear()
         self._start_process(queue)
         return outcomes

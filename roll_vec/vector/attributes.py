@@ -237,7 +237,7 @@ class BatchAttributes(Batch):
 
         The present episodes go on.  Environments in arrays have the level options in
         the configuration of snapshots: set those of a snapshot before it.  `get_attr`
-        reads them as well, except ``num_boxes``: the number in the room that is played.
+        reads them as well.  Options that rules read cannot change.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.envs.sokoban import Sokoban
-from roll_vec.errors import InvalidOptionError, RollVecError
+from roll_vec.errors import InvalidOptionError, RollVecError, UnsupportedError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
@@ -681,3 +681,14 @@ def test_a_subclass_of_a_game_of_the_package_is_registered():
     assert_same(envs.reset(seed=2), others.reset(seed=2))
     for action in (1, 2, 3, 4, 0):
         assert_same(envs.step([action] * 4), others.step([action] * 4))
+
+
+def test_a_level_option_that_rules_read_cannot_change():
+    content = {"__doc__": "A hunt.", "LEVEL_OPTIONS": ("num_levels", "size")}
+    cls = type("Fixed", (Hunt,), content)
+    roll_vec.register("tests_rules/Fixed-v0", cls, force=True)
+    envs = roll_vec.make_vec("tests_rules/Fixed-v0", 2)
+    envs.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="size: rules read it"):
+        envs.set_level_options(size=5)
+    envs.set_level_options(num_levels=7)
