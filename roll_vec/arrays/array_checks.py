@@ -224,6 +224,10 @@ def _check_names(options: ArrayEnv, name: str) -> None:
     # Infos of a base class of this package are right.
     bases = [cls for cls in type(options).__mro__ if "infos" in vars(cls)]
     is_ours = bases[0].__module__.startswith("roll_vec.")
+    for info in options.reset_infos:
+        accepted_here = "none of hidden_infos"
+        is_shown = info not in options.hidden_infos
+        _require(is_shown, f"{name}.reset_infos", accepted_here, info)
     for info in (*options.infos, *options.reset_infos):
         _require(info in variables, owner, names, info)
         _require(is_ours or info not in _OTHER_INFOS, owner, accepted, info)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.rule_code import RuleCode
+from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import IS_COMPILED
+from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
     MAX_INT,
@@ -292,9 +292,18 @@ def describe_declaration(owner: Any) -> Any:
     """Return what kernels depend on beside the rules; its `repr` tells two apart."""
     declaration = owner.declaration
     names = [each and each._fields for each in declaration[:6]]
+    return names, declaration[6:], _known_lengths(owner), _describe_kernel(owner)
+
+
+def _describe_kernel(owner: Any) -> Any:
+    """Return what tells the tuned step of a class apart from others."""
     tuned_step = tuned_step_of(owner)
-    place = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
-    return names, declaration[6:], _known_lengths(owner), place
+    if tuned_step is None:
+        return None
+    if tuned_step.__module__.startswith("roll_vec.kernels."):
+        # An edit of these compiles all kernels anew.
+        return tuned_step.__module__, tuned_step.__qualname__
+    return copy_rules(owner.name, [Rule(tuned_step.py_func)], ()).digest
 
 
 @functools.lru_cache(maxsize=64)

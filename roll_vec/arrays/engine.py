@@ -403,7 +403,9 @@ class ArrayEngine(EpisodeEngine):
         results, infos = outcome[:3], outcome[3]
         if out is not None:
             results = out.rewards, out.terminations, out.truncations
-        begin_infos = {name: infos[name] for name in self.options.reset_infos}
+        # In the order of kernels.
+        names = [name for name in infos if name in self.options.reset_infos]
+        begin_infos = {name: infos[name] for name in names}
         if same_step:
             begin_infos = {
                 name: np.empty_like(info) for name, info in begin_infos.items()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     EnvironmentFaultError,
+    InvalidActionError,
     InvalidOptionError,
     InvalidStateError,
     LevelGenerationError,
@@ -304,7 +305,17 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         """Check a batch of actions; return it, texts as a list."""
         if isinstance(self.single_action_space, Text):
             return check_texts(actions, skip_mask)
-        self._check(actions, skip_mask)
+        are_rows = np.shape(actions)[:1] == (self.num_envs,)
+        if self._are_alike or self.parts[0].engine is None or not are_rows:
+            self._check(actions, skip_mask)
+            return actions
+        for k, (part, rows) in enumerate(zip(self.parts, self._rows, strict=True)):
+            # Games may count their actions from different numbers.
+            try:
+                part.engine.check_actions(self._cut(actions, rows), skip_mask[rows])
+            except InvalidActionError as error:
+                message = f"part {k}: {error}"
+                raise type(error)(message) from error
         return actions
 
     def _cut(self, actions: Any, rows: slice) -> Any:

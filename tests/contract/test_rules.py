@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -692,3 +693,41 @@ def test_a_level_option_that_rules_read_cannot_change():
     with pytest.raises(UnsupportedError, match="size: rules read it"):
         envs.set_level_options(size=5)
     envs.set_level_options(num_levels=7)
+
+
+class Order(roll_vec.ArrayEnv):
+    """Infos of resets in another order than those of steps."""
+
+    state: ClassVar = {"first": np.int32, "second": np.int32}
+    actions = 2
+    infos = ("first", "second")
+    reset_infos = ("second", "first")
+    observation_space = Box(0, 9, (1,), np.int32)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        env.first = 5
+        env.second = 7
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.first += 1
+        env.second += 2
+        return 0.0, env.first > 7
+
+    @roll_vec.rule
+    def observe(env, out):
+        out[0] = env.first
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_infos_of_resets_may_have_another_order(mode):
+    roll_vec.register("tests_rules/Order-v0", Order, force=True)
+    envs = make("tests_rules/Order-v0", 2, autoreset_mode=mode)
+    envs.reset(seed=0)
+    infos = envs.unroll(np.zeros((6, 2), int)).infos
+    envs.reset(seed=0)
+    for t in range(6):
+        info = envs.step([0, 0])[4]
+        for name in Order.infos:
+            assert infos[name][t].tolist() == info[name].tolist()

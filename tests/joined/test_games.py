@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -434,3 +435,35 @@ def test_public_checker():
         )
 
     check_vector_env(factory, steps=25)
+
+
+class Walk(roll_vec.GridEnv):
+    """Walk on a line; 0 is no action here, where it is one of Sokoban's."""
+
+    state: ClassVar = {"board": (np.uint8, (1, 4))}
+    cells = (roll_vec.Cell("_", "ice", (0, 0, 0)), roll_vec.Cell("P", "you", (9, 9, 9)))
+    actions = 4
+    action_start = 1
+
+    @roll_vec.rule
+    def begin(env, rng):
+        env.board[0, 0] = 1
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.board[0, action] = 1
+        return 0.0, False
+
+
+def test_actions_are_those_of_each_game_before_anything_moves(forgets_ids):
+    roll_vec.register("tests_games/Walk-v0", Walk, force=True)
+    sokoban = {"action_start": 1, "obs_mode": "text"}
+    parts = {
+        "rooms": roll_vec.make_vec("roll_vec/Sokoban-v0", 2, **sokoban),
+        "walks": roll_vec.make_vec("tests_games/Walk-v0", 2, obs_mode="text"),
+    }
+    envs = JoinedVectorEnv(parts)
+    before = envs.reset(seed=0)[0]
+    with pytest.raises(InvalidActionError, match="part 1: actions: expected 1 to 4"):
+        envs.step([1, 1, 0, 1])
+    assert envs.step([0, 0, 1, 1])[0] == before
