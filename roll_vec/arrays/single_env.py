@@ -481,7 +481,8 @@ class SingleEnv(ClosableEnv):
         dict
             Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
             ``seeds``, the seed of the stream or None; ``has_ended``, whether the
-            episode has ended by the rules or at the option ``max_steps``.
+            episode has ended by the rules or at the option ``max_steps``;
+            ``next_episode``, the seed and number that `resume` got, or None.
 
         Raises
         ------
@@ -490,7 +491,8 @@ class SingleEnv(ClosableEnv):
         self._check_started()
         self._read_generator()
         row = {name: array[0] for name, array in self._engine.get_state().items()}
-        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
+        more = {"has_ended": self._has_ended, "next_episode": self._next_episode}
+        return {**row, "seeds": self._np_random_seed, **more}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, or to a row of a batch's state.
@@ -528,9 +530,20 @@ class SingleEnv(ClosableEnv):
         engine.check_state(arrays, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
+        episode = state.get("next_episode")
+        try:
+            if episode is not None:
+                first, number = episode
+                episode = check_seed(first), check_int("episode", number, 0, MAX_COUNT)
+        except (TypeError, ValueError):
+            accepted = "a pair of a seed and the number of an episode, or None"
+            raise InvalidStateError.of_array(
+                "next_episode", accepted, episode
+            ) from None
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
+        self._next_episode = episode
         self._can_continue = True
         self._write_generator()
         self._has_ended = bool(state.get("has_ended", False))

@@ -233,7 +233,7 @@ def test_states_outside_an_episode(id):
 def test_a_state_that_does_not_fit_moves_nothing(id):
     env, twin = started(id), started(id)
     before = env.get_state()
-    optional = {"has_ended"} if is_text(env) else {"has_ended", "seeds"}
+    optional = {"has_ended"} if is_text(env) else {"has_ended", "seeds", "next_episode"}
     keys = before.keys() - optional
     states = [{k: v for k, v in before.items() if k != key} for key in sorted(keys)]
     states += [{**before, key: object()} for key in sorted(keys)]
@@ -366,8 +366,17 @@ def test_a_state_after_resume_has_the_next_episode():
     env.reset(seed=1)
     env.resume(7, 3)
     other.set_state(env.get_state())
+    with pytest.raises(InvalidStateError, match="next_episode"):
+        other.set_state({**env.get_state(), "next_episode": (7, -1)})
+    # A state of before has no such episode.
+    twin = make(SOKOBAN)
+    twin.reset(seed=1)
+    twin_state = twin.get_state()
     assert_same(other.reset(), env.reset())
     assert env.get_state()["episodes_numbers"] == 3
+    env.resume(7, 3)
+    env.set_state(twin_state)
+    assert_same(env.reset(), twin.reset())
 
 
 def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():
