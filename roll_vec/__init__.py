@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roll_vec.registration import register as register
-from roll_vec.registration import register_all
-from roll_vec.version import __version__ as __version__
+from roll_vec.registration import register, register_all
+from roll_vec.version import __version__
 
 if TYPE_CHECKING:
     from roll_vec import descriptions as descriptions
@@ -26,26 +25,51 @@ if TYPE_CHECKING:
     from roll_vec import testing as testing
     from roll_vec import trajectories as trajectories
     from roll_vec import watch as watch
-    from roll_vec.adapters.roll import FrozenLakeEnv as FrozenLakeEnv
-    from roll_vec.adapters.roll import FrozenLakeEnvConfig as FrozenLakeEnvConfig
-    from roll_vec.adapters.roll import SokobanEnv as SokobanEnv
-    from roll_vec.adapters.roll import SokobanEnvConfig as SokobanEnvConfig
-    from roll_vec.arrays.array_env import ArrayEnv as ArrayEnv
-    from roll_vec.arrays.grid_env import GridEnv as GridEnv
-    from roll_vec.arrays.grid_family import Cell as Cell
-    from roll_vec.arrays.rules import rule as rule
-    from roll_vec.joined import JoinedVectorEnv as JoinedVectorEnv
-    from roll_vec.objects.base_envs import (
-        BaseDiscreteActionEnv as BaseDiscreteActionEnv,
+    from roll_vec.adapters.roll import (
+        FrozenLakeEnv,
+        FrozenLakeEnvConfig,
+        SokobanEnv,
+        SokobanEnvConfig,
     )
-    from roll_vec.objects.base_envs import BaseLanguageBasedEnv as BaseLanguageBasedEnv
-    from roll_vec.pool import PoolVectorEnv as PoolVectorEnv
-    from roll_vec.registration.factories import make_vec as make_vec
-    from roll_vec.vector.autoreset import final_obs as final_obs
-    from roll_vec.vector.env import RollVectorEnv as RollVectorEnv
-    from roll_vec.vector.known_infos import faults_of as faults_of
-    from roll_vec.vector.rollout import Rollout as Rollout
-    from roll_vec.vector.state import VectorState as VectorState
+    from roll_vec.arrays.array_env import ArrayEnv
+    from roll_vec.arrays.grid_env import GridEnv
+    from roll_vec.arrays.grid_family import Cell
+    from roll_vec.arrays.rules import rule
+    from roll_vec.joined import JoinedVectorEnv
+    from roll_vec.objects.base_envs import (
+        BaseDiscreteActionEnv,
+        BaseLanguageBasedEnv,
+    )
+    from roll_vec.pool import PoolVectorEnv
+    from roll_vec.registration.factories import make_vec
+    from roll_vec.vector.autoreset import final_obs
+    from roll_vec.vector.env import RollVectorEnv
+    from roll_vec.vector.known_infos import faults_of
+    from roll_vec.vector.rollout import Rollout
+    from roll_vec.vector.vector_state import VectorState
+
+__all__ = [
+    "ArrayEnv",
+    "BaseDiscreteActionEnv",
+    "BaseLanguageBasedEnv",
+    "Cell",
+    "FrozenLakeEnv",
+    "FrozenLakeEnvConfig",
+    "GridEnv",
+    "JoinedVectorEnv",
+    "PoolVectorEnv",
+    "RollVectorEnv",
+    "Rollout",
+    "SokobanEnv",
+    "SokobanEnvConfig",
+    "VectorState",
+    "__version__",
+    "faults_of",
+    "final_obs",
+    "make_vec",
+    "register",
+    "rule",
+]
 
 _MODULE_OF = {
     "ArrayEnv": "roll_vec.arrays.array_env",
@@ -61,13 +85,12 @@ _MODULE_OF = {
     "Rollout": "roll_vec.vector.rollout",
     "SokobanEnv": "roll_vec.adapters.roll",
     "SokobanEnvConfig": "roll_vec.adapters.roll",
-    "VectorState": "roll_vec.vector.state",
+    "VectorState": "roll_vec.vector.vector_state",
     "faults_of": "roll_vec.vector.known_infos",
     "final_obs": "roll_vec.vector.autoreset",
     "make_vec": "roll_vec.registration.factories",
     "rule": "roll_vec.arrays.rules",
 }
-__all__ = ["__version__", "register", *_MODULE_OF]
 
 # Public modules, imported on use.  Not in `__all__`: some need an extra.
 _MODULES = (

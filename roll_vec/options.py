@@ -2,6 +2,7 @@
 
 `parse_options` and `pop_options` build options.  `check_int` and its like return the
 checked value or raise `InvalidOptionError`, which names the option.
+`resolve_num_threads` is the one for ``num_threads``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import inspect
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -31,6 +33,7 @@ Options = TypeVar("Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAX_INT = (1 << 31) - 1
+THREADS_VARIABLE = "ROLL_VEC_NUM_THREADS"
 # Locks and pipes overflow at timeouts that are a little longer.
 _MAX_SECONDS = 1e9
 
@@ -476,3 +479,36 @@ def describe_value(value: Any) -> Any:
         is_lambda = name.endswith("<lambda>")
         return f"{name}:{value.__code__.co_firstlineno}" if is_lambda else name
     return type(value).__qualname__
+
+
+def count_cores() -> int:
+    """Return the number of cores that this process may run on."""
+    # macOS and Windows have no such function.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def resolve_num_threads(num_threads: int | None) -> int:
+    """Return the number of threads that an environment may use.
+
+    Parameters
+    ----------
+    num_threads : int or None
+        None: the variable ``ROLL_VEC_NUM_THREADS`` if it is set, else the number of
+        cores this process may run on.
+
+    Raises
+    ------
+    InvalidOptionError
+        If either is not a positive integer.
+    """
+    if num_threads is not None:
+        return check_int("num_threads", num_threads, 1)
+    text = os.environ.get(THREADS_VARIABLE)
+    if text is None:
+        return count_cores()
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        accepted = "a positive integer"
+        raise InvalidOptionError.expected(THREADS_VARIABLE, accepted, text)
+    return int(text)

@@ -1,1 +1,1 @@
-"""Kernels of FrozenLake: rules, unrolls, random maps."""
+"""Kernels of FrozenLake: moves, random maps, solver."""

@@ -1,4 +1,4 @@
-"""Random maps of FrozenLake, in the codes of `rules`.
+"""Random maps of FrozenLake, in the codes of `moves`.
 
 Source: ROLL at 35bea6a2, `roll/agentic/env/frozen_lake/utils.py`.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..rng.pcg64 import pcg_integers, pcg_random, pcg_seed
-from .rules import GOAL, HOLE, ICE
+from .moves import GOAL, HOLE, ICE
 
 # ROLL draws a map again until it is solvable.  Its size and p decide how often; after
 # this many draws, or this many drawn cells (a second or so), the configuration is

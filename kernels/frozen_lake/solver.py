@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from .rules import GOAL, ICE, turn
+from .moves import GOAL, ICE, turn
 
 # An action is better if its chance is by this part higher, or if with equal chances its
 # expected number of steps is by this part lower.  Rounding errors are smaller.
@@ -39,7 +39,7 @@ class Lakes(NamedTuple):
     """Maps of C cells, and their solutions."""
 
     maps: np.ndarray  # (n, C) uint8
-    neighbours: np.ndarray  # (C, 8) int64: an item of `rules.LakeOptions`, as ``slip``
+    neighbours: np.ndarray  # (C, 8) int64: an item of `moves.LakeOptions`, as ``slip``
     slip: np.ndarray  # (2, 3) float64
     distances: np.ndarray  # (n, C) int32: see `measure_distances`
     # The chance ever to reach a goal: 1 on a goal, 0 where none can be reached.  One
@@ -99,7 +99,7 @@ def measure_distances(start, stop, maps, neighbours, frontier, distances):
         The rows to work on.
     maps : (n, C) uint8, read
     neighbours : (C, 8) int64, read
-        See `rules.make_neighbours`.
+        See `moves.make_neighbours`.
     frontier : (C,) int64, scratch
     distances : (n, C) int32, written
         0 on a goal, -1 where no goal can be reached.

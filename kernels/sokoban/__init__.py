@@ -1,1 +1,1 @@
-"""Kernels of Sokoban: rules, unrolls, room generation."""
+"""Kernels of Sokoban: moves, room generation, solver."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .._jit import IS_COMPILED, kernel
 from .cell_sets import lowest
-from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
+from .moves import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
 
 if not IS_COMPILED:
     from .cell_sets import as_shift, cell_of, first_cell

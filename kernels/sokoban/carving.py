@@ -1,7 +1,7 @@
 """Stages of room generation around the search: floor, targets, last player moves.
 
 Source of the rules: ROLL at 35bea6a2, `roll/agentic/env/sokoban/utils.py`.  Draws come
-from one lane of two arrays of `mersenne_twister`: ``python_states`` for those of
+from one lane of two arrays of `mersenne_twisters`: ``python_states`` for those of
 `random`, ``numpy_states`` for those of `numpy.random`.
 
 Floor cells are numbered row by row.  With F of them, the number F stands for a wall.
@@ -10,7 +10,7 @@ Floor cells are numbered row by row.  With F of them, the number F stands for a 
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import (
+from .mersenne_twisters import (
     COUNTS,
     FIRST_WORDS,
     LANES,

@@ -42,7 +42,7 @@ def mark_deadlocks(start, stop, cells, height, width, words, out):
     start, stop : int
         The rows to work on.
     cells : (n, H * W) uint8, read
-        Codes of `rules`; the border is wall.
+        Codes of `moves`; the border is wall.
     height, width : int
     words : tuple
         `cell_sets.words_of` them.

@@ -6,11 +6,11 @@ little at the end).  A room takes three stages:
 
 1. A random walk carves the floor (`carving.carve_floor`).
 2. The player and the targets are placed, a box on each (`carving.place_targets`).
-3. A depth-first search pulls the boxes away and keeps its best state (`search.search`,
-   or `bitboard_search.bitboard_search` in small rooms); the player then moves a little
-   (`carving.random_player_moves`).
+3. A depth-first search pulls the boxes away and keeps its best state
+   (`reverse_search.search`, or `bitboard_reverse_search.bitboard_search` in small
+   rooms); the player then moves a little (`carving.random_player_moves`).
 
-`rules` has the codes of a grid.
+`moves` has the codes of a grid.
 """
 
 from typing import NamedTuple
@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import FIRST_WORDS, LANES, make_states, mt_seed
 from ..rng.pcg64 import RETRY, fold_in
-from .bitboard_search import bitboard_search
+from .bitboard_reverse_search import bitboard_search
 from .carving import (
     carve_floor,
     index_floor_cells,
@@ -28,8 +27,9 @@ from .carving import (
     plan_walk,
     random_player_moves,
 )
-from .rules import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
-from .search import LAST_BITS, MAX_VISITED, search
+from .mersenne_twisters import FIRST_WORDS, LANES, make_states, mt_seed
+from .moves import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
+from .reverse_search import LAST_BITS, MAX_VISITED, search
 
 # Outcomes of an attempt, the codes of the golden tables.
 ROOM, TOO_FEW_CELLS, NO_SCORE = range(3)
@@ -58,14 +58,14 @@ class RoomWorkspace(NamedTuple):
     # Of the attempts under way, see `generate_rooms`.
     queue: np.ndarray  # (32, 3) int64: row, attempts, searched states
     seeds: np.ndarray  # (32,) uint32
-    python_states: np.ndarray  # (w,) uint32: see `mersenne_twister`
+    python_states: np.ndarray  # (w,) uint32: see `mersenne_twisters`
     numpy_states: np.ndarray  # (v,) uint32
     # Floor cells by number, see `carving`.
     floor_index: np.ndarray  # (H, W) int64: the number of a cell, or -1
     cell_rows: np.ndarray  # (F,) int64
     cell_cols: np.ndarray  # (F,) int64
     cells_ahead: np.ndarray  # (F, 4) uint64: the cell in each direction; a wall is F
-    neighbours: np.ndarray  # (F,) uint64: see `bitboard_search`
+    neighbours: np.ndarray  # (F,) uint64: see `bitboard_reverse_search`
     target_at: np.ndarray  # (F,) uint64: 1 + the box whose target is here, or 0
     # (F + 2,) uint64: 0 without a box; in a search 1 + the box, after it 1
     box_at: np.ndarray

@@ -29,7 +29,7 @@ from .bitboards import (
     spread,
 )
 from .cell_sets import lowest, words_of
-from .search import FIRST_BITS, first_bucket, hash_combine, rehash
+from .reverse_search import FIRST_BITS, first_bucket, hash_combine, rehash
 
 if not IS_COMPILED:
     from .cell_sets import cell_of, load, store
@@ -333,7 +333,7 @@ def solve_rows(
     start, stop : int
         The rows to work on.
     grids : (m, H * W) uint8, read
-        Codes of `rules`; the border is wall, and each room has one player.
+        Codes of `moves`; the border is wall, and each room has one player.
     height, width : int
     words : tuple
         `cell_sets.words_of` them.

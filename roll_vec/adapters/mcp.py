@@ -27,8 +27,8 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.options import check_choice, check_unknown
-from roll_vec.recordings.environments import action_names
 from roll_vec.registration import find_registered
+from roll_vec.registration.any_id import action_names
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import to_json
 

@@ -20,12 +20,9 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.signals import signal_delay
-from roll_vec.options import check_int
+from roll_vec.options import count_cores
 from roll_vec.progress import report
-
-ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
 
 # Ctrl-C is noticed after each slice.  A slice of Sokoban rooms costs some 0.1 ms more
 # than its rooms.
@@ -83,39 +80,6 @@ def start_thread(
         except RuntimeError:  # of a limit, or because the interpreter is exiting
             return None
     return thread
-
-
-def count_cores() -> int:
-    """Return the number of cores that this process may run on."""
-    # macOS and Windows have no such function.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def resolve_num_threads(num_threads: int | None) -> int:
-    """Return the number of threads that an environment may use.
-
-    Parameters
-    ----------
-    num_threads : int or None
-        None: the variable ``ROLL_VEC_NUM_THREADS`` if it is set, else the number of
-        cores this process may run on.
-
-    Raises
-    ------
-    InvalidOptionError
-        If either is not a positive integer.
-    """
-    if num_threads is not None:
-        return check_int("num_threads", num_threads, 1)
-    text = os.environ.get(ENVIRONMENT_VARIABLE)
-    if text is None:
-        return count_cores()
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        accepted = "a positive integer"
-        raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, accepted, text)
-    return int(text)
 
 
 class ThreadScratch(threading.local):

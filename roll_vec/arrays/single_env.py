@@ -30,7 +30,7 @@ from roll_vec.seeding import (
     generator_words,
 )
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
-from roll_vec.vector.state import fit_value
+from roll_vec.vector.vector_state import fit_value
 
 _ONE = np.zeros(1, np.int64)
 

@@ -162,8 +162,8 @@ def _describe(hint: Any) -> str:
 def _types_of_keywords(env_id: str) -> dict[str, Any]:
     """Return the types of the keywords of an id and of its batches, where known."""
     # They import numba, which other commands do without.
-    from roll_vec.recordings.environments import SetupError, find_spec, load_class
     from roll_vec.registration import ENVIRONMENTS
+    from roll_vec.registration.any_id import SetupError, find_spec, load_class
     from roll_vec.registration.factories import make_pool_vector, make_vector
     from roll_vec.text.options import TextOptions
 

@@ -32,9 +32,8 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import ChatEndpoint, UniformPolicy
 from roll_vec.options import MAX_INT
-from roll_vec.recordings.environments import import_from_here, load_class
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.spaces import UnicodeText
+from roll_vec.registration.any_id import import_from_here, load_class
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
 from roll_vec.vector.space_batches import batch_items
@@ -129,7 +128,7 @@ def _random(env: Vector, _: str, seed: int) -> Policy:
     is_discrete = isinstance(space, Discrete) and isinstance(
         env.action_space, MultiDiscrete
     )
-    if is_discrete or (isinstance(space, UnicodeText) and space.examples):
+    if is_discrete or getattr(space, "examples", None):
         # The distribution of the space's own samples, in less time.
         stream = ActionStream(env, seed)
         return lambda _: stream.next_actions()

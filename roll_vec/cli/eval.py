@@ -56,8 +56,8 @@ from roll_vec.evaluation import (
 )
 from roll_vec.evaluation.results import Play
 from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
-from roll_vec.recordings.environments import find_spec, full_id, is_pooled
 from roll_vec.recordings.setup import current_versions
+from roll_vec.registration.any_id import find_spec, full_id, is_pooled
 
 _Keywords: TypeAlias = dict[str, Any]
 

@@ -46,14 +46,14 @@ from roll_vec.export import (
     verify,
 )
 from roll_vec.recordings import read_trajectories
-from roll_vec.recordings.environments import (
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import (
     find_spec,
     full_id,
     is_pooled,
     make_or_refuse,
     search_here,
 )
-from roll_vec.registration import ENVIRONMENTS
 
 # Rows, unless --num-rows says otherwise.
 _NUM_ROWS = 1000

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.cli._errors import argument_error, check_target, new_file, require
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
-from roll_vec.recordings.environments import full_id, make_vector
+from roll_vec.options import resolve_num_threads
+from roll_vec.registration.any_id import full_id, make_vector
 
 # A set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000

@@ -26,14 +26,14 @@ from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import has_oracle, hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
-from roll_vec.recordings.environments import (
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import (
     action_names,
     find_spec,
     full_id,
     make_or_refuse,
     render_modes,
 )
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render.ansi import paint, strip_colours
 from roll_vec.vector.known_infos import read_success, success_of
 

@@ -29,7 +29,7 @@ from roll_vec.recordings import (
     roll_out,
     save_run,
 )
-from roll_vec.recordings.environments import full_id, make_vector
+from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.known_infos import UNKNOWN

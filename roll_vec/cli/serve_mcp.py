@@ -9,7 +9,7 @@ from typing import Any
 
 from roll_vec.cli._errors import require
 from roll_vec.cli._options import add_command, refuse_arguments
-from roll_vec.recordings.environments import full_id, make_or_refuse
+from roll_vec.registration.any_id import full_id, make_or_refuse
 
 _SUMMARY = "serve an environment to agents, as the tools of MCP"
 

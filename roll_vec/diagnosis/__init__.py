@@ -19,12 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import roll_vec
-from roll_vec.arrays.row_threads import (
-    ENVIRONMENT_VARIABLE,
-    count_cores,
-    resolve_num_threads,
-)
 from roll_vec.errors import InvalidOptionError, MissingExtraError, how_to_install
+from roll_vec.options import THREADS_VARIABLE, count_cores, resolve_num_threads
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -225,12 +221,12 @@ def _check_memory() -> Iterator[Finding]:
 
 
 def _check_threads() -> Iterator[Finding]:
-    text = os.environ.get(ENVIRONMENT_VARIABLE)
-    origin = "all usable cores" if text is None else f"{ENVIRONMENT_VARIABLE}={text}"
+    text = os.environ.get(THREADS_VARIABLE)
+    origin = "all usable cores" if text is None else f"{THREADS_VARIABLE}={text}"
     try:
         count = resolve_num_threads(None)
     except InvalidOptionError as error:
-        advice = f"set {ENVIRONMENT_VARIABLE} to a positive integer, or unset it"
+        advice = f"set {THREADS_VARIABLE} to a positive integer, or unset it"
         yield Finding("threads", str(error), WARNING, advice)
         return
     cores = count_cores()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.row_threads import SliceSizer, count_cores, for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
@@ -25,7 +25,7 @@ from roll_vec.envs.python_random import (
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
-from roll_vec.options import check_int
+from roll_vec.options import check_int, count_cores
 from roll_vec.render.numbers import paint_numbers
 
 # The fewest clues of a board that has one solution, by scale: proven for both.

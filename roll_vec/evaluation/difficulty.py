@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.envs.level_sets import LevelSet
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.options import check_int, check_number, parse_options
+from roll_vec.options import check_int, check_number, parse_options, resolve_num_threads
 from roll_vec.progress import report
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.factories import MAX_ENVS

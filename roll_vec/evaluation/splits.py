@@ -32,7 +32,6 @@ from roll_vec.registration.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_v
 from roll_vec.storage.data_files import check_path, fingerprint
 
 if TYPE_CHECKING:
-    from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.env import RollVectorEnv
 
 WEBSHOP = "roll_vec/WebShop-v0"
@@ -108,7 +107,7 @@ class Split:
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def make_vec(self, num_envs: int, **keywords: Any) -> RollVectorEnv | PoolVectorEnv:
+    def make_vec(self, num_envs: int, **keywords: Any) -> RollVectorEnv:
         """Make a batch that plays these episodes, in ``Disabled`` mode.
 
         Parameters

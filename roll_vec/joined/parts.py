@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.spaces import UnicodeText
+from roll_vec.vector.batch_snapshots import check_state_rows
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.snapshots import check_state_rows
 
 # Calls that move environments.
 MOVES = frozenset(("reset", "step", "_step_some", "unroll", "set_state"))

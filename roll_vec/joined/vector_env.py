@@ -35,15 +35,15 @@ from roll_vec.vector.autoreset import (
     parse_reset_mask,
 )
 from roll_vec.vector.batch import one_at_a_time
+from roll_vec.vector.batch_snapshots import check_state_rows
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos, finish_infos, join_infos
 from roll_vec.vector.known_infos import faults_of
 from roll_vec.vector.masks import check_mask
 from roll_vec.vector.rollout import Rollout, check_out
-from roll_vec.vector.snapshots import check_state_rows
 from roll_vec.vector.space_batches import join_batches, map_leaves
-from roll_vec.vector.state import VectorState
 from roll_vec.vector.unroll import check_plan, count_steps, run_steps
+from roll_vec.vector.vector_state import VectorState
 
 # After any other `RollVecError` a part has not moved, or demands a reset itself.
 _FAILURES = EnvironmentFaultError, LevelGenerationError, PartLostError

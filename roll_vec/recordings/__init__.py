@@ -17,7 +17,6 @@ Whether an episode is a success is decided in one place, `roll_vec.vector.infos`
 from __future__ import annotations
 
 from roll_vec.recordings.differences import Difference
-from roll_vec.recordings.environments import SetupError
 from roll_vec.recordings.episodes import (
     Episodes,
     EpisodeStatistics,
@@ -31,6 +30,7 @@ from roll_vec.recordings.recorder import RunRecorder
 from roll_vec.recordings.replays import ReplayResult, replay
 from roll_vec.recordings.setup import RunSetup, plan_run
 from roll_vec.recordings.trajectories import read_events, read_trajectories
+from roll_vec.registration.any_id import SetupError
 
 __all__ = [
     "BatchEvent",

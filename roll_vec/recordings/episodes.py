@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
-from roll_vec.recordings.environments import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
+from roll_vec.registration.any_id import mode_of
 from roll_vec.vector.known_infos import episode_successes, faults_of
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]

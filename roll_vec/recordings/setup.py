@@ -15,14 +15,14 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.recordings.environments import (
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import (
     SetupError,
     find_spec,
     is_pooled,
     load_class,
     make_vector,
 )
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.storage.data_files import fingerprint, refuse_change
 from roll_vec.storage.plain_data import decode, encode
 from roll_vec.version import __version__

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from roll_vec.errors import InvalidFileError
-from roll_vec.recordings.environments import find_spec, load_class
 from roll_vec.recordings.events import BatchEvent, EventStream
 from roll_vec.recordings.files import Run, refuse_damage
 from roll_vec.recordings.flat_results import FlatResults
+from roll_vec.registration.any_id import find_spec, load_class
 from roll_vec.seeding import episode_seed, expand_seeds
 from roll_vec.storage.plain_data import decode
 from roll_vec.trajectories import Trajectory

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from roll_vec.arrays.row_threads import resolve_num_threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     accepts_keywords_of,
@@ -25,6 +24,7 @@ from roll_vec.options import (
     check_unknown,
     parse_options,
     pop_options,
+    resolve_num_threads,
 )
 from roll_vec.pool.factories import (
     build,
@@ -184,7 +184,7 @@ def make_vector(
     num_threads : int or None
         Threads that step a batch; None: ``ROLL_VEC_NUM_THREADS`` if this variable is
         set, else all cores.  Small batches use one; see
-        `roll_vec.arrays.row_threads.resolve_num_threads`.
+        `roll_vec.options.resolve_num_threads`.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords

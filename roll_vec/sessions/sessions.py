@@ -26,7 +26,7 @@ from roll_vec.sessions.calls import Call, Operation, run_in_thread
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.free_rows import FreeRows
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.state import VectorState
+from roll_vec.vector.vector_state import VectorState
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]

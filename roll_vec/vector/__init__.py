@@ -23,13 +23,13 @@ Files, in reading order:
   every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
   ``attributes.py``, `call`, `get_attr`, frames, `solve`, `set_level_options`;
-  ``action_sampling.py``, `sample_actions`; ``snapshots.py``, `get_state` and
+  ``action_sampling.py``, `sample_actions`; ``batch_snapshots.py``, `get_state` and
   `set_state`
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
 - ``infos.py``: Gymnasium's layout of infos: built, joined, split
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success
 - ``steps.py``: steps of single environments, begun now and received later
-- ``state.py``: `VectorState`, a snapshot as data
+- ``vector_state.py``: `VectorState`, a snapshot as data
 - ``values.py``: its arrays of bytes: seeds of any size, states of environments that are
   objects
 - ``masks.py``: the arguments ``mask``, ``rows`` and ``env_ids``

@@ -35,10 +35,10 @@ from roll_vec.vector.autoreset import (
     parse_reset_mask,
 )
 from roll_vec.vector.batch import one_at_a_time, raise_in_use
+from roll_vec.vector.batch_snapshots import BatchSnapshots
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
-from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.unroll import unroll
 
 

@@ -10,7 +10,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
-from roll_vec.recordings.environments import action_names, mode_of
+from roll_vec.registration.any_id import action_names, mode_of
 from roll_vec.vector.known_infos import episode_success, fault_of, read_success
 from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick

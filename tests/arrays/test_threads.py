@@ -16,17 +16,13 @@ from hypothesis import strategies as st
 
 import roll_vec
 from roll_vec.arrays import row_threads as threads
-from roll_vec.arrays.row_threads import (
-    ENVIRONMENT_VARIABLE,
-    SliceSizer,
-    for_row_ranges,
-    resolve_num_threads,
-)
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.errors import InvalidOptionError
 from roll_vec.progress import listen
 from tests.conftest import JIT_OFF
 from tests.splits import count_runs
 
+VARIABLE = "ROLL_VEC_NUM_THREADS"
 SECONDS = 60  # only a deadlock takes so long
 
 
@@ -34,7 +30,7 @@ SECONDS = 60  # only a deadlock takes so long
 def cores(monkeypatch):
     """Let tests use more threads than this machine has cores; no variable is set."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
-    monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -50,30 +46,32 @@ def add_one(start, stop, counts):
 # ------------------------------------------------------------ how many threads
 
 
+def threads_of(num_threads=None):
+    """Return the number of threads that a batch uses."""
+    env = roll_vec.make_vec("roll_vec/CartPole-v1", 1, num_threads=num_threads)
+    return env.engine.num_threads
+
+
 def test_what_is_given_comes_before_the_variable_and_the_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 6})
-    assert resolve_num_threads(None) == 3
+    assert threads_of(None) == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     for count, expected in ((9, 9), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
-        assert resolve_num_threads(None) == expected
+        assert threads_of(None) == expected
     for text in ("1", "64", "007"):
-        monkeypatch.setenv(ENVIRONMENT_VARIABLE, text)
-        assert resolve_num_threads(None) == int(text)
-        assert resolve_num_threads(1000) == 1000
-    # The last of them reaches an environment.
-    assert roll_vec.make_vec("roll_vec/Sokoban-v0", 1).engine.num_threads == 7
-    given = roll_vec.make_vec("roll_vec/Sokoban-v0", 1, num_threads=2)
-    assert given.engine.num_threads == 2
+        monkeypatch.setenv(VARIABLE, text)
+        assert threads_of(None) == int(text)
+        assert threads_of(1000) == 1000
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "two", "1.5", " 2", "²", "+2"])
 def test_bad_variable_is_refused_and_named(text, monkeypatch):
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, text)
+    monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(InvalidOptionError, match="ROLL_VEC_NUM_THREADS: expected a"):
-        resolve_num_threads(None)
+        threads_of(None)
     # It is not looked at where a number is given.
-    assert resolve_num_threads(2) == 2
+    assert threads_of(2) == 2
 
 
 # ------------------------------------------------------------------ the split

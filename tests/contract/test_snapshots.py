@@ -102,7 +102,7 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
 def test_another_version_is_refused(version, played, tmp_path, monkeypatch):
     state, path = played[0].get_state(), tmp_path / "other.npz"
     with monkeypatch.context() as patch:
-        patch.setattr("roll_vec.vector.state.STATE_VERSION", version)
+        patch.setattr("roll_vec.vector.vector_state.STATE_VERSION", version)
         state.save(path)
     words = rf"other\.npz.*{version}.*reads version 2.*roll_vec 0\.2\.0 reads version 1"
     with pytest.raises(InvalidFileError, match=words):

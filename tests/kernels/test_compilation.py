@@ -270,7 +270,7 @@ def test_with_the_jit_off_kernels_are_plain_functions():
     out, err = run(
         "import numpy as np, types\n"
         "from roll_vec.kernels.rng import pcg64\n"
-        "from roll_vec.kernels.sokoban import rules as sokoban\n"
+        "from roll_vec.kernels.sokoban import moves as sokoban\n"
         "print(type(sokoban.step_rooms) is types.FunctionType)\n"
         "with np.errstate(over='ignore'):\n"
         "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",

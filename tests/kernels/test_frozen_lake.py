@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.envs.frozen_lake import FrozenLake, RandomFrozenLake
-from roll_vec.kernels.frozen_lake import random_maps, rules, solver
+from roll_vec.kernels.frozen_lake import moves, random_maps, solver
 from tests.conftest import JIT_OFF
 from tests.kernels.batches import Batch
 from tests.oracles.frozen_lake import (
@@ -71,7 +71,7 @@ class Lakes(Batch):
         levels = None
         if not self.has_one_map:
             grids = np.array([codes(rows) for rows in self.boards])
-            grids[np.arange(len(grids)), starts] = rules.PLAYER
+            grids[np.arange(len(grids)), starts] = moves.PLAYER
             shape = len(grids), *self.options.grid_shape
             levels = grids.reshape(shape), np.array(starts, np.int64)
         self.begin(seeds, levels)
@@ -139,23 +139,23 @@ def test_steps_equal_the_oracle(options, kind):
 
 @pytest.mark.parametrize("success_rate", [0.0, 0.07, 0.3, 1 / 3, 0.7, 1.0])
 def test_slips_at_the_edges_of_their_probabilities(success_rate):
-    slip = rules.make_slip(True, success_rate)
+    slip = moves.make_slip(True, success_rate)
     fail = (1.0 - success_rate) / 2.0
     sums = [fail, fail + success_rate, fail + success_rate + fail]
     assert slip.tolist() == [[fail, success_rate, fail], sums]
     sure = [[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
-    assert rules.make_slip(False, success_rate).tolist() == sure
+    assert moves.make_slip(False, success_rate).tolist() == sure
     # On a cell with ice all around, facing down: right, down or left of it.  What
     # rounding leaves above the last sum counts as the first, as with Gymnasium's.
-    neighbours = rules.make_neighbours(3, 3)
+    neighbours = moves.make_neighbours(3, 3)
     uniforms = [0.0, np.nextafter(1.0, 0.0)]
     for total in sums:
         uniforms += [np.nextafter(total, 0.0), total, np.nextafter(total, 1.0)]
     for uniform in uniforms:
         if 0.0 <= uniform < 1.0:
             outcome = int(np.argmax(slip[1] > uniform))
-            assert rules.sample_slip(uniform, *slip[1]) == outcome
-            position = neighbours[4, rules.turn(rules.DOWN, outcome)]
+            assert moves.sample_slip(uniform, *slip[1]) == outcome
+            position = neighbours[4, moves.turn(moves.DOWN, outcome)]
             assert position == (3, 7, 5)[outcome]
 
 
@@ -197,7 +197,7 @@ def generate(seeds, size, p, ranges=None, module=random_maps, states=None):
     ok = np.zeros(n, np.bool_)
     sums = np.cumsum([p, 1 - p])
     seeds, chance = np.array(seeds, np.uint64), float(sums[0] / sums[1])
-    tables = rules.make_neighbours(size, size), workspace, (maps, starts, ok)
+    tables = moves.make_neighbours(size, size), workspace, (maps, starts, ok)
     for start, stop in ranges or [(0, n)]:
         module.generate_maps(start, stop, seeds, size, chance, *tables)
     return maps, starts, ok
@@ -293,7 +293,7 @@ def solve(maps, shape, rows=None, success_rate=1.0 / 3.0, saves_steps=True):
         np.full(count, 1),
     )
     start, stop = rows or (0, len(maps))
-    lakes = maps, rules.make_neighbours(*shape), rules.make_slip(True, success_rate)
+    lakes = maps, moves.make_neighbours(*shape), moves.make_slip(True, success_rate)
     lakes += distances, values, steps, policies
     solver.solve_maps(start, stop, saves_steps, lakes, tuple(workspace))
     return values, steps, policies
@@ -305,7 +305,7 @@ def measure(maps, shape, rows=None):
     distances = np.full(maps.shape, 7, np.int32)
     frontier, neighbours = (
         np.zeros(maps.shape[1], np.int64),
-        rules.make_neighbours(*shape),
+        moves.make_neighbours(*shape),
     )
     start, stop = rows or (0, len(maps))
     solver.measure_distances(start, stop, maps, neighbours, frontier, distances)
@@ -388,7 +388,7 @@ def test_chances_to_wait_for_are_exact(slip):
     # Holes all along: the best is to push against the wall until a slip to the goal.
     (values,), (steps,), (policy,) = solve([["SFG", "HHH"]], (2, 3), None, 1.0 - slip)
     np.testing.assert_allclose(values, [1, 1, 1, 0, 0, 0], rtol=1e-14)
-    assert policy[:2].tolist() == [rules.UP] * 2
+    assert policy[:2].tolist() == [moves.UP] * 2
     slip = 1.0 - (1.0 - slip)
     np.testing.assert_allclose(steps[:2], [6 / slip, 4 / slip], rtol=1e-12)
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.kernels.rng import mersenne_twister, pcg64
-from roll_vec.kernels.rng.mersenne_twister import LANES
+from roll_vec.kernels.rng import pcg64
+from roll_vec.kernels.sokoban import mersenne_twisters
+from roll_vec.kernels.sokoban.mersenne_twisters import LANES
 from tests.conftest import JIT_OFF
 
 U = np.uint64
@@ -148,10 +149,10 @@ def seeds_of(seeds):
 
 def seeded_as_twisters(seeds, first_words=(384, 32)):
     """States seeded as `random` and as `numpy.random`."""
-    states = tuple(map(mersenne_twister.make_states, first_words))
+    states = tuple(map(mersenne_twisters.make_states, first_words))
     for array in states:
         array[:] = 77
-    mersenne_twister.mt_seed(seeds_of(seeds), *states)
+    mersenne_twisters.mt_seed(seeds_of(seeds), *states)
     return states
 
 
@@ -168,13 +169,13 @@ def test_lanes_draw_as_random_and_numpy_random(first_words):
         words = [own.getrandbits(32) for _ in range(count)]
         others = legacy.randint(0, 1 << 32, count, np.uint32).tolist()
         for state, before, expected in zip(used, states, (words, others), strict=True):
-            found = [int(mersenne_twister.mt_next(state, lane)) for _ in range(count)]
+            found = [int(mersenne_twisters.mt_next(state, lane)) for _ in range(count)]
             assert found == expected
             # Later lanes have not moved.
             rows, rows_before = (each.reshape(-1, LANES) for each in (state, before))
             assert (rows[:, lane + 1 :] == rows_before[:, lane + 1 :]).all()
     # Seeding overwrites states that were used.
-    mersenne_twister.mt_seed(seeds_of(seeds), *used)
+    mersenne_twisters.mt_seed(seeds_of(seeds), *used)
     for state, before in zip(used, states, strict=True):
         np.testing.assert_array_equal(state, before)
 
@@ -187,13 +188,13 @@ def compare_twisters(seed, draws):
     own, legacy = random.Random(seed), np.random.RandomState(seed)
     for n in [*draws, 0]:
         if n == 0:
-            assert mersenne_twister.mt_random(*python) == own.random()
-            assert mersenne_twister.mt_random(*theirs) == legacy.random_sample()
+            assert mersenne_twisters.mt_random(*python) == own.random()
+            assert mersenne_twisters.mt_random(*theirs) == legacy.random_sample()
         else:
-            drawn = mersenne_twister.mt_randbelow(*python, n)
+            drawn = mersenne_twisters.mt_randbelow(*python, n)
             assert drawn == own.choice(range(n))
             # Of one value `random.choice` draws and rejects; numpy draws nothing.
-            assert mersenne_twister.mt_randint(*theirs, n) == legacy.randint(n)
+            assert mersenne_twisters.mt_randint(*theirs, n) == legacy.randint(n)
 
 
 def test_twisters_draw_below_every_bound():

@@ -50,7 +50,7 @@ BUGS = [
     ),
     Bug(
         "a box on a target earns nothing",
-        "kernels.sokoban.rules",
+        "kernels.sokoban.moves",
         "step_rooms",
         change("REWARD_BOX_ON_TARGET * target_delta", "REWARD_BOX_ON_TARGET * 0.0"),
         _SOKOBAN,
@@ -71,14 +71,14 @@ BUGS = [
     ),
     Bug(
         "slips turn another way",
-        "kernels.frozen_lake.rules",
+        "kernels.frozen_lake.moves",
         "turn",
         swap("direction + slip_index - 1"),
         _LAKES,
     ),
     Bug(
         "a terminal tile pays again",
-        "kernels.frozen_lake.rules",
+        "kernels.frozen_lake.moves",
         "step_lakes",
         change("code <= GOAL", "code <= PLAYER_ON_GOAL"),
         _LAKES,
@@ -92,14 +92,14 @@ BUGS = [
     ),
     Bug(
         "a lake that is skipped has the probability of another step",
-        "kernels.frozen_lake.rules",
+        "kernels.frozen_lake.moves",
         "step_lakes",
         change("prob[i] if skips else chance", "chance"),
         _LAKES,
     ),
     Bug(
         "a terminal tile of a random lake lets the player go",
-        "kernels.frozen_lake.rules",
+        "kernels.frozen_lake.moves",
         "_move_players",
         change("codes[at + i] | (code != PLAYER) * STAY", "codes[at + i]"),
         _LAKES,
@@ -253,7 +253,7 @@ BUGS = [
     ),
     Bug(
         "a snapshot that is set leaves ended environments as they were",
-        "roll_vec.vector.snapshots",
+        "roll_vec.vector.batch_snapshots",
         "BatchSnapshots.set_state",
         drop("autoreset.set_state(state.arrays, indices, env_ids)"),
         "tests/contract/test_scenarios.py",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from roll_vec.adapters.roll.grids import GemSokobanEnv, GemSokobanOptions
 from roll_vec.errors import InvalidActionError
-from roll_vec.kernels.sokoban.rules import BOX, BOX_ON_TARGET
+from roll_vec.kernels.sokoban.moves import BOX, BOX_ON_TARGET
 from roll_vec.options import accepts_keywords_of, check_choice
 from roll_vec.text.validation import check_text
 

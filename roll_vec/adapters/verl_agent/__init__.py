@@ -72,7 +72,7 @@ def build_sokoban_envs(
     del resources_per_worker
     # Imported here: WebShop starts without the kernels of grids.
     from roll_vec.envs.sokoban import Sokoban
-    from roll_vec.kernels.sokoban.rules import PENALTY_STEP
+    from roll_vec.kernels.sokoban.moves import PENALTY_STEP
 
     groups = Groups(seed, env_num, group_n, is_train, seed_draw, evaluation_split)
     game = GridGame("roll_vec/Sokoban-v0", Sokoban.FAMILY, PENALTY_STEP)

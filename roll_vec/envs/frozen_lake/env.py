@@ -30,7 +30,7 @@ from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
 from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.frozen_lake.rules import (
+from roll_vec.kernels.frozen_lake.moves import (
     GOAL,
     HOLE,
     ICE,

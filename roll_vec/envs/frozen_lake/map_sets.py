@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from roll_vec.envs.frozen_lake.maps import can_reach_goal, parse_letters
 from roll_vec.envs.level_sets import Faults, Grids, LevelSet, refuse
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.frozen_lake import rules as kernels
+from roll_vec.kernels.frozen_lake import moves as kernels
 
 # By code of a grid at the start of an episode: the player stands on S.
 _LETTER_BYTES = b"SFHG"

@@ -17,8 +17,8 @@ from roll_vec.errors import (
     shorten,
     warn_caller,
 )
+from roll_vec.kernels.frozen_lake import moves as kernels
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
-from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 
 MAPS = {
@@ -80,7 +80,7 @@ def can_reach_goal(
     starts : (l, H, W) bool
         No hole is a start.
     tiles : (l, H, W) uint8
-        Codes of `roll_vec.kernels.frozen_lake.rules`.
+        Codes of `roll_vec.kernels.frozen_lake.moves`.
 
     Returns
     -------

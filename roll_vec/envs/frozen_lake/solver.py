@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.frozen_lake.maps import tiles_below
 from roll_vec.errors import InvalidOptionError, SolverLimitError
-from roll_vec.kernels.frozen_lake import rules, solver
+from roll_vec.kernels.frozen_lake import moves, solver
 from roll_vec.options import check_choice
 
 __all__ = [
@@ -66,7 +66,7 @@ class LakeSolver:
     shape : (int, int)
         Rows and columns.
     slip : (2, 3) float64
-        See `roll_vec.kernels.frozen_lake.rules.make_slip`.
+        See `roll_vec.kernels.frozen_lake.moves.make_slip`.
     num_threads : int
 
     Attributes
@@ -79,7 +79,7 @@ class LakeSolver:
         self, shape: tuple[int, int], slip: NDArray[np.float64], num_threads: int = 1
     ) -> None:
         self.shape, self.slip, self.num_threads = shape, slip, num_threads
-        self.neighbours = rules.make_neighbours(*shape)
+        self.neighbours = moves.make_neighbours(*shape)
         self.is_slippery = bool(slip[0, 1] < 1.0)
 
     def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> solver.Lakes:
@@ -148,7 +148,7 @@ def measure_maps(
     Parameters
     ----------
     maps : (m, H, W) uint8
-        Tile codes of `roll_vec.kernels.frozen_lake.rules`: 1 ice, 2 hole, 3 goal.
+        Tile codes of `roll_vec.kernels.frozen_lake.moves`: 1 ice, 2 hole, 3 goal.
     starts : (m,) int64
         Start cells, row * W + column.
     is_slippery : bool
@@ -166,7 +166,7 @@ def measure_maps(
     SolverLimitError
         For slippery maps of more than rows * columns**2 = `MAX_LINKS`.
     """
-    slip = rules.make_slip(is_slippery, success_rate)
+    slip = moves.make_slip(is_slippery, success_rate)
     lake_solver = LakeSolver(maps.shape[1:], slip, num_threads)
     solutions = lake_solver.solve(maps.reshape(len(maps), -1), saves_steps=False)
     values: NDArray[np.float64] = solutions.values[np.arange(len(maps)), starts]
@@ -218,7 +218,7 @@ def solve_positions(
         # Environments with the same map share them.
         array.flags.writeable = False
     values, actions = solutions.values[indices, positions], policies[indices, positions]
-    has_action = (values > 0.0) & (maps[indices, positions] == rules.ICE)
+    has_action = (values > 0.0) & (maps[indices, positions] == moves.ICE)
     return [
         LakeSolution(
             policies[k], value, solutions.values[k], action if has_one else None

@@ -22,7 +22,7 @@ from roll_vec.envs.sokoban.level_files import RoomSet, room_arrays
 from roll_vec.envs.sokoban.rooms import generate_rooms
 from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_rooms, solve_positions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.sokoban.rules import (
+from roll_vec.kernels.sokoban.moves import (
     BOX,
     BOX_ON_TARGET,
     FLOOR,

@@ -32,7 +32,7 @@ from roll_vec.envs.level_sets import (
     refuse,
     split_lines,
 )
-from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.kernels.sokoban import moves as kernels
 
 __all__ = ["LevelSet", "RoomSet", "format_levels", "load_levels"]
 

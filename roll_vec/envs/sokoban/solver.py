@@ -16,7 +16,7 @@ from roll_vec.errors import (
     UnsolvableLevelError,
     list_env_ids,
 )
-from roll_vec.kernels.sokoban import rules, solver
+from roll_vec.kernels.sokoban import moves, solver
 from roll_vec.kernels.sokoban.cell_sets import words_of
 from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 from roll_vec.options import check_choice, check_int
@@ -145,13 +145,13 @@ def _check_rooms(grids: Any) -> NDArray[np.uint8]:
     if grids.ndim != 3 or min(grids.shape[1:]) < 3:
         shape = f"grids: expected {accepted}, got shape {grids.shape}"
         raise InvalidOptionError(shape)
-    num_players = (grids >= rules.PLAYER).sum(axis=(1, 2))
+    num_players = (grids >= moves.PLAYER).sum(axis=(1, 2))
     border = grids.copy()
-    border[:, 1:-1, 1:-1] = rules.WALL
+    border[:, 1:-1, 1:-1] = moves.WALL
     faults = {
-        "codes from 0 to 6": (grids >= rules.NUM_CODES).any(axis=(1, 2)),
+        "codes from 0 to 6": (grids >= moves.NUM_CODES).any(axis=(1, 2)),
         "exactly one player": num_players != 1,
-        "wall all around": (border != rules.WALL).any(axis=(1, 2)),
+        "wall all around": (border != moves.WALL).any(axis=(1, 2)),
     }
     for accepted, has_fault in faults.items():
         if has_fault.any():
@@ -173,7 +173,7 @@ def solve_rooms(
     Parameters
     ----------
     grids : (m, H, W) uint8
-        Codes of `roll_vec.kernels.sokoban.rules`; the border is wall, and each room has
+        Codes of `roll_vec.kernels.sokoban.moves`; the border is wall, and each room has
         one player.
     objective : str
         ``moves``: no solution has fewer moves.  ``pushes``: no solution has fewer
@@ -258,7 +258,7 @@ def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np
     Parameters
     ----------
     grids : (m, H, W) uint8
-        Codes of `roll_vec.kernels.sokoban.rules`.
+        Codes of `roll_vec.kernels.sokoban.moves`.
     num_threads : int
 
     Returns

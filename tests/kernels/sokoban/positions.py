@@ -5,7 +5,7 @@ import numpy as np
 import roll_vec
 from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.envs.sokoban import Sokoban
-from roll_vec.kernels.sokoban import rules
+from roll_vec.kernels.sokoban import moves
 
 
 def parse(text):
@@ -28,19 +28,19 @@ def random_board(rng, height, width, num_boxes):
     board = np.zeros((height, width), np.uint8)
     inner = (rng.random((height - 2, width - 2)) >= 0.15).astype(np.uint8)
     cells = rng.permutation(inner.size)[: 2 * num_boxes + 1]
-    inner.ravel()[cells] = rules.FLOOR
+    inner.ravel()[cells] = moves.FLOOR
     targets = np.zeros(inner.shape, bool)
     targets.ravel()[cells[:num_boxes]] = True
     # Some boxes are on targets already, but not all.
     first = rng.integers(0, num_boxes) if num_boxes > 1 else 0
     boxes = np.zeros(inner.shape, bool)
     boxes.ravel()[cells[num_boxes - first : 2 * num_boxes - first]] = True
-    free = np.flatnonzero((inner == rules.FLOOR) & ~boxes)
+    free = np.flatnonzero((inner == moves.FLOOR) & ~boxes)
     player = np.zeros(inner.shape, bool)
     player.ravel()[rng.choice(free)] = True
-    inner[targets] = rules.TARGET
-    inner[boxes] = np.where(targets[boxes], rules.BOX_ON_TARGET, rules.BOX)
-    inner[player] = np.where(targets[player], rules.PLAYER_ON_TARGET, rules.PLAYER)
+    inner[targets] = moves.TARGET
+    inner[boxes] = np.where(targets[boxes], moves.BOX_ON_TARGET, moves.BOX)
+    inner[player] = np.where(targets[player], moves.PLAYER_ON_TARGET, moves.PLAYER)
     board[1:-1, 1:-1] = inner
     return board
 
@@ -56,7 +56,7 @@ def play_randomly(rng, grids, num_steps):
     engine = ArrayEngine(options, len(grids), None, 1)
     engine.reset(np.arange(len(grids)), range(len(grids)))
     skip_mask = np.zeros(len(grids), np.bool_)
-    for actions in rng.integers(rules.UP, rules.RIGHT + 1, (num_steps, len(grids))):
+    for actions in rng.integers(moves.UP, moves.RIGHT + 1, (num_steps, len(grids))):
         engine.step(actions, skip_mask)
     return engine.named_variables()["grid"]
 

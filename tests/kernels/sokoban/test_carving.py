@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.rng import mersenne_twister as twister
 from roll_vec.kernels.sokoban import carving
+from roll_vec.kernels.sokoban import mersenne_twisters as twister
 from tests.conftest import JIT_OFF
 
 # The upper 27 bits of 0.35: the output after them decides whether it is a turn.

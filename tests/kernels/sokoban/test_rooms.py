@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.envs.sokoban import Sokoban
+from roll_vec.kernels.sokoban import moves
+from roll_vec.kernels.sokoban import reverse_search as sokoban_search
 from roll_vec.kernels.sokoban import rooms as kernels
-from roll_vec.kernels.sokoban import rules
-from roll_vec.kernels.sokoban import search as sokoban_search
 from tests.conftest import JIT_OFF
 from tests.kernels.batches import Batch
 from tests.kernels.sokoban.positions import random_board
@@ -26,7 +26,7 @@ FIXED = np.array([0, 1, 2, 2, 1, 1, 2], np.uint8)
 def make_oracle(board, max_steps=0):
     """Return a game of the oracle on a board."""
     return oracle.OracleSokoban(
-        FIXED[board], np.minimum(board, rules.PLAYER), max_steps
+        FIXED[board], np.minimum(board, moves.PLAYER), max_steps
     )
 
 
@@ -41,8 +41,8 @@ class Rooms(Batch):
         super().__init__(options, len(boards), max_steps)
         self.games = [make_oracle(board, max_steps) for board in boards]
         cells = boards.reshape(len(boards), -1)
-        players = (cells >= rules.PLAYER).argmax(axis=1).astype(np.int32)
-        boxes_left = (cells == rules.BOX).sum(axis=1).astype(np.int32)
+        players = (cells >= moves.PLAYER).argmax(axis=1).astype(np.int32)
+        boxes_left = (cells == moves.BOX).sum(axis=1).astype(np.int32)
         seeds = np.arange(len(boards), dtype=np.uint64)
         self.begin(seeds, (boards, players, boxes_left))
 
@@ -199,7 +199,7 @@ def oracle_room(config, seed):
     if status != oracle.ROOM:
         return status, None
     fixed, state = np.array(fixed), np.array(state)
-    return status, np.where((state == rules.PLAYER) & (fixed == rules.TARGET), 6, state)
+    return status, np.where((state == moves.PLAYER) & (fixed == moves.TARGET), 6, state)
 
 
 def assert_equal_to_oracle(config, seeds, grids, statuses):

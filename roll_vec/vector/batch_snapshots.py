@@ -15,13 +15,13 @@ from roll_vec.errors import (
 from roll_vec.vector.action_sampling import BatchActionSampling
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.masks import check_indices, check_mask
-from roll_vec.vector.state import (
+from roll_vec.vector.values import encode_seeds, replace_rows
+from roll_vec.vector.vector_state import (
     ROWS,
     VectorState,
     check_batch_arrays,
     digest_configuration,
 )
-from roll_vec.vector.values import encode_seeds, replace_rows
 
 
 class BatchSnapshots(BatchActionSampling):

@@ -19,7 +19,7 @@ player to the next there are two loads, where `search` has six and takes 23 ns.
 import numpy as np
 
 from .._jit import kernel
-from .search import (
+from .reverse_search import (
     FIRST_BITS,
     LAST_BITS,
     MAX_VISITED,
