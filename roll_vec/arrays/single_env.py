@@ -482,7 +482,8 @@ class SingleEnv(ClosableEnv):
             Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
             ``seeds``, the seed of the stream or None; ``has_ended``, whether the
             episode has ended by the rules or at the option ``max_steps``;
-            ``next_episode``, the seed and number that `resume` got, or None.
+            from `resume` to the next reset ``next_episode``, its seed and number.  A
+            batch has no place for that.
 
         Raises
         ------
@@ -491,8 +492,10 @@ class SingleEnv(ClosableEnv):
         self._check_started()
         self._read_generator()
         row = {name: array[0] for name, array in self._engine.get_state().items()}
-        more = {"has_ended": self._has_ended, "next_episode": self._next_episode}
-        return {**row, "seeds": self._np_random_seed, **more}
+        row |= {"seeds": self._np_random_seed, "has_ended": self._has_ended}
+        if self._next_episode is not None:
+            row["next_episode"] = self._next_episode
+        return row
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, or to a row of a batch's state.
