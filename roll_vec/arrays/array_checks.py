@@ -219,6 +219,11 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         is_name = is_name and variable[0] != "_" and variable not in RESERVED
         _require(is_name, owner, accepted, variable)
         _require(variable not in other_names, owner, free, variable)
+    for declaration in ("infos", "reset_infos", "hidden_infos"):
+        infos, accepted = getattr(options, declaration), "a tuple of different names"
+        # ("won") is a str.
+        is_right = isinstance(infos, (tuple, list)) and len({*infos}) == len(infos)
+        _require(is_right, f"{name}.{declaration}", accepted, infos)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
     accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
     # Infos of a base class of this package are right.
@@ -236,8 +241,11 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         value = options.state["success"]
         _require(is_bool, f"{name}.state['success']", "np.bool_", value)
     owner = f"{name}.state_limits"
-    for variable in options.state_limits:
+    for variable, limits in options.state_limits.items():
         _require(variable in variables, owner, names, variable)
+        is_pair = isinstance(limits, (tuple, list)) and len(limits) == 2
+        accepted = "a pair, the least and the greatest value"
+        _require(is_pair, f"{owner}[{variable!r}]", accepted, limits)
     if options.reset_options and options.seeding != "stream":
         message = (
             f"{name}.reset_options: needs seeding='stream': elsewhere an episode is "

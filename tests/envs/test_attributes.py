@@ -330,6 +330,11 @@ def test_the_codes_of_a_board_are_those_that_have_looks():
             {"state": {"seeds": np.int8}, "state_limits": {}},
             "state: .* none of .*seeds",
         ),
+        ({"state_limits": {"height": 10.0}}, r"state_limits\['height'\]: .* a pair"),
+        # A comma is missing.
+        ({"infos": ("height")}, "infos: expected a tuple of different names"),
+        ({"infos": ("height", "height")}, "infos: expected a tuple"),
+        ({"hidden_infos": ("height")}, "hidden_infos: expected a tuple"),
         ({"seeding": "level"}, "reset_options: needs seeding='stream'"),
     ],
 )
