@@ -39,7 +39,9 @@ from roll_vec.version import __version__
 
 _JOURNAL = "journal"
 # With those of older versions.
-_OWN_NAMES = re.compile(r"\.?journal(\.lock|\.part)?|lock|incomplete|complete|\d{5,}")
+_OWN_NAMES = re.compile(
+    r"\.?journal(\.lock|(\.[0-9a-f]{8})?\.part)?|lock|incomplete|complete|\d{5,}"
+)
 _IN_ROWS = ("seed", "terminated", "truncated", "success", "instruction")
 # Of the journal: one of another version is refused.
 _VERSION = 2

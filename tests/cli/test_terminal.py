@@ -271,7 +271,10 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        (f"rollout {SOKOBAN} --no-image --num-envs 300000 --steps 1", "/300,000 rooms"),
+        (
+            f"rollout {SOKOBAN} --no-image --num-envs 300000 --steps 1",
+            "/300,000 levels",
+        ),
         (f"levels make {SOKOBAN} --num-levels 1000000", "/1,000,000"),
     ],
 )

@@ -176,10 +176,13 @@ class Program:
 
     def go_back(self):
         state, *values = self.saved[self.rng.integers(len(self.saved))]
-        # Within a part of a mixed batch.
-        rows = np.arange(len(self.ids)) // 2 * 2 + self.rng.integers(2)
+        rows = self.rng.integers(len(self.ids), size=len(self.ids))
         mask = self.draw_mask() | (self.rng.random() < 0.5)
-        batch = self.env.set_state(state, rows=rows, mask=mask)
+        if isinstance(state, tuple):  # of unlike parts, which know no rows
+            rows = np.arange(len(self.ids))
+            batch = self.env.set_state(state, mask=mask)
+        else:
+            batch = self.env.set_state(state, rows=rows, mask=mask)
         for i in mask.nonzero()[0]:
             copies = copy.deepcopy([value[rows[i]] for value in values])
             self.envs[i], self.ended[i], self.observations[i] = copies
