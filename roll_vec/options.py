@@ -78,7 +78,7 @@ def check_fields(options: Any) -> None:
     ------
     InvalidOptionError
     """
-    for field in dataclasses.fields(options):
+    for field in options.__dataclass_fields__.values():
         if "check" in field.metadata:
             check, arguments = field.metadata["check"]
             value = check(field.name, getattr(options, field.name), *arguments)

@@ -9,15 +9,26 @@ from typing import Any, ClassVar
 
 from roll_vec.errors import InvalidOptionError, InvalidStateError, UnknownOptionError
 from roll_vec.objects.base_envs import BaseLanguageBasedEnv, check_stream
-from roll_vec.options import check_level_option_names, replace_level_options
+from roll_vec.options import (
+    changed_keywords,
+    check_level_option_names,
+    replace_level_options,
+)
 
 __all__ = ["TextLevelEnv"]
 
 
-@functools.lru_cache(maxsize=32)
 def _share(options: Any) -> Any:
     """Return one object for equal options, for all environments of a batch."""
-    return options
+    cls: Any = type(options)
+    names = changed_keywords(options, cls.__dataclass_fields__)
+    return _make_options(cls, tuple((name, getattr(options, name)) for name in names))
+
+
+@functools.lru_cache(maxsize=32)
+def _make_options(cls: Any, changes: tuple[tuple[str, Any], ...]) -> Any:
+    # Options as keys of the cache would be compared field by field.
+    return cls(**dict(changes))
 
 
 class TextLevelEnv(BaseLanguageBasedEnv):

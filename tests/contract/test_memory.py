@@ -133,9 +133,8 @@ def test_environment_takes_less_than_a_kibibyte(case):
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize("case", [case for case in SINGLES if is_pooled(case)])
 def test_pooled_environment_takes_a_few_kibibytes(case):
-    # Two spaces, a parser, attributes and names of each object.  Python 3.11 keeps the
-    # first 2,000 tuples of 20 values that are freed, and Countdown has 20 options.
-    assert_costs(case, 32, 96, 7 * KIBIBYTE, 8 * KIBIBYTE)
+    # Two spaces, a parser, attributes and names of each object.
+    assert_costs(case, 32, 96, 6 * KIBIBYTE, 8 * KIBIBYTE)
 
 
 @pytest.mark.slow
