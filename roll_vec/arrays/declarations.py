@@ -1,4 +1,4 @@
-"""From the declarations of an `ArrayEnv` to what kernels are made of."""
+"""Types and tables that kernels are made of, from the declarations of an `ArrayEnv`."""
 
 from __future__ import annotations
 
