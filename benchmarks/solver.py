@@ -20,7 +20,8 @@ from roll_vec.envs.frozen_lake.solver import measure_maps
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms, solve_rooms
-from roll_vec.kernels.sokoban import cell_sets, deadlocks, rules
+from roll_vec.kernels.sokoban import cell_sets, deadlocks
+from roll_vec.kernels.sokoban.moves import IS_BOX, IS_TARGET, PLAYER, RIGHT, UP, WALL
 
 Cell = tuple[int, int]
 State = tuple[Cell, frozenset[Cell]]
@@ -40,11 +41,11 @@ def plain_search(grid: NDArray[np.uint8]) -> list[int] | None:
         (row, column): code
         for row, codes in enumerate(grid.tolist())
         for column, code in enumerate(codes)
-        if code != rules.WALL
+        if code != WALL
     }
-    targets = {cell for cell, code in cells.items() if rules.IS_TARGET[code]}
-    boxes = frozenset(cell for cell, code in cells.items() if rules.IS_BOX[code])
-    player = next(cell for cell, code in cells.items() if code >= rules.PLAYER)
+    targets = {cell for cell, code in cells.items() if IS_TARGET[code]}
+    boxes = frozenset(cell for cell, code in cells.items() if IS_BOX[code])
+    player = next(cell for cell, code in cells.items() if code >= PLAYER)
     start = (player, boxes)
     came_from: dict[State, tuple[State, int] | None] = {start: None}
     queue = deque([start])
@@ -148,7 +149,7 @@ def dead_ends(num_boxes: int, size: int = 6, count: int = 2000) -> Figure:
     engine = ArrayEngine(options, count, None, 1)
     engine.reset(np.arange(count), range(count))
     plays = np.zeros(count, np.bool_)
-    for actions in rng.integers(rules.UP, rules.RIGHT + 1, (5 * size, count)):
+    for actions in rng.integers(UP, RIGHT + 1, (5 * size, count)):
         engine.step(actions, plays)
     grids = engine.named_variables()["grid"]
     cells = grids.reshape(count, -1)
