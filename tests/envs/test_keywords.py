@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import re
 from pathlib import Path
 
 import gymnasium
@@ -96,30 +97,30 @@ def show(value):
 
 
 @pytest.mark.filterwarnings("ignore:desc. no way leads")
-def test_every_value_of_every_keyword_is_kept_or_refused_as_in_the_golden_file():
+def test_every_value_of_every_keyword_is_kept_as_in_the_golden_file_or_refused():
     lines = []
     for id in (SOKOBAN, LAKE, RANDOM_LAKE, COUNTDOWN, WEBSHOP):
         options = options_of(id)
         for name in inspect.signature(options).parameters:
-            values_by_outcome = {}
+            kept, refused = [], []
             for value in (*VALUES, *MORE_VALUES.get(name, ())):
                 try:
-                    kept = getattr(options(**{name: value}), name)
-                    outcome = f"kept as {kept!r}"
-                except RollVecWarning as warning:
-                    outcome = f"kept, with a warning: {warning}"
+                    field = getattr(options(**{name: value}), name)
+                    same = type(field) is type(value) and field == value
+                    as_it = "" if same else f" as {show(field)}"
+                    kept.append(f"{show(value)}{as_it}")
+                except RollVecWarning:
+                    kept.append(f"{show(value)} with a warning")
                 except InvalidOptionError as error:
-                    outcome = str(error)
-                    refused = {name: value}, [outcome] * 2
-                outcome = outcome.replace(shorten(value), "<it>")
-                values_by_outcome.setdefault(outcome, []).append(show(value))
-            lines += [f"{id} {name}"]
-            for outcome, values in values_by_outcome.items():
-                lines.append(f"    {outcome}: {', '.join(values)}")
+                    message = str(error)
+                    assert re.match(r"\w+(\[.+\]| and \w+)?: ", message)
+                    assert name in message
+                    assert ": expected " not in message or ", got " in message
+                    refused.append(({name: value}, str(error)))
+            lines.append(f"{id} {name}: {', '.join(kept)}".rstrip())
             # An environment and a batch say the same.
-            keywords, messages = refused
-            assert {*keywords} == {name}
-            assert refusals_of(id, keywords) == messages
+            keywords, message = refused[-1]
+            assert refusals_of(id, keywords) == [message] * 2
     text = "\n".join([*lines, ""]).replace(str(Path.cwd()), "")
     text = text.replace("\0", "\\0")
     assert_golden(Path(__file__).parent / "data" / "keywords.txt", text.encode())
