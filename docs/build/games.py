@@ -61,10 +61,10 @@ def tables(ids: str) -> str:
     parts = []
     sections = {id: _sections(id) for id in ids.split()}
     for name in SECTIONS:
-        some = {id: part[name] for id, part in sections.items() if name in part}
-        rows = _merge({id: rows for id, (_, rows) in some.items()}, len(sections))
+        every = {id: part.get(name, ((), ())) for id, part in sections.items()}
+        rows = _merge({id: rows for id, (_, rows) in every.items()})
         if rows:
-            heads = ("id", *next(iter(some.values()))[0])
+            heads = ("id", *max(heads for heads, _ in every.values()))
             # A page of one id does not repeat it.
             first = len(sections) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
@@ -72,17 +72,20 @@ def tables(ids: str) -> str:
     return "\n\n".join(parts)
 
 
-def common_keywords(_: str) -> str:
-    """Return a table of the keywords that many ids have."""
-    rows = _merge({id: _all_keywords(id) for id in IDS}, len(IDS), _common())
-    return table(("of", "keyword", "meaning"), rows)
+def common_keywords(kind: str) -> str:
+    """Return a table of the keywords that many ids have: of ``text``, or all others."""
+    some = {
+        id: [row for row in _keywords(id, kind == "text") if row in _common()]
+        for id in IDS
+    }
+    return table(("of", "keyword", "meaning"), _merge(some))
 
 
 def batch_keywords(_: str) -> str:
     """Return a table of the keywords of batches."""
     kinds = {"arrays": False, "pools": True}
     rows = {kind: map(_row, describe_batch_keywords(x)) for kind, x in kinds.items()}
-    return table(("of", "keyword", "meaning"), _merge(rows, 2))
+    return table(("of", "keyword", "meaning"), _merge(rows))
 
 
 def splits(_: str) -> str:
@@ -103,23 +106,24 @@ def _sections(id: str) -> dict[str, tuple[Sequence[str], Rows]]:
     parts = {x.name: (x.columns, x.rows) for x in describe_sections(one)}
     actions = (code(one.action_space), one.list_actions(), one.action_note)
     parts["actions"] = (("space", "actions", "remarks"), [actions])
-    own = [row for row in _all_keywords(id) if row not in _common()]
+    own = [row for row in _keywords(id) if row not in _common()]
     return parts | {"keywords": (("keyword", "meaning"), own)}
 
 
-def _merge(
-    tables: Mapping[str, Rows], count: int, only: Iterable[Sequence[str]] | None = None
-) -> list[list[str]]:
+def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
     """Return the rows of several tables, each once, behind the names of its tables."""
     names: dict[Sequence[str], list[str]] = {}
     for name, rows in tables.items():
         for row in rows:
-            names.setdefault(tuple(row), []).append(name.partition("/")[2] or name)
-    return [
-        ["all" if len(some) == count else ", ".join(some), *row]
-        for row, some in names.items()
-        if only is None or row in only
-    ]
+            names.setdefault(tuple(row), []).append(name)
+    return [[_names(some, [*tables]), *row] for row, some in names.items()]
+
+
+def _names(some: Sequence[str], every: Sequence[str]) -> str:
+    missing = [name for name in every if name not in some]
+    is_short = len(missing) < len(some) / 2
+    names = ", ".join(missing if is_short else some).replace("roll_vec/", "")
+    return f"all{' but ' * bool(names)}{names}" if is_short else names
 
 
 def _row(keyword: Keyword) -> tuple[str, str]:
@@ -127,12 +131,13 @@ def _row(keyword: Keyword) -> tuple[str, str]:
     return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
 
 
-def _all_keywords(id: str) -> list[tuple[str, str]]:
-    return [_row(keyword) for keyword in describe(id).keywords]
+def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
+    every = describe(id).keywords
+    return [_row(one) for one in every if (one.owner == "TextOptions") == of_text]
 
 
 @functools.cache
 def _common() -> set[tuple[str, str]]:
     """Return the rows of keywords that many ids have."""
-    rows = [row for id in IDS for row in _all_keywords(id)]
+    rows = [row for id in IDS for x in (True, False) for row in _keywords(id, x)]
     return {row for row in rows if rows.count(row) >= COMMON}
