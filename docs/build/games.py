@@ -78,14 +78,14 @@ def common_keywords(kind: str) -> str:
         id: [row for row in _keywords(id, kind == "text") if row in _common()]
         for id in IDS
     }
-    return table(("of", "keyword", "meaning"), _merge(some))
+    return _keyword_table(some)
 
 
 def batch_keywords(_: str) -> str:
     """Return a table of the keywords of batches."""
     kinds = {"arrays": False, "pools": True}
     rows = {kind: map(_row, describe_batch_keywords(x)) for kind, x in kinds.items()}
-    return table(("of", "keyword", "meaning"), _merge(rows))
+    return _keyword_table(rows)
 
 
 def splits(_: str) -> str:
@@ -108,6 +108,11 @@ def _sections(id: str) -> dict[str, tuple[Sequence[str], Rows]]:
     parts["actions"] = (("space", "actions", "remarks"), [actions])
     own = [row for row in _keywords(id) if row not in _common()]
     return parts | {"keywords": (("keyword", "meaning"), own)}
+
+
+def _keyword_table(tables: Mapping[str, Rows]) -> str:
+    rows = [(name, of, meaning) for of, name, meaning in _merge(tables)]
+    return table(("keyword", "of", "meaning"), rows)
 
 
 def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
