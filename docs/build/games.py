@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from docs.build.tables import code, table
 from roll_vec.descriptions import (
@@ -17,7 +16,6 @@ from roll_vec.evaluation import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
 Rows = Iterable[Sequence[str]]
-FOLDER = Path(__file__).resolve().parents[1] / "games"
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
 # A keyword that so many ids have with the same words is in one table for all.
 COMMON = 5
@@ -28,18 +26,14 @@ describe = functools.cache(describe_env)
 def facts(_: str) -> str:
     """Return a table of all ids: classes, spaces, rewards, originals."""
     rows = []
-    pages = {page.name: page.read_text("utf-8") for page in FOLDER.glob("*.md")}
     for id in IDS:
         one, parts = describe(id), _sections(id)
         first = one.observations[0]
-        (page,) = [
-            x for x in pages if f"{id} " in pages[x].partition("games.tables ")[2]
-        ]
         rewards = [f"{reward.value}: {reward.rule}" for reward in one.rewards]
         sources = [": ".join((row[0], row[-1])) for row in parts["sources"][1]]
         rows.append(
             [
-                f"[{code(id)}]({page})<br>{one.summary}",
+                f"[{code(id)}]({one.page.rpartition('/')[2]})<br>{one.summary}",
                 code(str(ENVIRONMENTS[id].entry).rpartition(":")[2]),
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
