@@ -58,7 +58,7 @@ def tables(ids: str) -> str:
         every = {id: part.get(name, ((), ())) for id, part in sections.items()}
         rows = _merge({id: rows for id, (_, rows) in every.items()})
         if rows:
-            heads = ("id", *max(heads for heads, _ in every.values()))
+            heads = ("id", *max((heads for heads, _ in every.values()), key=len))
             # A page of one id does not repeat it.
             first = len(sections) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
