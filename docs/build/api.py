@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from pathlib import Path
+from typing import Any
 
 import roll_vec
 
@@ -58,15 +59,16 @@ def reference(_: str) -> str:
 def _find(module: str, name: str) -> tuple[str, str]:
     """Return the module that defines a name, and the first line of its docstring."""
     for node in ast.walk(_tree(module)):
-        is_import = isinstance(node, ast.ImportFrom)
-        if is_import and name in [alias.name for alias in node.names]:
-            return _find(node.module, name)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [alias.name for alias in node.names]
+            if name in names:
+                return _find(node.module, name)
     nodes = [x for x in _tree(module).body if getattr(x, "name", "") == name]
     # Of overloads, the last.
     return module, _first_line(nodes[-1]) if nodes else ""
 
 
-def _first_line(node: ast.AST) -> str:
+def _first_line(node: Any) -> str:
     return (ast.get_docstring(node) or "").partition("\n")[0].replace("``", "`")
 
 

@@ -94,10 +94,12 @@ def splits(_: str) -> str:
 
 
 @functools.cache
-def _sections(id: str) -> dict[str, tuple[Sequence[str], Rows]]:
+def _sections(id: str) -> Mapping[str, tuple[Sequence[str], Rows]]:
     """Return heads and rows of each section of an id."""
     one = describe(id)
-    parts = {x.name: (x.columns, x.rows) for x in describe_sections(one)}
+    parts: dict[str, tuple[Sequence[str], Rows]] = {
+        x.name: (x.columns, x.rows) for x in describe_sections(one)
+    }
     actions = (code(one.action_space), one.list_actions(), one.action_note)
     parts["actions"] = (("space", "actions", "remarks"), [actions])
     own = [row for row in _keywords(id) if row not in _common()]
