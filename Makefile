@@ -74,11 +74,11 @@ release:  ## everything of a release but the upload
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m benchmarks --out build/benchmarks.json
 
-pages:  ## write the figures of the pages, from the files in benchmarks/results
-	$(PYTHON) -m benchmarks.pages
+pages:  ## write the generated parts of README.md and docs/
+	$(PYTHON) -m docs.build
 
-docs:  ## the documentation as a site, in build/site, with the extra docs; strict
-	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=docs \
+docs: pages  ## the documentation as a site, in build/site, with the extra docs; strict
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true PYTHONPATH=. \
 	    $(PYTHON) -m mkdocs build
 
 clean:  ## caches and builds

@@ -9,9 +9,9 @@
     python -m benchmarks --cases baselines --out ...    # success of simple policies
     python -m benchmarks --cases shards    # shards on Ray
     python -m benchmarks.step_calls    # Python calls of a step
-    python -m benchmarks.pages    # figures of README and docs, from benchmarks/results
 
-docs/performance.md says how to read the figures.
+docs/performance.md says how to read the figures; ``python -m docs.build`` writes them
+into pages from benchmarks/results.
 
 A *contender* is one way to do a task, in a process of its own.  Its modules:
 
@@ -33,5 +33,4 @@ A *case* compares contenders; a *run* of several cases makes one result:
 - `suite`, `machine`: one run, and its machine
 - `result`: the JSON file of a run
 - `table`, `plot`: a result in the terminal, in Markdown, as a plot
-- `pages`, `quotations`: the figures of pages
 """

@@ -1,6 +1,6 @@
 """Where Gymnasium differs from version to version: the one place that tests ask.
 
-``docs/compatibility.md`` has the same as a table; ``tests/pins/test_differences.py``
+``docs/reliability.md`` has the same as a table; ``tests/pins/test_differences.py``
 compares both with the installed Gymnasium.
 """
 

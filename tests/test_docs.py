@@ -9,29 +9,17 @@ import sys
 
 import pytest
 
-import roll_vec
-from benchmarks.pages import KINDS as FROM_RESULTS
+from docs.build.__main__ import main as build_docs
+from docs.build.pages import PAGES, fill
 from roll_vec import errors
 from roll_vec.cli import main, make_parser
-from roll_vec.descriptions import describe_env
 from roll_vec.errors import RollVecError
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 from tests.frameworks.programs import blocks_of
-from tests.pins.sets import SETS
-from website.blocks import KINDS, fill
-from website.commands import command_sections
 
 DOCS = ROOT / "docs"
-PAGES = [*ROOT.glob("*.md"), *sorted(DOCS.rglob("*.md"))]
-TEXTS = {page: page.read_text("utf-8") for page in PAGES}
-README, INSTALLATION = TEXTS[ROOT / "README.md"], TEXTS[DOCS / "installation.md"]
-# Which `make docs` writes.
-REFERENCE = "\n".join(command_sections())
-PROMISES = TEXTS[DOCS / "promises.md"]
-PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
-# Not those that other tests register.
-IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+TEXTS = {page: page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *PAGES]}
 
 # ------------------------------------------------------------------------- programs
 
@@ -42,7 +30,7 @@ IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
 ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
 WITH_PROGRAMS = [
     page
-    for page in PAGES
+    for page in TEXTS
     if page.parent in (ROOT, DOCS, DOCS / "games") and page not in ELSEWHERE
 ]
 # A folder for each page: programs may write files, and then run over them once more.
@@ -80,17 +68,6 @@ def run_programs(pages, folder):
 
 def test_python_blocks_run(tmp_path):
     run_programs(WITH_PROGRAMS, tmp_path)
-
-
-def test_lines_to_move_to_stand_in_programs_that_run():
-    page = DOCS / "moving.md"
-    programs = "\n".join(blocks_of(page)).splitlines()
-    changes = "\n".join(blocks_of(page, "diff"))
-    ours = {line.strip() for line in re.findall(r"^\+(.*)$", changes, re.MULTILINE)}
-    # Those that need GEM or RAGEN's files; `make test-adapters` runs them.
-    elsewhere = {line for line in ours if "gem.make_vec" in line or "Manager" in line}
-    missing = ours - {line.strip() for line in programs} - elsewhere
-    assert missing == {"env_type: roll_vec/sokoban"}
 
 
 # Their programs are what users begin with.
@@ -169,7 +146,7 @@ def test_every_command_can_be_parsed_and_quick_ones_run(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     pages = {
         line: page.name
-        for page, text in [*TEXTS.items(), (DOCS / "commands.md", REFERENCE)]
+        for page, text in TEXTS.items()
         for line in console_lines(text)
         if line.startswith("roll-vec")
     }
@@ -197,19 +174,46 @@ def test_commands_stand_in_console_blocks():
                 assert not re.match(r" *(\$ )?roll-vec ", line), (page, line)
 
 
-# ------------------------------------------------ pages that repeat what is elsewhere
-
-# Written from files of results, see tests/benchmarks and tests/frameworks.
-FIGURES = {*FROM_RESULTS, "framework", "frameworks"}
+# ---------------------------------------------------------------- parts of the pages
 
 
-def test_marks_of_pages_have_what_fills_them():
-    """`make docs` fills the tables, and finds names that the reference lacks."""
-    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
-        marks = re.findall(r"<!-- (\w+)", TEXTS[page])
-        assert {*marks} <= {"end", *KINDS, *FIGURES}, page
-        assert 2 * marks.count("end") == len(marks), page
-    assert re.search("^## roll-vec eval$", REFERENCE, re.MULTILINE)
+def test_generated_parts_are_up_to_date(capsys):
+    assert build_docs(["--check"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "figures.median nowhere = cats",
+        "figures.median suite = cats",
+        "figures.baseline success cats",
+        "frameworks.ratio cats a",
+        "games.cats",
+        "cats.tables",
+        "games.splits --><!-- games.splits",
+    ],
+)
+def test_a_mark_that_names_nothing_is_refused(mark):
+    with pytest.raises(ValueError, match=re.escape(mark.partition(" -->")[0])):
+        fill(f"<!-- {mark} --><!-- end -->")
+
+
+def test_a_part_is_replaced_within_its_line_or_between_empty_lines():
+    text = fill("x <!-- figures.median suite = messages -->old<!-- end --> y")
+    assert re.fullmatch(r"x <!-- .* -->[\d,]+<!-- end --> y", text)
+    text = fill("<!-- games.splits -->old<!-- end -->\n")
+    assert text.startswith("<!-- games.splits -->\n\n| id | split |")
+    assert text.endswith(" |\n\n<!-- end -->\n")
+    assert fill(text) == text
+
+
+# Not those that other tests register.
+@pytest.mark.parametrize(
+    "id", [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+)
+def test_an_id_stands_in_the_readme_and_in_the_table_of_games(id):
+    assert f"`{id.partition('/')[2]}`" in TEXTS[ROOT / "README.md"]
+    assert f"[`{id}`](" in TEXTS[DOCS / "games" / "README.md"]
 
 
 def test_links_lead_somewhere():
@@ -229,74 +233,29 @@ def test_links_lead_somewhere():
                 assert anchor in anchors, (page, link)
 
 
-def test_every_page_is_in_the_navigation():
-    """mkdocs says it too; the owner of a new page sees it here first."""
-    text = (ROOT / "mkdocs.yml").read_text("utf-8")
-    entries = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", text, re.MULTILINE)
-    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
-    # docs/website/hooks.py adds the games.
-    games = [page for page in pages if page.startswith("games/")]
-    assert sorted({*entries, *games}) == sorted(pages)
+def test_files_that_pages_name_exist():
+    for page in PAGES:
+        for name in re.findall(r"`((?:tests|benchmarks)/[\w/]+\.\w+)`", TEXTS[page]):
+            assert (ROOT / name).exists(), (page, name)
 
 
 def test_readme_is_short():
-    assert README.count("\n") <= 200
-    blocks = blocks_of(ROOT / "README.md", "sh")
-    assert [block.count("\n") for block in blocks] == [1, 1]
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_an_id_has_its_keywords_and_its_tables(id):
-    description = describe_env(id)
-    pages = [DOCS / f"{name}.md" for name in ("batches", "text_environments", "pool")]
-    text = "".join(fill(TEXTS[page]) for page in [*pages, ROOT / description.page])
-    keywords = [*description.keywords, *description.batch_keywords]
-    names = {keyword.name for keyword in keywords} - {"dim_x", "dim_y"}
-    assert not [name for name in names if f"`{name}" not in text]
-    titles = re.findall(rf"^### {id.partition('/')[2]}: (\w+)", text, re.MULTILINE)
-    expected = {"ends", "splits"}
-    if id != "roll_vec/FrozenLake8x8-v1":
-        expected |= {"actions", "rewards", "keywords", "sources"}
-        expected |= {"infos"} if description.infos else {*()}
-    assert expected <= {*titles}
+    assert TEXTS[ROOT / "README.md"].count("\n") <= 200
 
 
 def test_the_table_has_each_extra_and_its_packages():
     tomllib = pytest.importorskip("tomllib")  # from Python 3.11 on
-    extras = tomllib.loads(PROJECT)["project"]["optional-dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     packages = {
         extra: [
             re.match(r"[\w-]+", line)[0] for line in lines if "roll-vec[" not in line
         ]
-        for extra, lines in extras.items()
+        for extra, lines in project["optional-dependencies"].items()
     }
-    section = INSTALLATION.partition("\n## Extras\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*) \|$", section, re.MULTILINE)
-    assert len(rows) == len(packages)
-    named = {extra: re.findall(r"`([\w-]+)`", text) for extra, text, _ in rows}
-    assert packages == named
-    for extra, _, purpose in rows:
-        for names in re.findall(r"roll-vec\[(.*)\]", "\n".join(extras[extra])):
-            assert all(f"`{name}`" in purpose for name in names.split(",")), extra
-    versions = re.findall(r"Python :: (3\.\d+)", PROJECT)
-    assert f"Python {versions[0]} to {versions[-1]}" in INSTALLATION
-    assert f"roll_vec-{roll_vec.__version__}-py3-none-any.whl" in INSTALLATION
-    assert f'requires-python = ">={versions[0]}"' in PROJECT
-    assert versions[0] in SETS["lowest"].pythons
-
-
-def test_tests_and_commands_of_the_promises_exist():
-    folder = "tests"
-    # A bare file name stands in the folder of the name before it.
-    for name in re.findall(r"`((?:tests/)?[\w/]+\.(?:py|json)|tests/\w+)`", PROMISES):
-        path = name if name.startswith("tests") else f"{folder}/{name}"
-        folder = path.rpartition("/")[0]
-        assert (ROOT / path).exists(), path
-    assert PROMISES.count("`tests/") > 15
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    names = re.findall(r"`make\s+([a-z-]+)", PROMISES)
-    assert names
-    assert set(names) <= set(targets)
+    text = TEXTS[DOCS / "installation.md"]
+    section = text.partition("\n## Extras\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| .* \|$", section, re.MULTILINE)
+    assert {x: re.findall(r"`([\w-]+)`", names) for x, names in rows} == packages
 
 
 def test_every_error_has_its_section():

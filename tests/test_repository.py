@@ -3,36 +3,11 @@
 import ast
 import re
 
+from docs.build.api import public_modules
 from tests.conftest import ROOT
-from website.public_names import public_modules, public_names
 
 TESTS, PACKAGE = ROOT / "tests", ROOT / "roll_vec"
-WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
-
-
-def test_pre_commit_has_the_checks_of_make_check():
-    text = (ROOT / "Makefile").read_text("utf-8")
-    block = re.search(r"^check:.*\n((?:\t.*\n)+)", text, re.MULTILINE)[1]
-    commands = re.findall(r"^\t\$\(PYTHON\) (.*)$", block, re.MULTILINE)
-    text = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
-    entries = re.findall(r"^ +entry: python (.*)$", text, re.MULTILINE)
-    # Hooks get the names of files, and may rewrite them.
-    expected = [re.sub(r"( --check)?( \.)?$", "", one) for one in commands]
-    assert [entry.removesuffix(" --force-exclude") for entry in entries] == expected
-
-
-def test_the_workflow_runs_every_supported_python_and_all_of_ci():
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    supported = set(re.findall(r"Python :: (3\.\d+)", text))
-    matrix = re.search(r"^ +python: \[(.*)\]$", WORKFLOW, re.MULTILINE)[1]
-    everything = re.search(r"name: \.ci/run, Linux, Python (.*)$", WORKFLOW, re.M)[1]
-    assert {*re.findall(r"3\.\d+", matrix), everything} == supported
-    assert "run: bash .ci/run\n" in WORKFLOW
-    assert "permissions:\n  contents: read\n" in WORKFLOW
-    assert "git config --global core.symlinks true" in WORKFLOW
-
-
-OURS = ("roll_vec", "kernels", "benchmarks", "website")
+OURS = ("roll_vec", "kernels", "benchmarks", "docs")
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
 PUBLIC = {
     *public_modules(),
@@ -54,10 +29,6 @@ TESTED = {
 }
 # The table of ids: CONTRIBUTING.md says that tests take the ids from there.
 FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}
-
-
-def test_public_modules_list_their_names():
-    assert all(public_names(module) for module in public_modules())
 
 
 def test_a_test_imports_private_names_only_of_the_package_that_it_tests():
@@ -99,8 +70,7 @@ def imports(file):
 
 def is_module(dotted):
     """Return whether a dotted name is a file or a folder of this repository."""
-    folder = ROOT / "docs" if dotted.startswith("website") else ROOT
-    path = folder.joinpath(*dotted.split("."))
+    path = ROOT.joinpath(*dotted.split("."))
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 

@@ -33,6 +33,16 @@ from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
 _GAMES = "roll_vec.envs."
+# Modules of games that have one page.
+_SMALL_GAMES = (
+    "acrobot",
+    "blackjack",
+    "cart_pole",
+    "cliff_walking",
+    "mountain_car",
+    "pendulum",
+    "taxi",
+)
 # Most actions that are listed by name.
 _MAX_LISTED = 32
 
@@ -382,9 +392,9 @@ def _read_source(entry: Entry) -> Source:
 
 
 def _find_page(registered: RegisteredEnv | None) -> str:
-    """Return the page of a game of this package: its name is that of the module."""
+    """Return the page of a game of this package: most have the name of the module."""
     entry = "" if registered is None else registered.entry
     if not (isinstance(entry, str) and entry.startswith(_GAMES)):
         return ""
     name = entry.removeprefix(_GAMES).partition(":")[0].partition(".")[0]
-    return f"docs/games/{name}.md"
+    return f"docs/games/{'small_games' if name in _SMALL_GAMES else name}.md"

@@ -1,15 +1,13 @@
-"""The published figures: pages are what the files of results and the code give."""
+"""The published figures: pages have no others than those of the files of results."""
 
 import re
-import statistics
 
 import pytest
 
-from benchmarks import pages
 from benchmarks.baselines import PPO, measured_pairs, results
-from benchmarks.quotations import PAGES
 from benchmarks.result import RESULTS, read_result
 from benchmarks.tasks import Unavailable
+from docs.build.pages import PAGES
 
 ROWS = {
     row["title"]: row["ours"]["facts"]
@@ -22,35 +20,14 @@ RATES = r"\d ?(?:[nuµm]?s|MB|[a-z]+/s)\b|\d×(?! ?\d)|PPO.*\d %|\d %.*PPO"
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_figures_of_pages_come_from_results(path):
     text = path.read_text("utf-8")
-    assert pages.fill(text) == text, "make pages"
     own = re.sub(r"<!-- (?!end).*?<!-- end -->|```.*?```", "", text, flags=re.DOTALL)
     assert not re.findall(f"^.*(?:{RATES}).*$", own, re.M), "a figure typed by hand"
 
 
-def test_a_figure_that_no_file_has_is_refused(tmp_path):
-    for words, error in (
-        ("baseline a b: c", ValueError),
-        ("figure suite cats", ValueError),
-        ("figures nowhere", ValueError),
-        ("baselines cats", KeyError),
-    ):
-        with pytest.raises(error):
-            pages.fill(f"<!-- {words} --><!-- end -->")
-    text = pages.fill("<!-- figure suite messages -->1<!-- end -->")
-    rows = read_result(RESULTS / "suite.json")["rows"]
-    (row,) = [row for row in rows if row["title"] == "messages"]
-    median = float(f"{statistics.median(row['ours']['values']):.2g}")
-    assert text == f"<!-- figure suite messages -->{median:,.0f}<!-- end -->"
+def test_a_file_that_is_no_result_is_refused(tmp_path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(ValueError, match=r"x\.json: expected a result of a run"):
         read_result(tmp_path / "x.json")
-
-
-def test_all_results_are_quoted():
-    text = "".join(path.read_text("utf-8") for path in PAGES)
-    marks = re.findall(r"<!-- (\w+) (\w*)", text)
-    quoted = {word for pair in marks for word in pair}
-    assert {path.stem for path in RESULTS.iterdir()} <= quoted
 
 
 def test_baselines_have_a_row_for_each_policy_and_split():

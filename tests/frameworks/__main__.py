@@ -24,8 +24,7 @@ from typing import Any
 
 from benchmarks.machine import describe, revision
 from benchmarks.processes import ROOT
-from benchmarks.quotations import PAGES, rewrite
-from tests.frameworks import page
+from docs.build.__main__ import main as write_pages
 from tests.frameworks.environment import (
     HERE,
     Environment,
@@ -34,8 +33,15 @@ from tests.frameworks.environment import (
     run_recorder,
 )
 from tests.frameworks.frameworks import FRAMEWORKS
-from tests.frameworks.page import Results
 from tests.frameworks.programs import program_of, text_of
+from tests.frameworks.results import (
+    PROGRAM,
+    Results,
+    lines_changed,
+    read_results,
+    record,
+    write_results,
+)
 
 DATA = ROOT / "tests" / "adapters" / "data"
 # A change of these is no change of the code.
@@ -52,17 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(FRAMEWORKS)}")
     # A run that is stopped ends its program too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-    results = page.read_results()
+    results = read_results()
     with contextlib.ExitStack() as stack:
         folder = args.keep
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
         failures = run_all(names, folder.resolve(), args, results)
-    try:
-        rewrite(PAGES, lambda text: page.quote(text, results))
-    except ValueError as error:
-        failures.append(f"pages ({error})")
+    write_pages([])
     sys.stdout.write(f"failed: {', '.join(failures) or 'none'}\n")
     return len(failures)
 
@@ -118,16 +121,19 @@ def run_all(
         if result["status"] == "failed":
             failures.append(name)
         # Another run may have written meanwhile.
-        results.update(page.read_results())
-        page.record(results, name, result)
-        page.write_results(results)
+        results.update(read_results())
+        record(results, name, result)
+        write_results(results)
         seconds = f"{time.monotonic() - start:.0f} s"
         words = f"{title}: {result['status']} after {seconds} {result['reason']}"
         sys.stdout.write(f"{words.rstrip()}\n")
         for row in result.get("rows", ()):
-            cells = page.show_row(row)
-            shown = [cells[key] for key in ("result", "theirs", "ours") if cells[key]]
-            sys.stdout.write(f"    {row['what']}: {', '.join(shown)}\n")
+            rates = [
+                f"{row[x]:,.3g} {row['unit']}" for x in ("theirs", "ours") if x in row
+            ]
+            sys.stdout.write(
+                f"    {row['what']}: {', '.join([row['result'], *rates])}\n"
+            )
         sys.stdout.flush()
     return failures
 
@@ -170,8 +176,8 @@ def run(
         file.parent.mkdir(exist_ok=True)
         file.write_text(program_of(text), "utf-8")
         environment.run([environment.python, file])
-        changed = page.lines_changed(text)
-        rows.append({"what": page.PROGRAM, "result": "runs", "lines_changed": changed})
+        changed = lines_changed(text)
+        rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
         recorder = HERE / name / "record.py"
         if recorder.is_file():
             transcripts, measured = run_recorder(environment, recorder)

@@ -1,12 +1,10 @@
-"""Pages of frameworks: programs that can be read, figures of the file alone."""
+"""Pages of frameworks: programs that can be read; their results in a file."""
 
 import re
 
 import pytest
 
-from benchmarks.quotations import PAGES
 from tests.frameworks import __main__ as command
-from tests.frameworks import page
 from tests.frameworks.environment import Environment, FailureError, NotRunError
 from tests.frameworks.frameworks import FRAMEWORKS, Checkout, Framework
 from tests.frameworks.programs import (
@@ -16,11 +14,15 @@ from tests.frameworks.programs import (
     program_of,
     text_of,
 )
+from tests.frameworks.results import (
+    lines_changed,
+    read_results,
+    record,
+    write_results,
+)
 
 RECIPES = ("skyrl_gym", "verifiers", "nemo_gym", "vagen")
-RESULTS = page.read_results()
-ROW = {"what": "a b", "result": "equal", "theirs": 2.0, "ours": 30.0, "unit": "steps/s"}
-PASSED = {"status": "passed", "reason": "", "rows": [ROW]}
+PASSED = {"status": "passed", "reason": "", "rows": []}
 NOT_RUN = {"status": "not run", "reason": "r"}
 
 
@@ -30,7 +32,7 @@ def test_page_has_a_change_an_installation_and_a_program(name):
     program = program_of(text)
     assert "roll_vec" in program
     compile(program, name, "exec")
-    assert page.lines_changed(text)
+    assert lines_changed(text)
     installs = " ".join(re.findall(r"pip install (.*)", "".join(blocks_of(text, "sh"))))
     names = {re.split(r"[^\w.-]", p.strip('"'))[0] for p in installs.split()}
     packages = {re.split(r"[^\w.-]", p)[0] for p in FRAMEWORKS[name].packages}
@@ -53,48 +55,15 @@ def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
     assert files == {*re.findall(r"examples/frameworks/(\w+\.py)", OTHERS.read_text())}
 
 
-def test_pages_quote_the_file_alone():
-    for path in PAGES:
-        text = path.read_text("utf-8")
-        assert page.quote(text, RESULTS) == text, path
-
-
-@pytest.mark.parametrize(
-    ("words", "ours", "figure"),
-    [
-        ("sb3 ratio a b", 30.0, "15 ×"),
-        ("sb3 ratio a b", 0.0234, "0.012 ×"),
-        ("sb3 ratio a b", 1234567, "620,000 ×"),
-        ("trl ratio of no run", 1.0, page.ABSENT),
-    ],
-)
-def test_ratios_are_quoted(words, ours, figure):
-    text = f"x <!-- framework {words} -->old<!-- end --> y"
-    results = {"sb3": PASSED | {"rows": [ROW | {"ours": ours}]}}
-    assert page.quote(text, results) == text.replace("old", figure)
-    for unknown in ("sb4 ratio a b", "sb3 speed a b", "sb3 ratio a"):
-        with pytest.raises(ValueError, match=unknown):
-            page.quote(f"<!-- framework {unknown} --><!-- end -->", results)
-
-
-def test_table_has_every_framework():
-    table = page.results_table({"sb3": PASSED, "trl": NOT_RUN})
-    row = "| [Stable-Baselines3](sb3.md) | a b |  | equal | 2.00 steps/s |"
-    assert row in table
-    assert "| [TRL](trl.md) | not run: r |" in table
-    assert "| [NeMo Gym](others.md#nemo-gym) | not run: no run yet |" in table
-    assert table.count("no run yet") == len(FRAMEWORKS) - 2
-
-
 def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
     content = {"sb3": PASSED}
     for name in ("sb3", "trl"):
-        page.record(content, name, NOT_RUN)
+        record(content, name, NOT_RUN)
     assert content == {"sb3": PASSED, "trl": NOT_RUN}
-    page.record(content, "sb3", {"status": "failed", "reason": "r", "rows": []})
+    record(content, "sb3", {"status": "failed", "reason": "r", "rows": []})
     assert content["sb3"]["status"] == "failed"
-    page.write_results(content, tmp_path / "a.json")
-    assert page.read_results(tmp_path / "a.json") == content
+    write_results(content, tmp_path / "a.json")
+    assert read_results(tmp_path / "a.json") == content
 
 
 def test_another_transcript_is_an_error_until_it_is_written(tmp_path):

@@ -1,6 +1,6 @@
 """The table of `tests/gymnasium_versions.py` is true of the installed Gymnasium.
 
-And so is the rest of ``docs/compatibility.md``, where ours is the same with all: these
+And so is the rest of ``docs/reliability.md``, where ours is the same with all: these
 versions run the public checker on every case, too.
 """
 
@@ -106,7 +106,7 @@ def test_the_installed_gymnasium_is_as_the_table_says(difference):
     assert PROBES[difference]() == as_in_newest(difference)
     # And so does the documentation.
     since = re.sub(r"\.0$", "", ".".join(map(str, SINCE[difference])))
-    rows = (ROOT / "docs" / "compatibility.md").read_text().splitlines()
+    rows = (ROOT / "docs" / "reliability.md").read_text().splitlines()
     assert any(row.startswith(f"| {difference} | {since} |") for row in rows)
 
 

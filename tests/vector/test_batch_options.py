@@ -17,10 +17,8 @@ from roll_vec import VectorState
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.masks import list_rows
-from tests.conftest import ROOT
 from tests.contract.cases import assert_same, draw_actions, play
 
-PAGE = (ROOT / "docs" / "batches.md").read_text("utf-8")
 IDS = ARRAY, POOL = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 FIELDS = {field.name: field.default for field in dataclasses.fields(BatchOptions)}
 # By keyword: a value that is not the default, and a value that is refused.
@@ -62,7 +60,6 @@ def test_a_keyword_is_shown_and_is_for_batches_alone(name):
     makers = [load_env_creator(gymnasium.spec(id).vector_entry_point) for id in IDS]
     for function in (*makers, roll_vec.PoolVectorEnv, roll_vec.RollVectorEnv):
         assert inspect.signature(function).parameters[name].default == FIELDS[name]
-    assert f"| `{name}` |" in PAGE
     assert f"\n    {name} : " in BatchOptions.__doc__
     for id in IDS:
         with pytest.raises(UnknownOptionError, match=f"argument '{name}'"):

@@ -20,7 +20,7 @@ import numpy as np
 def write(name: str, content: Any) -> None:
     """Write a file into the folder that the command line names: ``name.json``.
 
-    That of ``rows`` has rows, as in `tests.frameworks.page`; others are transcripts.
+    That of ``rows`` has rows, as in `tests.frameworks.results`; others are transcripts.
     """
     text = f"{json.dumps(content)}\n"
     Path(sys.argv[1], f"{name}.json").write_text(text, "utf-8")

@@ -1,0 +1,1 @@
+"""The guides of roll_vec, their generator and their examples."""

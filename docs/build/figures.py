@@ -1,0 +1,93 @@
+"""Figures of the benchmarks, from the files of benchmarks/results."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks import table as results
+from benchmarks.result import RESULTS, read_result
+from docs.build.tables import table
+
+Row = dict[str, Any]
+
+
+@functools.cache
+def _read(name: str) -> dict[str, Any]:
+    return read_result(RESULTS / f"{name}.json")
+
+
+def _rows(words: str) -> list[Row]:
+    """Return the rows of a file, ``FILE``, of cases, ``FILE CASE ...``, or by title."""
+    name, _, titles = words.partition(" = ")
+    name, *cases = name.split()
+    if titles:
+        rows = {row["title"]: row for row in _read(name)["rows"]}
+        return [rows[title] for title in titles.split("; ")]
+    return [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
+
+
+def rows(words: str) -> str:
+    """Return a table of rows; ``FILE = TITLE; TITLE`` has these."""
+    return results.markdown([{**row, "target": None} for row in _rows(words)])
+
+
+def columns(words: str) -> str:
+    """Return a table of medians: a title "A: B" is row A, column B."""
+    return _pivot(_rows(words), lambda row: results.cells(row)[1])
+
+
+def median(words: str) -> str:
+    """Return the median of a row, ``FILE = TITLE``."""
+    return two_digits(statistics.median(_rows(words)[0]["values"]))
+
+
+def two_digits(value: float) -> str:
+    """Return a number with two digits, because another run has others behind them."""
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
+def machine(name: str) -> str:
+    """Return machine, versions, date, command, and what was skipped."""
+    result = _read(name)
+    command = f"Command: `{result['machine']['command']}`."
+    reasons = [f"Skipped: {line}." for line in results.skipped(result)]
+    return "  \n".join([*results.description(result), command, *reasons])
+
+
+def baseline(words: str) -> str:
+    """Return a figure of the baselines, from its name and the title of a row."""
+    name, title = words.split(" ", 1)
+    return _interval(_rows(f"baselines = {title}")[0], name)
+
+
+def baselines(name: str) -> str:
+    """Return the table of ``success``, ``return`` or ``length``."""
+    rows = [row for row in _rows("baselines") if name in row["ours"]["facts"]]
+    return _pivot(rows, lambda row: _interval(row, name))
+
+
+def _interval(row: Row, name: str) -> str:
+    """Return a figure with its interval; small ones have more digits."""
+    values, unit = row["ours"]["facts"][name], ""
+    if name == "length":
+        return f"{values:,.1f}"
+    digits = 4 if max(map(abs, values)) < 0.1 else 2
+    if name != "return":
+        values, unit = [100 * value for value in values], " %"
+        digits = 2 if max(values) < 1 else 1
+    mean, low, high = (f"{v:.{digits}f}".replace("-", "−") for v in values)
+    return f"{mean}{unit} ({low} to {high})"
+
+
+def _pivot(rows: Sequence[Row], show: Callable[[Row], str]) -> str:
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        line, separator, column = row["title"].partition(": ")
+        if separator:
+            cells.setdefault(line, {})[column] = show(row)
+    heads = list(dict.fromkeys(head for line in cells.values() for head in line))
+    lines = [(x, *(line.get(head, "") for head in heads)) for x, line in cells.items()]
+    return table(("", *heads), lines, len(heads))
