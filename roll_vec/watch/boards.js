@@ -1,4 +1,7 @@
-// ------------------------------------------------------------------ boards, pictures
+// ------------------------------------------------------------------ boards and pictures
+
+// Pictures that are decoded at a time.
+const MOST_PICTURES = 400;
 
 class Painter {
   #atlas = null;
@@ -6,7 +9,6 @@ class Painter {
 
   constructor(recording) {
     this.recording = recording;
-    this.cardPixels = 200;
     const size = recording.tileSize;
     if (!size) return;
     const pixels = recording.arrays.tiles, count = pixels.length / (3 * size * size);
@@ -60,7 +62,7 @@ class Painter {
     if (!picture) {
       picture = createImageBitmap(this.recording.pictureFile(number));
       this.#pictures.set(number, picture);
-      if (this.#pictures.size > 400) {
+      if (this.#pictures.size > MOST_PICTURES) {
         this.#pictures.delete(this.#pictures.keys().next().value);
       }
     }

@@ -126,7 +126,6 @@ def pack(recording: Recording) -> bytes:
     }
     columns = packer.columns
     boards = columns["board"].values
-    shapes = [board.shape for board in boards]
     if boards:
         arrays["boards"] = np.concatenate([board.reshape(-1) for board in boards])
         assert recording.tiles is not None
@@ -149,7 +148,7 @@ def pack(recording: Recording) -> bytes:
             "env": difference.env_id,
             **{name: getattr(difference, name) for name in _OF_DIFFERENCE},
         },
-        "boardShapes": shapes[:1] if len(set(shapes)) == 1 else shapes,
+        "boardShapes": [board.shape for board in boards],
         "tileSize": 0 if recording.tiles is None else recording.tiles.shape[1],
         "meanings": list(recording.meanings),
         "pictureEnds": np.cumsum([len(png) for png in pictures]).tolist(),

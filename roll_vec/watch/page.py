@@ -24,12 +24,12 @@ SCRIPTS = (
     "texts.js",
     "boards.js",
     "conversations.js",
+    "stage.js",
     "cards.js",
     "timeline.js",
     "details.js",
-    "page.js",
     "controls.js",
-    "main.js",
+    "page.js",
 )
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
