@@ -56,17 +56,16 @@ def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
     return integer
 
 
-def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
-    """Return an argument type: a finite number from `low` up, or above it."""
+def number_from(low: float) -> Callable[[str], float]:
+    """Return an argument type: a finite number from `low` up."""
 
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not low <= value < math.inf or (is_open and value == low):
-            accepted = f"above {low:g}" if is_open else f"from {low:g} up"
-            message = f"expected a number {accepted}, got {text!r}"
+        if not low <= value < math.inf:
+            message = f"expected a number from {low:g} up, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return value
 
@@ -197,7 +196,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         _POSITIVE,
     ),
     "--out": _option("the file to write", "FILE", Path),
-    "--text": _flag("write text here, and no file"),
     "--json": _flag("write it as JSON, for programs"),
     "--quiet": _flag("no progress bar and no output; errors are shown"),
     # A model behind an endpoint.
@@ -437,7 +435,7 @@ def refuse_arguments(
     names : iterable of str
         Those that the command does not read, as ``arguments`` has them.
     reason : str
-        Such as ``with --text``.
+        Such as ``with a saved run``.
     """
     unread = {*names}
     for name, flag in arguments.changes.items():

@@ -40,6 +40,11 @@ def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
     return frame.repeat(factor, axis=0).repeat(factor, axis=1)
 
 
+def nearly_square(count: int, height: int, width: int) -> int:
+    """Return the columns in which frames of one size make a nearly square picture."""
+    return min(max(round(math.sqrt(count * height / width)), 1), count)
+
+
 def mosaic(
     frames: Sequence[NDArray[np.uint8]],
     *,
@@ -87,9 +92,8 @@ def mosaic(
     height = max(frame.shape[0] for frame in frames) + gap
     width = max(frame.shape[1] for frame in frames) + gap
     if columns is None:
-        # The picture is nearly square, not the number of frames.
-        columns = round(math.sqrt(len(frames) * height / width))
-    columns = min(max(columns, 1), len(frames))
+        columns = nearly_square(len(frames), height, width)
+    columns = min(columns, len(frames))
     rows = math.ceil(len(frames) / columns)
     picture = np.empty((rows * height + gap, columns * width + gap, 3), dtype=np.uint8)
     picture[:] = background

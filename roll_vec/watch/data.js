@@ -82,7 +82,7 @@ class Recording {
     this.differenceTick = this.differenceEnv = -1;
     const { difference, arrays } = this;
     if (!difference) return;
-    this.differenceEnv = difference.env === null ? -1 : this.envs.indexOf(difference.env);
+    this.differenceEnv = difference.env_id === null ? -1 : this.envs.indexOf(difference.env_id);
     // Where a step ends one episode and begins the next, it is two ticks.
     const isOfStep = /^(rewards|terminations|truncations|infos\['final)/.test(difference.field);
     const last = arrays.steps.findLastIndex((step, t) =>

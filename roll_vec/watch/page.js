@@ -42,7 +42,7 @@ class Page {
         + `bit: all results of ${plural(lastStep, "step")}.`);
       return;
     }
-    const env = difference.env === null ? "unknown environment" : `environment ${difference.env}`;
+    const env = difference.env_id === null ? "unknown environment" : `environment ${difference.env_id}`;
     const jump = el("button", { type: "button" }, "Go there (d)");
     jump.addEventListener("click", () => this.goToDifference());
     banner.dataset.state = "difference";

@@ -166,7 +166,6 @@ class FrameRecorder:
             is_text=isinstance(self._env.single_action_space, Text),
             tiles=self._views.tiles,
             meanings=tuple(cell.meaning for cell in self._views.cells),
-            glyphs=tuple(cell.glyph for cell in self._views.cells),
             difference=difference,
             is_replay=is_replay,
         )

@@ -32,7 +32,7 @@ def pixels(page, selector):
 def expected_pixels(recording, index, tick):
     tiles = recording.tiles
     middle = tiles.shape[1] // 2
-    board = recording.latest(index, tick).board
+    board = recordings.latest(recording, index, tick).board
     return [tiles[code, middle, middle].tolist() for code in board.reshape(-1)]
 
 

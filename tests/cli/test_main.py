@@ -193,7 +193,7 @@ def test_output_that_lacks_characters_is_no_error(monkeypatch, tmp_path, command
 # reader, or to a full device.
 CHILD = """
 import os, sys
-sys.modules.update(dict.fromkeys(extras := ["rich", "PIL", "pygame", "moviepy"]))
+sys.modules.update(dict.fromkeys(extras := ["rich", "PIL", "pygame"]))
 from roll_vec.cli import main
 cart = ["rollout", "CartPole-v1", "--num-envs=2", "--steps=2", "--no-image"]
 sys.stderr.write(f"{main(cart)}\\n")

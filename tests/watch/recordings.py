@@ -179,3 +179,9 @@ def talks(group_size=2):
         rows.append([start, turn, end])
     text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None, "meanings": ()}
     return make(rows, group_size=group_size, **text)
+
+
+def latest(recording, index, tick):
+    """Return the frame of an environment that is visible at a tick."""
+    frames = reversed(recording.frames[index][: tick + 1])
+    return next(frame for frame in frames if frame is not None)
