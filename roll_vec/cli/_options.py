@@ -56,16 +56,17 @@ def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
     return integer
 
 
-def number_from(low: float) -> Callable[[str], float]:
-    """Return an argument type: a finite number from `low` up."""
+def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
+    """Return an argument type: a finite number from `low` up, or above it."""
 
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not low <= value < math.inf:
-            message = f"expected a number from {low:g} up, got {text!r}"
+        if not low <= value < math.inf or (is_open and value == low):
+            accepted = f"above {low:g}" if is_open else f"from {low:g} up"
+            message = f"expected a number {accepted}, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return value
 

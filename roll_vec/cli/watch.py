@@ -113,8 +113,6 @@ def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     out: Path = arguments.out
     is_gif = _check_form(arguments)
-    if not arguments.quiet:
-        require("rich", "roll-vec watch without --quiet")
     target = arguments.target
     is_run = target.lower().endswith(".npz") or Path(target).is_file()
     recording, code = (_record_run if is_run else _record_policy)(arguments)
