@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.errors import InvalidOptionError
+from roll_vec.render.png import import_pillow
 from roll_vec.storage.files import replace_file
 
 # Pillow's names of the formats, by the suffix of a file.
@@ -138,8 +139,6 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
         The file cannot be written.
     """
     file_format = picture_format(path)
-    image = MissingExtraError.import_module(
-        "PIL.Image", "saving a picture", extra="cli", package="pillow"
-    )
+    image = import_pillow("saving a picture").fromarray(np.ascontiguousarray(picture))
     with replace_file(path) as file:
-        image.fromarray(np.ascontiguousarray(picture)).save(file, format=file_format)
+        image.save(file, format=file_format)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.browser.chromium import set_page_size
 from tests.watch import recordings
 from tests.watch.recordings import HOSTILE, VISIBLE
 
@@ -245,7 +244,7 @@ def test_layout_follows_the_colour_scheme_and_the_screen(open_page):
         assert page.run(ground) == f"rgb({colour})"
     # The player stays at the bottom of a low screen; a narrow one does not scroll.
     for size in ((1280, 560), (740, 360), (360, 740)):
-        set_page_size(page.browser, *size)
+        page.set_size(*size)
         top, bottom = page.run(
             "const { top, bottom } = document.getElementById('player')"
             ".getBoundingClientRect(); return [top, bottom]"
