@@ -31,7 +31,6 @@ from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
-_GAMES = "roll_vec.envs."
 # Most actions that are listed by name.
 _MAX_LISTED = 32
 
@@ -351,16 +350,13 @@ def _list_limits(
 
 def _read_source(entry: Entry) -> Source:
     """Return a source; its entry is ``name : version; URL``, or with one of these."""
-    version, _, url = entry.kind.rpartition("; ")
-    if "://" not in url:
-        version, url = entry.kind, ""
+    parts = re.fullmatch(r"(.*?)(?:; )?(\S+://\S+)?", entry.kind)
+    version, url = parts.groups("") if parts else ("", "")
     return Source(entry.name, version, url, entry.text)
 
 
 def _find_page(registered: RegisteredEnv | None) -> str:
     """Return the page of a game of this package: its name is that of the module."""
-    entry = "" if registered is None else registered.entry
-    if not (isinstance(entry, str) and entry.startswith(_GAMES)):
-        return ""
-    name = entry.removeprefix(_GAMES).partition(":")[0].partition(".")[0]
-    return f"docs/games/{name}.md"
+    entry = "" if registered is None else str(registered.entry)
+    module = re.match(r"roll_vec\.envs\.(\w+)", entry)
+    return f"docs/games/{module[1]}.md" if module else ""

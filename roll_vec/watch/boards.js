@@ -69,15 +69,3 @@ class Painter {
     return picture;
   }
 }
-
-// The board in words, for people who do not see it.
-function describe(recording, e, t) {
-  const board = recording.board(e, t);
-  if (!board) return `Picture of environment ${recording.envs[e]}`;
-  const counts = new Map();
-  for (const code of board.codes) counts.set(code, (counts.get(code) ?? 0) + 1);
-  const words = [...counts].sort((a, b) => a[0] - b[0])
-    .map(([code, count]) => `${count} ${recording.meanings[code] ?? `code ${code}`}`);
-  return `Board of environment ${recording.envs[e]}, ${board.height} by ${board.width}: `
-    + words.join(", ");
-}

@@ -33,7 +33,6 @@ class Card {
     if (!this.isNear || tick === this.tick) return;
     const { recording, e } = this, t = recording.latest(e, tick);
     this.tick = tick;
-    if (t < 0) return;
     this.root.classList.toggle("differs", recording.differs(e, tick));
     this.root.dataset.state = recording.state(e, t);
     this.badges.replaceChildren(...badges(recording, e, t, tick));

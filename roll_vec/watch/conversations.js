@@ -73,7 +73,7 @@ function observation(recording, painter, e, t, length) {
   const node = el("div", { className: "message observation" },
     el("span", { className: "who" }, "Observation"));
   if (hasPicture) {
-    const canvas = el("canvas", { role: "img", "aria-label": describe(recording, e, t) });
+    const canvas = el("canvas", { role: "img", "aria-label": "Board" });
     painter.draw(canvas, e, t, 128);
     node.append(canvas);
   }

@@ -37,7 +37,6 @@ class Recording {
   constructor(header, arrays) {
     Object.assign(this, header);
     this.arrays = arrays;
-    this.numEnvs = header.envs.length;
     this.numTicks = arrays.steps.length;
     this.lastStep = arrays.steps[this.numTicks - 1];
     let offset = 0;
@@ -51,7 +50,7 @@ class Recording {
 
   // Sums, lengths and starts of episodes, and the frame that is visible at each tick.
   #follow() {
-    const { numEnvs: E, numTicks: T } = this, { flags, rewards } = this.arrays;
+    const E = this.envs.length, T = this.numTicks, { flags, rewards } = this.arrays;
     this.latestTick = new Int32Array(E * T);
     this.startTick = new Int32Array(E * T);
     this.sums = new Float64Array(E * T);

@@ -65,7 +65,7 @@ class Detail {
     if (!this.isOpen) return;
     showPlaying(this.play, this.timeline.isPlaying);
     const { recording, e } = this, t = recording.latest(e, tick);
-    if (t < 0 || tick === this.tick) return;
+    if (tick === this.tick) return;
     this.tick = tick;
     setText(this.title, `Environment ${recording.envs[e]}`);
     this.badges.replaceChildren(...badges(recording, e, t, tick));
@@ -102,7 +102,7 @@ class Detail {
 
   // A button for each step of this episode, to its end; a click goes there.
   #list(t) {
-    const { recording, e } = this, start = Math.max(0, recording.start(e, t));
+    const { recording, e } = this, start = recording.start(e, t);
     if (start !== this.start) {
       this.start = start;
       this.moves.replaceChildren();

@@ -106,8 +106,6 @@ class Recording:
         Whether actions are texts: the episodes are conversations.
     tiles : array or None
         (C, S, S, 3) pixels by cell code; None: there are no boards.
-    meanings : tuple[str, ...]
-        By cell code, the word for it.
     difference : Difference or None
         Of a replay: its first one to the file.
     is_replay : bool
@@ -122,7 +120,6 @@ class Recording:
     group_size: int = 1
     is_text: bool = False
     tiles: NDArray[np.uint8] | None = None
-    meanings: tuple[str, ...] = ()
     difference: Difference | None = None
     is_replay: bool = False
 

@@ -110,7 +110,6 @@ def pack(recording: Recording) -> bytes:
         "difference": None if difference is None else asdict(difference),
         "boardShapes": [board.shape for board in boards],
         "tileSize": 0 if tiles is None else tiles.shape[1],
-        "meanings": list(recording.meanings),
         "pictureEnds": np.cumsum([len(png) for png in pictures]).tolist(),
         "actions": columns["action"].values,
         "texts": columns["text"].values,

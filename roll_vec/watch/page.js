@@ -22,7 +22,7 @@ class Page {
     const { recording } = this, { flags } = recording.arrays;
     const count = (kind) => flags.reduce((sum, f) => sum + Boolean(EVENTS[kind](f)), 0);
     const faults = count("fault");
-    const facts = [plural(recording.numEnvs, "environment"),
+    const facts = [plural(recording.envs.length, "environment"),
       plural(recording.lastStep, "step"), `${plural(count("end"), "episode")} ended`];
     if (flags.some((f) => f & SAYS_SUCCESS && f & END)) {
       facts.push(plural(count("success"), "success", "successes"));
@@ -97,8 +97,7 @@ class Page {
 
   #score(group, tick) {
     const { recording } = this;
-    const frames = group.cards.map(({ e }) => [e, recording.latest(e, tick)])
-      .filter(([, t]) => t >= 0);
+    const frames = group.cards.map(({ e }) => [e, recording.latest(e, tick)]);
     const sums = frames.map(([e, t]) => recording.sum(e, t));
     const mean = sums.reduce((total, each) => total + each, 0) / sums.length;
     const successes = frames.filter(([e, t]) => recording.state(e, t) === "success").length;

@@ -13,7 +13,7 @@ class Stage {
       this.root = el("div", { className: "log", tabIndex: 0, role: "group",
         "aria-label": `Conversation${name}` });
     } else {
-      this.canvas = el("canvas", { role: "img", hidden: true });
+      this.canvas = el("canvas", { role: "img", "aria-label": `Board${name}`, hidden: true });
       this.text = el("pre", { className: "view", hidden: true });
       this.root = el("div", { className: "stage" }, this.canvas, this.text);
     }
@@ -35,14 +35,13 @@ class Stage {
     if (!isDrawn && !hasText) return;
     this.canvas.hidden = !isDrawn;
     this.text.hidden = !hasText;
-    if (isDrawn) this.canvas.setAttribute("aria-label", describe(recording, e, t));
     if (hasText) setText(this.text, clip(text, limits.characters)[0]);
   }
 
   // Add the messages since the last frame, or begin anew.
   #talk(e, t) {
     const { recording, limits, root } = this;
-    const first = Math.max(0, recording.start(e, t)), start = Math.max(first, t - limits.steps);
+    const first = recording.start(e, t), start = Math.max(first, t - limits.steps);
     let from = this.#last + 1;
     if (e !== this.#e || from <= start || from > t) {
       from = start;

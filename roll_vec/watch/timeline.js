@@ -76,7 +76,7 @@ function drawMarks(canvas, recording) {
   const kinds = ["success", "failure", "end", "fault"];
   const columns = Math.max(1, Math.min(T, Math.floor(width / 3)));
   const counts = Array.from({ length: columns }, () => kinds.map(() => 0));
-  for (let e = 0; e < recording.numEnvs; e++) {
+  for (let e = 0; e < recording.envs.length; e++) {
     for (let t = 0; t < T; t++) {
       const kind = kinds.indexOf(recording.state(e, t));
       if (kind >= 0) counts[Math.floor(t * columns / T)][kind]++;

@@ -105,10 +105,6 @@ def make(rows, **more):
         "ticks": tuple(Tick(t, is_reset=t == 0) for t in range(length)),
         "frames": tuple(padded),
         "tiles": lake_tiles(),
-        "meanings": (
-            *("player", "empty", "hole", "goal"),
-            *("player in hole", "player on goal"),
-        ),
     }
     return Recording(**{**fields, **more})
 
@@ -177,7 +173,7 @@ def talks(group_size=2):
             infos={**infos, "success": success},
         )
         rows.append([start, turn, end])
-    text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None, "meanings": ()}
+    text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None}
     return make(rows, group_size=group_size, **text)
 
 
