@@ -86,7 +86,8 @@ def test_listings_of_every_change_are_those_of_the_golden_file_or_refused():
                 continue
             more = [f"{k}={v!r}" for k, v in fields.items() if unchanged.get(k) != v]
             less = [f"no {place}" for place in unchanged.keys() - fields.keys()]
-            values[name + key, ", ".join(more + sorted(less))].append(value)
+            outcome = ", ".join(more + sorted(less)).replace(value or "\0", "VALUE")
+            values[name + key, outcome].append(value)
     lines += [
         f"{place}{' = ' * any(some)}{', '.join(some)}: {outcome}"
         for (place, outcome), some in values.items()
