@@ -161,6 +161,7 @@ CONTRADICTIONS = [
     (COUNTDOWN, {"num_numbers": 4, "number_range": (1, 32768)}, "number_range: 4 num"),
     (WEBSHOP, {"products": "nowhere.json"}, "products: "),
     (WEBSHOP, {"products": "a\0b"}, "products: "),
+    (SOKOBAN, {"levels": "a\0b"}, "levels: "),
 ]
 
 
@@ -247,6 +248,10 @@ OTHER_VALUES = {
 }
 
 
+QUICK = (SOKOBAN, LAKE, RANDOM_LAKE, COUNTDOWN, WEBSHOP, "roll_vec/Game2048-v0")
+QUICK += ("roll_vec/Blackjack-v1", "roll_vec/Pendulum-v1")
+
+
 def record(id, keywords):
     """Return all that a short play of one environment shows."""
     env = gymnasium.make(id, disable_env_checker=True, **keywords)
@@ -275,7 +280,14 @@ def show_all(value):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="draws hundreds of levels: minutes in Python")
-@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    "id",
+    [
+        # The others are games of rules, whose keywords have one place.
+        pytest.param(id, marks=() if id in QUICK else pytest.mark.slow)
+        for id in ENVIRONMENTS
+    ],
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*out of date")
 def test_a_keyword_changes_something_or_is_neither_listed_nor_taken(id):
     is_text = ENVIRONMENTS[id].pooled

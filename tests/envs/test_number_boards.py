@@ -160,6 +160,7 @@ def test_solutions_of_the_8_puzzle_have_the_fewest_moves():
         assert_solved(board, actions)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="its tables take minutes as plain Python")
 def test_korfs_12th_board_takes_45_moves():
     # Korf 1985; his goal has the empty cell first: turned by 180 degrees.

@@ -52,14 +52,6 @@ WRONG_ENTRIES = {
     COUNTDOWN: (
         {"nums": [10**30]},
         {"nums": [True, 2]},
-        {"level_options": {"foo": 1}},
-        {"level_options": {"num_numbers": 6}},
-        {"level_options": {"num_levels": "two"}},
-    ),
-    WEBSHOP: (
-        {"level_options": {"foo": 1}},
-        {"level_options": {"split": "train"}},
-        {"level_options": {"limit_goals": "1"}},
     ),
     SOKOBAN: (
         {"elapsed_steps": np.int32(-1)},
@@ -301,65 +293,6 @@ def test_changed_states_are_kept_as_in_the_golden_file_or_refused(id):
         assert_same(env.get_state(), before)
     name = f"states-{id.removeprefix('roll_vec/')}.txt"
     assert_golden(Path(__file__).parent / "data" / name, "".join(lines).encode())
-
-
-# --------------------------------------------------- level options of games of text
-
-# One change after the other.
-CHANGES = {
-    COUNTDOWN: [
-        {"num_numbers": 2, "number_range": (1, 9), "target_range": (1, 20)},
-        {"num_numbers": (1, 4), "num_levels": 4, "start_level": 9},
-        {"start_level": 0, "num_levels": 0},
-    ],
-    WEBSHOP: [
-        {"num_levels": 2, "start_level": 30, "limit_goals": 5},
-        {"limit_goals": None, "num_levels": 0, "start_level": 0},
-    ],
-}
-# A list of products that depends on the level, and an answer.
-TEXTS = {COUNTDOWN: "1/3", WEBSHOP: "search[<r>]"}
-
-
-@pytest.mark.parametrize("id", CHANGES)
-def test_other_levels_begin_with_the_next_episode(id):
-    env, twin, keywords = started(id), started(id), {}
-    for number, changes in enumerate(CHANGES[id]):
-        env.set_level_options(**changes)
-        keywords |= changes
-        if not number:
-            assert_same(env.step(TEXTS[id]), twin.step(TEXTS[id]))
-        new = ENVIRONMENTS[id].load()(**{**PLAYED[id], **keywords})
-        assert env.options == new.options
-        for seed in range(20):
-            assert_same(env.reset(seed=seed), new.reset(seed=seed))
-            assert_same(env.step(TEXTS[id]), new.step(TEXTS[id]))
-
-
-@pytest.mark.parametrize("id", CHANGES)
-def test_states_have_the_level_options(id):
-    env, other, new = started(id), make(id), make(id)
-    env.set_level_options(**CHANGES[id][0])
-    other.set_state(json.loads(json.dumps(env.get_state())))
-    assert other.get_state() == env.get_state()
-    assert_same(play_on(other), play_on(env))
-    # And none of them again.
-    other.set_state(new.get_state())
-    assert other.options == new.options
-    assert other.get_state() == new.get_state()
-    assert_same(other.reset(seed=3), new.reset(seed=3))
-
-
-@pytest.mark.parametrize("id", ARRAYS)
-def test_a_state_past_the_end_is_a_state(id):
-    env = make(id)
-    env.reset(seed=0)
-    env.action_space.seed(0)
-    for _ in range(120):
-        env.step(env.action_space.sample())
-    state = env.get_state()
-    through_state(env, state, id)
-    assert env.num_env_steps == 120
 
 
 def test_a_state_after_resume_has_the_next_episode():

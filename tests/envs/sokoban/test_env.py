@@ -95,22 +95,6 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
     assert batch.np_random_seed == (None, None, None)
 
 
-@pytest.mark.skipif(JIT_OFF, reason="a thousand rooms take minutes uncompiled")
-def test_nothing_has_moved_where_a_single_environment_finds_no_room():
-    corridor = {"dim_room": (3, 6), "num_boxes": 1}
-    env, twin = (gymnasium.make(ID, **corridor) for _ in range(2))
-    for each in (env, twin):
-        each.reset(seed=3)
-        each.step(1)
-    env.unwrapped.set_level_options(num_boxes=2)
-    for seed in (None, 5):
-        with pytest.raises(LevelGenerationError, match="no room was found"):
-            env.reset(seed=seed)
-    env.unwrapped.set_level_options(num_boxes=1)
-    assert repr(env.step(1)) == repr(twin.step(1))
-    assert repr(env.reset()) == repr(twin.reset())
-
-
 def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):
     def refuse(*_):
         message = "Unable to allocate 69.6 GiB"
