@@ -59,7 +59,7 @@ def run_search(name, monkeypatch, capsys, *arguments):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_solves_what_can_be_solved(example, name, monkeypatch, capsys, tmp_path):
+def test_a_search_solves_levels(example, name, monkeypatch, capsys, tmp_path):
     (tmp_path / "levels.txt").write_text(LEVELS)
     budget = 200 if JIT_OFF else 1600
     arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]

@@ -204,20 +204,6 @@ def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
         cls("text")
 
 
-@pytest.mark.parametrize("id", ALL_IDS)
-def test_options_are_frozen_and_equal_ones_are_the_same(id):
-    options = options_of(id)
-    one, other = options(), options()
-    assert one == other
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.render_mode = "text"
-    again = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
-    assert options(**again) == one
-    for name in again:
-        documented = [cls.__doc__ or "" for cls in options.__mro__]
-        assert any(name in text for text in documented), name
-
-
 # ------------------------------------------------------- keywords without an effect
 
 ANSWER = {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}
