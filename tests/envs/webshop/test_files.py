@@ -62,8 +62,7 @@ def fields_of(**contents):
 
 
 def test_listings_of_every_change_are_those_of_the_golden_file_or_refused():
-    plain = fields_of()
-    lines = [f"{place}: {value!r}" for place, value in plain.items()]
+    lines = [repr(listing) for listing in listings()]
     # The values of a place that have one outcome share a line.
     values = defaultdict(list)
     for name, content in FILES.items():
