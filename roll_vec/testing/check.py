@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import difference, snapshot
+from roll_vec.testing.comparison import difference
 from roll_vec.testing.context import Context
 from roll_vec.testing.errors import CallFailed
 from roll_vec.testing.recorder import Call, Recorder, Transition
@@ -77,7 +78,7 @@ def repeat(
         Of the problem.
     """
     for call in calls:
-        arguments = snapshot(call.arguments)
+        arguments = copy.deepcopy(call.arguments)
         try:
             again = run.step(**arguments) if call.is_step else run.reset(**arguments)
         except CallFailed as failure:

@@ -243,8 +243,6 @@ def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
 
 # Long enough to catch two alternating buffers, and to contain some ends.
 _CALLS = 9
-# Limit of work for numpy.shares_memory, which is hard only for exotic strides.
-_MAX_WORK: Any = 10_000
 # Gymnasium's wrappers do this: VectorizeTransformObservation, ClipReward.
 _WHY = "wrappers write into results"
 
@@ -269,21 +267,12 @@ def arrays(ctx: Context, mode: AutoresetMode) -> Problems:
                 is_same = old_call is call
                 # Nobody writes into a mask: several keys may share one array.
                 are_masks = "['_" in name and "['_" in old_name
-                if not (is_same and are_masks) and _overlap(array, old):
+                if not (is_same and are_masks) and np.shares_memory(array, old):
                     did = call.did if is_same else f"{old_call.did}, then: {call.did}"
                     found = f"the memory of {old_name} of the {old_call.text}"
                     expected = f"memory of its own: {_WHY}, and buffers store it"
                     yield Problem(did, found, expected, name, code)
             earlier.append((call, name, array))
-
-
-def _overlap(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    if one is other or not np.may_share_memory(one, other):
-        return one is other
-    try:
-        return bool(np.shares_memory(one, other, max_work=_MAX_WORK))
-    except Exception:
-        return True  # too hard to decide: treat it as shared
 
 
 @check("internal-memory", modes="each")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,9 +148,8 @@ def _wrong_mask(call: Call, name: str) -> Iterator[tuple[str, str, str]]:
 def disabled(ctx: Context, mode: AutoresetMode) -> Problems:
     """Step environments that have ended."""
     ctx.ends(mode)
-    codes = "disabled-raises", "disabled-moves"
-    text = "step(actions) while an environment had ended"
-    yield from _misuse(ctx, mode, text, lambda actions: actions, codes)
+    misuses = {"step(actions) while an environment had ended": _proper(ctx, mode)}
+    yield from _misuse(ctx, mode, misuses, ("disabled-raises", "disabled-moves"))
 
 
 @check("modes-agree")
@@ -179,12 +177,14 @@ def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
 _CALLS = 24
 
 
+def _proper(ctx: Context, mode: AutoresetMode) -> Any:
+    """Return the actions of a step that was accepted."""
+    steps = [call for call in ctx.long_run(mode) if call.is_step]
+    return copy.deepcopy(steps[-1].arguments["actions"])
+
+
 def _misuse(
-    ctx: Context,
-    mode: AutoresetMode,
-    text: str,
-    change: Callable[[Any], Any],
-    codes: tuple[str, str],
+    ctx: Context, mode: AutoresetMode, misuses: dict[str, Any], codes: tuple[str, str]
 ) -> Problems:
     """Repeat the long run with steps in between that should be refused.
 
@@ -193,54 +193,43 @@ def _misuse(
     ctx : Context
         Its long run in `mode` is repeated.
     mode : AutoresetMode
-        DISABLED: the misuse is a step while environments have ended, in others any.
-    text : str
-        The misuse in words.
-    change : callable
-        Makes the actions of the misuse from proper ones.
+    misuses : dict
+        Actions that should be refused, by a description of the call.
     codes : tuple of two str
-        Of a misuse that is accepted; of one that is refused and moves something.
+        Of a misuse that is accepted; of one that is refused and moves something.  The
+        misuse "disabled-raises" follows calls that end an episode, others all others.
     """
-    reference = ctx.long_run(mode)
     after_ends = codes[0] == "disabled-raises"
-    if not after_ends:
-        reference = reference[:_CALLS]
-    proper = [call.arguments["actions"] for call in reference if call.is_step][-1]
-    refused: list[str] = []
-    accepted: list[str] = []
+    reference = ctx.long_run(mode)[: None if after_ends else _CALLS]
+    refused: list[Call] = []
+    accepted: list[Call] = []
+    num_accepted = 0
+    for text, actions in misuses.items():
+        refused.clear()
+        accepted.clear()
 
-    def misuse(call: Call) -> None:
-        if call.dones.any() == after_ends:
-            did = run.describe(text)
-            try:
-                run.env.step(change(copy.deepcopy(proper)))
-            except Exception:
-                refused.append(did)
-            else:
-                accepted.append(did)
+        def misuse(call: Call, actions: Any = actions) -> None:
+            if call.dones.any() == after_ends:
+                try:
+                    call.recorder.env.step(copy.deepcopy(actions))
+                except Exception:
+                    refused.append(call)
+                else:
+                    accepted.append(call)
 
-    with ctx.open(mode) as run:
-        problems = [*repeat(run, reference, "without that step", "", misuse, codes[1])]
-    if accepted:
-        yield Problem(accepted[0], "no error", code=codes[0])
-    elif refused:
-        did = f"{refused[-1]}, which was refused; then the next call"
-        yield from (replace(problem, did=did) for problem in problems)
-
-
-def _misuses(
-    ctx: Context,
-    mode: AutoresetMode,
-    changes: dict[str, Callable[[Any], Any]],
-    code: str,
-) -> Problems:
-    """Misuse a batch by each change of proper actions."""
-    problems: list[Problem] = []
-    for text, change in changes.items():
-        problems += _misuse(ctx, mode, text, change, (code, f"{code}-moves"))
-    yield from problems
-    if [problem.code for problem in problems].count(code) == len(changes):
-        skip("they are not refused", f"{code}-moves")
+        with ctx.open(mode) as run:
+            left_is = "without that step"
+            moved = [*repeat(run, reference, left_is, "", misuse, codes[1])]
+        for call in accepted[:1]:
+            did = run.describe(text, last=call)
+            yield Problem(did, "no error", code=codes[0])
+        if refused and not accepted:
+            did = run.describe(text, last=refused[-1])
+            did += ", which was refused; then the next call"
+            yield from (replace(problem, did=did) for problem in moved)
+        num_accepted += bool(accepted)
+    if num_accepted == len(misuses):
+        skip("they are not refused", codes[1])
 
 
 @check("action-count", "action-count-moves")
@@ -254,24 +243,23 @@ def action_count(ctx: Context, mode: AutoresetMode) -> Problems:
         # As long as the batch, so that a loop over it finds an action for each.
         value = "a" * NUM_ENVS
         misuses[f"step({value!r}), one str instead of a tuple of them"] = value
-    changes = {text: lambda _, it=value: it for text, value in misuses.items()}
-    yield from _misuses(ctx, mode, changes, "action-count")
+    yield from _misuse(ctx, mode, misuses, ("action-count", "action-count-moves"))
 
 
 @check("action-invalid", "action-invalid-moves")
 def action_invalid(ctx: Context, mode: AutoresetMode) -> Problems:
     """Step with actions outside the action space, in the last environment."""
-    space = ctx.action_space
+    space, proper = ctx.action_space, _proper(ctx, mode)
     values: list[Any] = []
-    changes: dict[str, Callable[[Any], Any]] = {}
+    others: dict[str, Any] = {}
     if isinstance(space, spaces.Discrete):
         start, limits = int(space.start), np.iinfo(space.dtype)
         # Just below the first action there may be one that stands for no valid action.
         for value in (start + int(space.n), min(start - 1, -1)):
             if limits.min <= value <= limits.max:
                 values.append(value)
-        changes[f"step(actions of shape ({NUM_ENVS}, 1))"] = lambda a: a[:, None]
-        changes["step(actions + 0.5)"] = lambda a: a + 0.5
+        others[f"step(actions of shape ({NUM_ENVS}, 1))"] = proper[:, None]
+        others["step(actions + 0.5)"] = proper + 0.5
     elif isinstance(space, spaces.MultiDiscrete):
         values = [space.nvec + space.start]
     elif isinstance(space, spaces.MultiBinary):
@@ -280,20 +268,15 @@ def action_invalid(ctx: Context, mode: AutoresetMode) -> Problems:
         values = [7, None, b"a"]
     else:
         skip(f"it is not clear which {type(space).__name__} actions must be refused")
-
-    def put_last(actions: Any, value: Any) -> Any:
-        if isinstance(actions, tuple):
-            return (*actions[:-1], value)
+    misuses = {}
+    for value in values:
+        actions = list(proper) if isinstance(proper, tuple) else proper.copy()
         actions[-1] = value
-        return actions
-
-    misuses = {
-        f"step(actions with {show(value)} in the last place)": partial(
-            put_last, value=value
-        )
-        for value in values
-    }
-    yield from _misuses(ctx, mode, {**misuses, **changes}, "action-invalid")
+        if isinstance(proper, tuple):
+            actions = tuple(actions)
+        misuses[f"step(actions with {show(value)} in the last place)"] = actions
+    codes = "action-invalid", "action-invalid-moves"
+    yield from _misuse(ctx, mode, {**misuses, **others}, codes)
 
 
 @check("step-before-reset")

@@ -1,8 +1,7 @@
-"""Compare, show, split, copy and overwrite the results of a vector environment."""
+"""Compare, show, split and overwrite the results of a vector environment."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Set
 from typing import Any
 
@@ -196,11 +195,16 @@ def difference(left: Any, right: Any, at: str = "") -> str | None:
             return f"{prefix}keys {only_left} against keys {only_right}"
         right = {key: right[key] for key in left}
     elif isinstance(left, containers) and isinstance(right, containers):
+        if (
+            isinstance(left, np.ndarray)
+            and isinstance(right, np.ndarray)
+            and left.dtype == right.dtype != object
+            and left.shape == right.shape
+        ):
+            return _array_difference(left, right, at)
         kinds = kind_of(left), kind_of(right)
         if kinds[0] != kinds[1]:
             return f"{prefix}{kinds[0]} against {kinds[1]}"
-        if isinstance(left, np.ndarray) and left.dtype != object:
-            return _array_difference(left, np.asarray(right), at)
     elif not _scalars_equal(left, right):
         return f"{prefix}{show(left)} against {show(right)}"
     pairs = zip(parts_of(left, at).items(), parts_of(right).values(), strict=True)
@@ -237,7 +241,7 @@ def _scalars_equal(left: Any, right: Any) -> bool:
     return not difference(getattr(left, "__dict__", {}), getattr(right, "__dict__", {}))
 
 
-# ------------------------------------------------------------- show, copy, overwrite
+# -------------------------------------------------------------- show and overwrite
 
 
 def show(value: Any) -> str:
@@ -265,17 +269,6 @@ def _format(value: Any) -> str:
         comma = "," * (len(value) == 1)
         return f"({text}{comma})" if isinstance(value, tuple) else f"[{text}]"
     return repr(value)
-
-
-def snapshot(value: Any) -> Any:
-    """Return a deep copy, in a third of the time of `copy.deepcopy` for results."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.copy()
-    if type(value) is dict:
-        return {key: snapshot(item) for key, item in value.items()}
-    if type(value) is tuple:
-        return tuple(snapshot(item) for item in value)
-    return copy.deepcopy(value)
 
 
 def overwrite(value: Any) -> None:

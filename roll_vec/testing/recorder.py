@@ -25,7 +25,6 @@ from roll_vec.testing.comparison import (
     info_of,
     observation_of,
     show,
-    snapshot,
 )
 from roll_vec.testing.errors import CallFailed
 
@@ -232,7 +231,7 @@ class Recorder:
         names: Sequence[str],
     ) -> Call:
         """Make a call, check that a tuple with a dict at its end returns, record it."""
-        arguments_copy = snapshot(arguments)
+        arguments_copy = copy.deepcopy(arguments)
         try:
             result = function()
         except Exception as error:
@@ -241,7 +240,7 @@ class Recorder:
         if not is_tuple or not isinstance(result[-1], dict):
             wrong = TypeError(f"it returned {show(result)}")
             raise CallFailed(self.describe(text), wrong)
-        results = dict(zip(names, snapshot(result), strict=True))
+        results = dict(zip(names, copy.deepcopy(result), strict=True))
         self.calls.append(
             Call(self, text, arguments_copy, starts, results, arguments, result)
         )
