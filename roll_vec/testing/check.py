@@ -78,9 +78,8 @@ def repeat(
         Of the problem.
     """
     for call in calls:
-        arguments = copy.deepcopy(call.arguments)
         try:
-            again = run.step(**arguments) if call.is_step else run.reset(**arguments)
+            again = run.make(copy.deepcopy(call.arguments))
         except CallFailed as failure:
             # It did not raise the first time.
             yield Problem(failure.did + note, failure.text, code=code)

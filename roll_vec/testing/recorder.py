@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -184,67 +184,63 @@ class Recorder:
         return "; ".join([*texts, *then])
 
     def reset(self, **kwargs: Any) -> Call:
-        """Reset; `kwargs` are those of VectorEnv.reset.
-
-        A result that is not a pair with a dict is a `CallFailed`, as is an error.
-        """
-        mask = (kwargs.get("options") or {}).get("reset_mask")
-        starts = np.ones(len(self.sequences), bool) if mask is None else mask.copy()
-        arguments = ", ".join(f"{key}={show(value)}" for key, value in kwargs.items())
-        names = "observations", "infos"
-        text = f"reset({arguments})"
-        call = self._make(text, lambda: self.env.reset(**kwargs), kwargs, starts, names)
-        self.reset_pending = self.reset_pending & ~starts
-        return call
-
-    def next_actions(self) -> Any:
-        """Return the batch of actions that the next step will take."""
-        pairs = zip(self.sequences, self._positions.tolist(), strict=True)
-        return batch(self.plan.space, [self.plan.action(*pair) for pair in pairs])
+        """Reset; `kwargs` are those of VectorEnv.reset; see `make`."""
+        return self.make(kwargs)
 
     def step(self, actions: Any = None) -> Call:
-        """Step every environment, by the plan unless `actions` are given.
-
-        Anything but five values with a dict at the end is a `CallFailed`.
-        """
+        """Step every environment, by the plan unless `actions` are given."""
         if actions is None:
-            actions = self.next_actions()
-        if self.texts_as_list and type(actions) is tuple:
-            actions = list(actions)
-        names = "observations", *_OUTCOME, "infos"
-        starts = self.reset_pending.copy()
-        arguments = {"actions": actions}
-        call = self._make(
-            _STEP, lambda: self.env.step(actions), arguments, starts, names
-        )
-        self._positions += ~starts
-        if self.mode is AutoresetMode.NEXT_STEP:
-            self.reset_pending = call.dones
-        return call
+            pairs = zip(self.sequences, self._positions.tolist(), strict=True)
+            items = [self.plan.action(*pair) for pair in pairs]
+            actions = batch(self.plan.space, items)
+        return self.make({"actions": actions})
 
-    def _make(
-        self,
-        text: str,
-        function: Callable[[], Any],
-        arguments: dict[str, Any],
-        starts: NDArray[np.bool_],
-        names: Sequence[str],
-    ) -> Call:
-        """Make a call, check that a tuple with a dict at its end returns, record it."""
-        arguments_copy = copy.deepcopy(arguments)
+    def make(self, arguments: dict[str, Any]) -> Call:
+        """Make a call, and record it.
+
+        Parameters
+        ----------
+        arguments : dict
+            With the key ``actions`` those of a step, otherwise of a reset.
+
+        Raises
+        ------
+        CallFailed
+            When the call raises, or returns anything but a tuple of two or five values
+            with a dict at its end.
+        """
+        text, starts = _STEP, self.reset_pending.copy()
+        names: tuple[str, ...] = "observations", *_OUTCOME, "infos"
+        is_step = "actions" in arguments
+        if is_step and self.texts_as_list and type(arguments["actions"]) is tuple:
+            arguments = {"actions": list(arguments["actions"])}
+        if not is_step:
+            texts = (f"{key}={show(value)}" for key, value in arguments.items())
+            text, names = f"reset({', '.join(texts)})", ("observations", "infos")
+            mask = (arguments.get("options") or {}).get("reset_mask")
+            starts = np.ones(len(starts), np.bool_) if mask is None else mask.copy()
+        before = copy.deepcopy(arguments)
         try:
-            result = function()
+            # Users may name the parameter of step as they like.
+            result = (
+                self.env.step(arguments["actions"])
+                if is_step
+                else self.env.reset(**arguments)
+            )
+            is_right = isinstance(result, tuple) and len(result) == len(names)
+            if not is_right or not isinstance(result[-1], dict):
+                message = f"it returned {show(result)}"
+                raise TypeError(message)
         except Exception as error:
             raise CallFailed(self.describe(text), error) from error
-        is_tuple = isinstance(result, tuple) and len(result) == len(names)
-        if not is_tuple or not isinstance(result[-1], dict):
-            wrong = TypeError(f"it returned {show(result)}")
-            raise CallFailed(self.describe(text), wrong)
         results = dict(zip(names, copy.deepcopy(result), strict=True))
-        self.calls.append(
-            Call(self, text, arguments_copy, starts, results, arguments, result)
-        )
-        return self.calls[-1]
+        call = Call(self, text, before, starts, results, arguments, result)
+        self.calls.append(call)
+        self._positions += ~starts & is_step
+        self.reset_pending = self.reset_pending & ~starts
+        if self.mode is AutoresetMode.NEXT_STEP:
+            self.reset_pending = self.reset_pending | call.dones
+        return call
 
     def run(self, steps: int, *, explicit: bool = False) -> Recorder:
         """Take `steps` steps; in DISABLED mode reset the environments that ended.
@@ -289,14 +285,12 @@ class Recorder:
         for call in calls:
             if not (call.is_step or call.starts[env]):
                 continue
-            observation = observation_of(space, call.observations, env)
             infos = {k: v for k, v in call.infos.items() if k not in FINAL_KEYS}
-            if call.starts[env]:
-                yield results_of(call, "reset", observation, infos)
-            elif self.mode is AutoresetMode.SAME_STEP and call.dones[env]:
+            now = observation_of(space, call.observations, env), infos
+            is_replaced = self.mode is AutoresetMode.SAME_STEP and call.dones[env]
+            if is_replaced:
                 # Missing finals are the business of the check of final_obs.
                 last = call.infos.get("final_obs", _UNKNOWNS)[env]
                 yield results_of(call, "step", last, call.infos.get("final_info"))
-                yield results_of(call, "reset", observation, infos)
-            else:
-                yield results_of(call, "step", observation, infos)
+            is_reset = is_replaced or call.starts[env]
+            yield results_of(call, "reset" if is_reset else "step", *now)
