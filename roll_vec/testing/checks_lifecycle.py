@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.testing.check import Problems, check, repeat
 from roll_vec.testing.comparison import UNKNOWN, difference, mismatches, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.errors import CallFailed, describe_error, skip
+from roll_vec.testing.errors import CallFailed, describe_error, error_of, skip
 from roll_vec.testing.report import Problem
 
 _UNKNOWN_MODE = "no_such_render_mode"
@@ -31,9 +31,8 @@ def closing(ctx: Context, mode: AutoresetMode) -> Problems:
             if run.env.closed is not True:
                 did, place = run.describe("close()"), "closed"
                 yield Problem(did, show(run.env.closed), place=place)
-            try:
-                run.env.close()
-            except Exception as error:
+            error = error_of(run.env.close)
+            if error is not None:
                 did = run.describe("close(); close()")
                 yield Problem(did, describe_error(error), code="close-twice")
 

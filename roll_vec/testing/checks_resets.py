@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.testing.check import Problems, check, repeat, unequal
 from roll_vec.testing.comparison import data_keys, difference, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.errors import CallFailed, describe_error, skip
+from roll_vec.testing.errors import CallFailed, describe_error, error_of, skip
 from roll_vec.testing.recorder import Call
 from roll_vec.testing.report import Problem
 
@@ -121,11 +121,8 @@ def _accepted(
             run.reset(seed=ctx.seed)
         texts = (f"{name}={show(value)}" for name, value in arguments.items())
         did = run.describe(f"reset({', '.join(texts)})")
-        try:
-            run.env.reset(**arguments)
-        except Exception:
-            return
-    yield Problem(did, "no error", code=code)
+        if error_of(run.env.reset, **arguments) is None:
+            yield Problem(did, "no error", code=code)
 
 
 @check("unseeded-reset", modes="each")

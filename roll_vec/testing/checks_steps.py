@@ -22,7 +22,7 @@ from roll_vec.testing.comparison import (
     show,
 )
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.errors import CallFailed, skip
+from roll_vec.testing.errors import CallFailed, error_of, skip
 from roll_vec.testing.recorder import FINAL_KEYS, Call
 from roll_vec.testing.report import Problem
 
@@ -186,7 +186,7 @@ def _proper(ctx: Context, mode: AutoresetMode) -> Any:
 def _misuse(
     ctx: Context, mode: AutoresetMode, misuses: dict[str, Any], codes: tuple[str, str]
 ) -> Problems:
-    """Repeat the long run with steps in between that should be refused.
+    """Repeat the long run, for each misuse, with steps in between to be refused.
 
     Parameters
     ----------
@@ -199,37 +199,41 @@ def _misuse(
         Of a misuse that is accepted; of one that is refused and moves something.  The
         misuse "disabled-raises" follows calls that end an episode, others all others.
     """
+    problems: list[Problem] = []
+    for text, actions in misuses.items():
+        problems += _misuse_once(ctx, mode, text, actions, codes)
+    yield from problems
+    if [problem.code for problem in problems].count(codes[0]) == len(misuses):
+        skip("they are not refused", codes[1])
+
+
+def _misuse_once(
+    ctx: Context,
+    mode: AutoresetMode,
+    text: str,
+    actions: Any,
+    codes: tuple[str, str],
+) -> Problems:
+    """Do it for one misuse."""
     after_ends = codes[0] == "disabled-raises"
     reference = ctx.long_run(mode)[: None if after_ends else _CALLS]
     refused: list[Call] = []
     accepted: list[Call] = []
-    num_accepted = 0
-    for text, actions in misuses.items():
-        refused.clear()
-        accepted.clear()
 
-        def misuse(call: Call, actions: Any = actions) -> None:
-            if call.dones.any() == after_ends:
-                try:
-                    call.recorder.env.step(copy.deepcopy(actions))
-                except Exception:
-                    refused.append(call)
-                else:
-                    accepted.append(call)
+    def misuse(call: Call) -> None:
+        if call.dones.any() == after_ends:
+            error = error_of(call.recorder.env.step, copy.deepcopy(actions))
+            (accepted if error is None else refused).append(call)
 
-        with ctx.open(mode) as run:
-            left_is = "without that step"
-            moved = [*repeat(run, reference, left_is, "", misuse, codes[1])]
-        for call in accepted[:1]:
-            did = run.describe(text, last=call)
-            yield Problem(did, "no error", code=codes[0])
-        if refused and not accepted:
-            did = run.describe(text, last=refused[-1])
-            did += ", which was refused; then the next call"
-            yield from (replace(problem, did=did) for problem in moved)
-        num_accepted += bool(accepted)
-    if num_accepted == len(misuses):
-        skip("they are not refused", codes[1])
+    with ctx.open(mode) as run:
+        moved = [*repeat(run, reference, "without that step", "", misuse, codes[1])]
+    if accepted:
+        did = run.describe(text, last=accepted[0])
+        yield Problem(did, "no error", code=codes[0])
+    elif refused:
+        did = run.describe(text, last=refused[-1])
+        did += ", which was refused; then the next call"
+        yield from (replace(problem, did=did) for problem in moved)
 
 
 @check("action-count", "action-count-moves")
@@ -283,8 +287,5 @@ def action_invalid(ctx: Context, mode: AutoresetMode) -> Problems:
 def step_before_reset(ctx: Context, mode: AutoresetMode) -> Problems:
     """Step a new instance."""
     with ctx.open(mode) as run:
-        try:
-            run.env.step(ctx.plan.batch(range(NUM_ENVS)))
-        except Exception:
-            return
-        yield Problem(run.describe("step(actions)"), "no error")
+        if error_of(run.env.step, ctx.plan.batch(range(NUM_ENVS))) is None:
+            yield Problem(run.describe("step(actions)"), "no error")

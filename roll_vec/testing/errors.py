@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 TRACEBACK = "Traceback (most recent call last)"
 _MAX_CHARACTERS = 240
@@ -49,6 +49,15 @@ class CallFailed(Exception):
         super().__init__(f"{did} raised {type(error).__name__}: {error}")
         self.did, self.error = did, error
         self.text = describe_error(error)
+
+
+def error_of(function: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
+    """Call a function; return the exception that it raises, or None."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return error
+    return None
 
 
 def describe_error(error: BaseException) -> str:

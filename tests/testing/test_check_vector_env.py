@@ -10,7 +10,7 @@ import pytest
 
 from roll_vec.testing import ConformanceError, check_vector_env, report, runner
 from roll_vec.testing.comparison import difference
-from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS, TOGETHER
+from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS
 from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
 # Episodes of walks take at most 8.
@@ -65,12 +65,9 @@ def test_sound_environment_passes(subject, seed, steps):
 
 
 # Bugs that end the whole check, or wait, are alone.
-ALONE = [[name] for name in BUGS if name not in {n for line in TOGETHER for n in line}]
-
-
-@pytest.mark.parametrize("names", [*TOGETHER, *ALONE], ids=lambda names: names[0])
-def test_bugs_are_found_and_nothing_else(names):
-    bugs = [BUGS[name] for name in names]
+@pytest.mark.parametrize("group", {bug.group: None for bug in BUGS.values()})
+def test_bugs_are_found_and_nothing_else(group):
+    bugs = [bug for bug in BUGS.values() if bug.group == group]
     # Each bug has a code that no other bug of the line has.
     for bug in bugs:
         others = {code for other in bugs if other is not bug for code in other.codes}
