@@ -8,8 +8,6 @@ import textwrap
 from dataclasses import dataclass, field
 from itertools import chain
 
-from roll_vec.docstrings import read_items, read_sections
-
 _WIDTH = 100
 
 
@@ -92,10 +90,12 @@ class Finding:
 def read_rules() -> dict[str, tuple[str, str]]:
     """Return the group and the rule of each code, from the docstring of the package."""
     docstring = importlib.import_module("roll_vec.testing").__doc__
+    headings = r"^(.+)\n-+$"
+    _, *parts = re.split(headings, docstring or "", flags=re.MULTILINE)
     rules = {}
-    for group, section in read_sections(docstring).items():
-        for item in read_items(section):
-            codes, _, rule = item.partition(": ")
+    for group, section in zip(parts[::2], parts[1::2], strict=True):
+        for item in section.split("\n- ")[1:]:
+            codes, _, rule = " ".join(item.split()).partition(": ")
             for code in re.findall(r"``([a-z-]+)``", codes):
                 rules[code] = group, rule.rstrip(".")
     return rules
