@@ -73,7 +73,7 @@ WRITERS = {
     "rows.jsonl": command(
         "export", LAKE, "--num-rows", "1", "--overwrite", "--out", None
     ),
-    "run.npz": command(*ROLLOUT, "--no-image", "--out", None),
+    "run.npz": command(*ROLLOUT, "--out", None),
     "last.png": command(*ROLLOUT, "--out", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
     "set.txt": command("levels", "make", SOKOBAN, "--num-levels", "1", "--out", None),

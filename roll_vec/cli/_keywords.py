@@ -2,20 +2,18 @@
 
 A text is read by the type of the keyword, its annotation or else that of its default:
 ``-o flag=false`` is False where a bool is accepted, and the text ``false`` for a str.
-Lists, tuples and dicts are literals of Python or JSON; a member of an enum is its name
-or its value.  Texts are never evaluated.
+Lists, tuples and dicts are literals of Python or JSON, with their elements as they are
+written; a member of an enum is its name or its value.  Texts are never evaluated.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import itertools
 import json
 import types
 import typing
-from collections import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum
 from typing import Any
@@ -24,15 +22,9 @@ from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import literal
 
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
-# Types whose values the classes of users seldom check.
+# Types whose values the classes of users seldom check; others accept all values.
 _SCALARS = {bool, int, float, type(None)}
-_TYPES = {*_SCALARS, str, tuple, list, dict}
-_SETS = (set, frozenset)
-_ABSTRACT: dict[Any, type[Any]] = {}
-_ABSTRACT |= dict.fromkeys((abc.Sequence, abc.Collection, abc.Iterable), list)
-_ABSTRACT |= dict.fromkeys((abc.Mapping, abc.MutableMapping), dict)
-# A number too large for a float, and a list in a set, are no values either.
-_NO_VALUE = (ValueError, OverflowError, TypeError)
+_CONTAINERS = {tuple, list, dict, set}
 _UNIONS = (typing.Union, types.UnionType)
 
 
@@ -54,8 +46,8 @@ def read_keywords(arguments: argparse.Namespace) -> None:
     for name, text in arguments.options.items():
         hint = hints.get(name, Any)
         try:
-            arguments.options[name] = _convert(_parse(text), hint, text)
-        except _NO_VALUE:
+            arguments.options[name] = _convert(text, _parse(text), hint)
+        except ValueError:
             expected = f"{name}: expected {_describe(hint)}, got {text!r}"
             raise argument_error("-o", expected) from None
 
@@ -75,85 +67,77 @@ def _parse(text: str) -> Any:
 # ------------------------------------------------------------------------ conversion
 
 
-def _convert(value: Any, hint: Any, text: str | None = None) -> Any:
-    """Return a value as one of a type; raise ValueError where it is none.
-
-    `text` is what the user has written for it; parts of lists and dicts have none.
-    Other types than those below accept all values.
-    """
-    kind, parts = _kind(hint), typing.get_args(hint)
+def _convert(text: str, value: Any, hint: Any) -> Any:
+    """Return the value of a text as one of a type; raise ValueError if it is none."""
+    kind, members = _kind(hint), _members(hint)
     if kind in _UNIONS:
-        for part in sorted(parts, key=lambda part: _rank(_kind(part), value, text)):
-            with suppress(*_NO_VALUE):
-                return _convert(value, part, text)
+        for part in sorted(members, key=lambda part: _rank(_kind(part), text, value)):
+            with suppress(ValueError):
+                return _convert(text, value, part)
         raise ValueError
     if _has_names(kind):
-        words = (value,) if text is None else (text.strip(), value)
-        for word, choice in itertools.product(words, parts or kind):
-            is_member = isinstance(choice, Enum)
-            for each in (choice.name, choice.value) if is_member else (choice,):
-                if type(word) is type(each) and word == each:
-                    return choice
+        word = text.strip()
+        for member in members:
+            is_enum = isinstance(member, Enum)
+            names = [member.name, member.value] if is_enum else [member]
+            if word in names or (type(value), value) in [(type(x), x) for x in names]:
+                return member
         raise ValueError
-    if kind in (tuple, list, *_SETS):
-        accepted = set if kind in _SETS else ()
-        if not isinstance(value, (tuple, list, accepted)):
-            raise ValueError
-        is_fixed = kind is tuple and parts and parts[-1] is not Ellipsis
-        if is_fixed and len(parts) != len(value):
-            raise ValueError
-        hints = parts if is_fixed else itertools.repeat(parts[0] if parts else Any)
-        return kind(map(_convert, value, hints))
-    if kind is dict and isinstance(value, dict):
-        key, part = parts or (Any, Any)
-        return {_convert(k, key): _convert(v, part) for k, v in value.items()}
-    is_bool = isinstance(value, bool)
-    if kind is str and text is not None and not isinstance(value, str):
-        return text
-    if kind is float and isinstance(value, int) and not is_bool:
-        return float(value)
-    if kind is int and isinstance(value, float) and value.is_integer():
+    if kind is str:
+        return value if isinstance(value, str) else text
+    if kind in (tuple, list) and isinstance(value, (tuple, list)):
+        return kind(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is float and is_number and abs(value) < float("inf"):
+        with suppress(OverflowError):
+            return float(value)
+        raise ValueError
+    if kind is int and is_number and value == value // 1:
         return int(value)
     if kind is bool and value in (0, 1):
         return bool(value)
-    if (kind in _TYPES and not isinstance(value, kind)) or (is_bool and kind is int):
+    if kind in _SCALARS | _CONTAINERS and type(value) is not kind:
         raise ValueError
     return value
 
 
 def _kind(hint: Any) -> Any:
     """Return the class of a type, without the types of its parts."""
-    kind = typing.get_origin(hint) or hint
-    return _ABSTRACT.get(kind, kind)
+    return typing.get_origin(hint) or hint
 
 
 def _has_names(kind: Any) -> bool:
     return kind is typing.Literal or (isinstance(kind, type) and issubclass(kind, Enum))
 
 
-def _rank(kind: Any, value: Any, text: str | None) -> int:
+def _members(hint: Any) -> list[Any]:
+    """Return the types of a union, or the values of a literal or an enum."""
+    is_enum = isinstance(hint, type) and issubclass(hint, Enum)
+    return [*hint] if is_enum else [*typing.get_args(hint)]
+
+
+def _rank(kind: Any, text: str, value: Any) -> int:
     """Return the place of a member of a union: any text is a str: it is late."""
     if _has_names(kind):
         return 0
     # Where a str is accepted, ``None`` alone is None, and ``none`` is a text.
-    if type(value) is kind and (value is not None or text in (None, "None")):
+    if type(value) is kind and (value is not None or text == "None"):
         return 1
-    if kind in (*_TYPES, *_SETS) and kind is not type(None):
+    if kind in (*_SCALARS, *_CONTAINERS, str) and kind is not type(None):
         return 3 if kind is str else 2
     return 4
 
 
 def _describe(hint: Any) -> str:
     """Return what a type accepts, for an error."""
-    kind, parts = _kind(hint), typing.get_args(hint)
+    kind = _kind(hint)
     if kind in _UNIONS:
-        return " or ".join(map(_describe, parts))
+        return " or ".join(map(_describe, _members(hint)))
     if _has_names(kind):
-        names = (getattr(each, "name", repr(each)) for each in parts or kind)
-        return " or ".join(map(str, names))
+        return " or ".join(str(getattr(x, "name", repr(x))) for x in _members(hint))
     if kind is type(None):
         return "None"
-    return str(hint) if parts else str(getattr(hint, "__name__", hint))
+    return str(getattr(kind, "__name__", kind))
 
 
 # ----------------------------------------------------------------------------- types
@@ -189,8 +173,7 @@ def _read_types(function: Any) -> Iterator[tuple[str, Any]]:
     There is none where neither the annotation nor the default says it.  Functions of
     this package check values themselves: the scalars of theirs alone are checked here.
     """
-    maker: Callable[..., Any] = getattr(function, "__init__", function)
-    maker = maker if isinstance(function, type) else function
+    maker: Any = function.__init__ if isinstance(function, type) else function
     is_own = str(getattr(maker, "__module__", "")).startswith("roll_vec.")
     hints: dict[str, Any] = {}
     # An annotation may have names that its module imports for type checkers alone.
@@ -211,8 +194,8 @@ def _read_types(function: Any) -> Iterator[tuple[str, Any]]:
             hint = typing.Union[(type(default), *more, None)]
         if is_own:
             members = typing.get_args(hint) if _kind(hint) in _UNIONS else (hint,)
-            kinds = {typing.get_origin(each) or each for each in members}
-            if not kinds <= _TYPES:
+            kinds = {_kind(each) for each in members}
+            if not kinds <= {*_SCALARS, str, tuple, list, dict}:
                 continue
             hint = hint if kinds <= _SCALARS else typing.Union[hint, Any]  # noqa: UP007
         yield name, hint

@@ -1,8 +1,7 @@
 """The policies of the command line: functions from observations to actions.
 
-A policy is named ``name`` or ``name:argument``. `POLICIES` maps a name to the function
-that makes the policy for one vector environment; anything else with a colon is
-``module:attribute``, a Python callable of the user.
+The name of a policy is ``random``, ``oracle`` or ``module:attribute``, a callable of
+the user.  A model at an address also plays lists of episodes.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Text
+from gymnasium.spaces import Box, Discrete, MultiDiscrete, Space, Text
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.cli._errors import UsageError, argument_error, require
-from roll_vec.cli._options import CHAT_OPTIONS, literal, refuse_arguments
+from roll_vec.cli._errors import argument_error, require
+from roll_vec.cli._options import CHAT_OPTIONS, refuse_arguments
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
@@ -36,7 +35,6 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import import_from_here, load_class
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
-from roll_vec.vector.space_batches import batch_items
 
 if TYPE_CHECKING:
     from roll_vec.text.action_parser import ActionParser
@@ -49,9 +47,6 @@ _CHAT_NAMES = [flag.strip("-").replace("-", "_") for flag in CHAT_OPTIONS]
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 # From the batch of observations to the batch of actions.
 Policy: TypeAlias = Callable[[Any], Any]
-
-# From the environment, the text after the colon ("" for none) and the seed.
-PolicyFactory: TypeAlias = Callable[[Vector, str, int], Policy]
 
 # The environments are seeded with the same number: without this extra word the policy
 # would draw the same numbers as the first environment.
@@ -66,7 +61,7 @@ def make_policy(
     Parameters
     ----------
     text : str
-        ``name``, ``name:argument`` or ``module:attribute``.
+        ``random``, ``oracle`` or ``module:attribute``.
     env : VectorEnv
         The environment that it will act in.
     seed : int
@@ -77,19 +72,19 @@ def make_policy(
     Raises
     ------
     UsageError
-        No such policy, or its argument cannot be used with this environment.
+        No such policy, or it cannot be used with this environment.
     """
-    name, colon, argument = text.partition(":")
-    if name in POLICIES:
-        if argument and name != "constant":
-            text = f"{name} takes no argument, got {argument!r}"
-            raise argument_error("--policy", text)
-        return POLICIES[name](env, argument, seed)
-    forms = f"{FORMS}, or {ENDPOINT_FORM}" if takes_endpoint else FORMS
+    if text == "random":
+        return _random(env, seed)
+    if text == "oracle":
+        return make_oracle(env)
+    module, _, attribute = text.partition(":")
+    forms = "random, oracle or module:attribute"
+    forms += ", or http(s)://..." if takes_endpoint else ""
     if is_endpoint(text):
-        forms += "; roll-vec eval and roll-vec export take endpoints"
-    elif colon and name and argument:
-        return _imported(env, name, argument)
+        forms += "; roll-vec eval and roll-vec export accept endpoints"
+    elif module and attribute:
+        return _imported(env, module, attribute)
     raise argument_error("--policy", f"expected {forms}, got {text!r}")
 
 
@@ -122,7 +117,7 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
     return lambda turn: policy(turn.observations)
 
 
-def _random(env: Vector, _: str, seed: int) -> Policy:
+def _random(env: Vector, seed: int) -> Policy:
     """Return uniform actions, independent of the observations."""
     space = env.single_action_space
     is_discrete = isinstance(space, Discrete) and isinstance(
@@ -135,30 +130,6 @@ def _random(env: Vector, _: str, seed: int) -> Policy:
     generator = np.random.default_rng([seed, _SEED_WORD])
     env.action_space.seed(int(generator.integers(1 << 31)))
     return lambda _: env.action_space.sample()
-
-
-def _constant(env: Vector, argument: str, _: int) -> Policy:
-    """Return one action, passed as a literal, for every environment and step."""
-    space = env.single_action_space
-    action = literal(argument)
-    if isinstance(space, Text) and not isinstance(action, str):
-        # An answer such as 24 is also a text without quotes.
-        action = argument
-    if isinstance(space, (Box, MultiBinary, MultiDiscrete)):
-        action = np.asarray(action, dtype=space.dtype)
-    # Discrete environments of this package also take 0 for "no valid action", which
-    # lies outside their space; they check their actions themselves.
-    is_ours = env.spec is not None and env.spec.namespace == "roll_vec"
-    if not (space.contains(action) or (is_ours and type(action) is int)):
-        message = (
-            f"argument --policy: constant:A needs an action of {space}, "
-            f"got {argument!r}"
-        )
-        if is_ours and isinstance(space, Discrete) and isinstance(action, str):
-            message += "; names of actions are taken with -o action_mode=text"
-        raise UsageError(message)
-    actions = batch_items(space, [action] * env.num_envs)
-    return lambda _: actions
 
 
 def _imported(env: Vector, module: str, attribute: str) -> Policy:
@@ -224,15 +195,6 @@ def _count(actions: Any) -> int | None:
     if isinstance(actions, (list, tuple)) or getattr(actions, "ndim", 0) == 1:
         return len(actions)
     return None
-
-
-FORMS = "random, oracle, constant:A or module:attribute"
-ENDPOINT_FORM = "http(s)://..."
-POLICIES: dict[str, PolicyFactory] = {
-    "random": _random,
-    "oracle": lambda env, *_: make_oracle(env),
-    "constant": _constant,
-}
 
 
 # ------------------------------------------------------------------ right actions

@@ -19,7 +19,6 @@ from roll_vec.cli._errors import (
     UsageError,
     argument_error,
     check_target,
-    require,
     say_all_faults,
     say_error,
 )
@@ -30,7 +29,7 @@ from roll_vec.cli._policies import (
     make_turn_policy,
     refuse_chat,
 )
-from roll_vec.cli._tables import format_rows, print_table, progress
+from roll_vec.cli._tables import print_table, progress
 from roll_vec.errors import (
     InvalidActionError,
     InvalidFileError,
@@ -149,7 +148,7 @@ def _list(arguments: argparse.Namespace) -> int:
         for split in splits_of(id).values():
             digest = split.digest[:_DIGEST_CHARS] or _NO_VALUE
             rows.append((id, split.name, f"{len(split):,}", digest, split.title))
-    sys.stdout.write(format_rows(rows, "<<><", sys.stdout))
+    print_table(rows, "<<><")
     return 0
 
 
@@ -193,12 +192,11 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    require("rich", "a comparison")
     first, second = arguments.a, arguments.b
     comparison = compare_results(first, second, only_common=arguments.common)
     header = comparison.headers[0]
     rows = _comparison_rows(comparison, str(first), str(second))
-    print_table(f"{header.id} {header.split}", rows)
+    print_table(rows, title=f"{header.id} {header.split}")
     return 0
 
 
@@ -208,8 +206,6 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     check_target("--out", out)
     if out is None:
         refuse_arguments(arguments, ["retry_faults"], "without --out FILE.jsonl")
-    if not arguments.quiet:
-        require("rich", "an evaluation without --quiet")
     total = len(split) if arguments.num_episodes is None else arguments.num_episodes
     if total > len(split):
         text = f"expected at most {len(split):,}, the episodes of {split.name}"
@@ -261,7 +257,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         envs.close()
     if not arguments.quiet:
         rows = _result_rows(split, facts, records, rate or _NO_VALUE)
-        print_table(f"{split.id} {split.name}", rows)
+        print_table(rows, title=f"{split.id} {split.name}")
     faults = [record.fault for record in records if record.fault is not None]
     return say_all_faults(len(faults), faults[0]) if len(faults) == len(records) else 0
 

@@ -17,7 +17,6 @@ from roll_vec.cli._errors import (
     as_argument,
     ending_signals,
     file_errors,
-    require,
     say_error,
 )
 from roll_vec.cli._options import POLICY_HELP, add_command, refuse_arguments
@@ -116,8 +115,6 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    if not arguments.quiet:
-        require("rich", "an export without --quiet")
     if arguments.out is None:
         if not arguments.verify:
             raise argument_error("--out", "expected the path of the file to write")

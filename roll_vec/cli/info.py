@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 from roll_vec.cli._options import add_command
-from roll_vec.cli._tables import format_rows
+from roll_vec.cli._tables import print_table
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import full_id, import_module, make_or_refuse
 
@@ -65,10 +65,8 @@ def _list(arguments: argparse.Namespace) -> int:
         limit = environment.max_episode_steps
         text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
         rows.append((environment.id, "-" if limit is None else str(limit), text))
-    sys.stdout.write(format_rows(rows, "<>", sys.stdout))
-    sys.stdout.write(
-        "\nThe number is the step limit.  Keywords and rewards: roll-vec info ID\n"
-    )
+    note = "The number is the step limit.  Keywords and rewards: roll-vec info ID"
+    print_table(rows, "<>", notes=["", note])
     return 0
 
 

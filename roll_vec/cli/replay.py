@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE, UsageError, file_errors, require
+from roll_vec.cli._errors import FAILURE, UsageError, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
@@ -52,8 +52,6 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    if not arguments.quiet:
-        require("rich", "a replay without --quiet")
     run = open_run(arguments.file, "FILE.npz")
     env = make_batch(run, arguments.options, arguments.threads)
     with closing(env), progress(arguments.quiet) as show:

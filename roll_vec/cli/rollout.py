@@ -35,7 +35,6 @@ from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.known_infos import UNKNOWN
 
 _RUN_SUFFIX = ".npz"
-_PICTURE = Path("rollout.png")
 # Notes of an oracle that are shown.
 _NOTES = 8
 _NO_VALUE = "\N{EN DASH}"
@@ -56,8 +55,8 @@ next_step mode spends a step on do not count. Any registered id will do.
 """
 
 _EPILOG = """\
---out may be given twice: FILE.npz is the run, which roll-vec replay plays again
-(docs/watching.md); the others are pictures of the boards at the end.
+--out may stand twice: FILE.npz is the run, which roll-vec replay plays again
+(docs/watching.md); a picture has the boards at the end.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz
@@ -79,10 +78,10 @@ def add_parser(commands: Any) -> None:
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
     parser.option(
         "--out",
-        f"write the run or a picture: {suffixes} (default: {_PICTURE})",
+        f"write the run or a picture: {suffixes}",
         action="append",
+        default=[],
     )
-    parser.flag("--no-image", "draw no picture")
     parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
     parser.number(
         "--save-values",
@@ -99,16 +98,14 @@ def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     run, image = _targets(arguments)
     if image is None:
-        refuse_arguments(arguments, ["boards"], "without a picture")
+        refuse_arguments(arguments, ["boards"], "without --out PICTURE")
     if run is None:
         refuse_arguments(arguments, ["save_values"], "without --out FILE.npz")
     arguments.id = full_id(arguments.id)
     for path in (run, image):
         check_target("--out", path)
-    if not arguments.quiet:
-        require("rich", "a rollout without --quiet")
     if image is not None:
-        require("pillow", "a rollout without --no-image", module="PIL.Image")
+        require("pillow", "a picture", module="PIL.Image")
     env = make_vector(
         arguments.id,
         arguments.num_envs,
@@ -142,30 +139,23 @@ def _run(arguments: argparse.Namespace) -> int:
         env.close()
     if not arguments.quiet:
         title = f"{arguments.id} \N{MULTIPLICATION SIGN} {arguments.num_envs:,}"
-        print_table(title, rows, [*notes, *_out_of_reach(policy)])
+        print_table(rows, title=title, notes=[*notes, *_out_of_reach(policy)])
     return _verdict(summary, arguments)
 
 
 def _targets(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Return the files of the run and of the picture."""
-    paths = arguments.out
-    if paths is None:
-        paths = [] if arguments.no_image else [_PICTURE]
-    found: dict[bool, Path] = {}
-    for path in paths:
-        suffix = path.suffix.lower()
-        is_run = suffix == _RUN_SUFFIX
-        if not is_run and suffix not in PICTURE_SUFFIXES:
+    runs = [path for path in arguments.out if path.suffix.lower() == _RUN_SUFFIX]
+    pictures = [path for path in arguments.out if path not in runs]
+    for path in pictures:
+        if path.suffix.lower() not in PICTURE_SUFFIXES:
             suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
             text = f"expected a file name that ends in {suffixes}, got {str(path)!r}"
             raise argument_error("--out", text)
-        if is_run in found:
-            text = f"expected one file of a kind, got {found[is_run]} and {path}"
-            raise argument_error("--out", text)
-        found[is_run] = path
-    if False in found and arguments.no_image:
-        raise argument_error("--no-image", "not allowed with --out PICTURE")
-    return found.get(True), found.get(False)
+    if max(len(runs), len(pictures)) > 1:
+        names = ", ".join(map(str, arguments.out))
+        raise argument_error("--out", f"expected one file of a kind, got {names}")
+    return next(iter(runs), None), next(iter(pictures), None)
 
 
 def run_policy(

@@ -147,8 +147,6 @@ def _run(arguments: argparse.Namespace) -> int:
         refuse_arguments(arguments, ["fps", "scale", "open"], "with --text")
     else:
         form = _find_format(arguments)
-    if not arguments.quiet:
-        require("rich", "roll-vec watch without --quiet")
     target = arguments.target
     is_run = target.lower().endswith(".npz") or Path(target).is_file()
     recording, code = (_record_run if is_run else _record_policy)(arguments)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import argument_error, require
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
 
@@ -63,7 +63,6 @@ def _run(arguments: argparse.Namespace) -> int:
     from roll_vec.envs.webshop import Catalogue
     from roll_vec.envs.webshop.storage import is_stored
 
-    require("rich", "roll-vec webshop index")
     files = _files_by_keyword(arguments)
     if "products" in files and is_stored(files["products"]):
         text = f"{files['products']} is a stored shop already"

@@ -20,7 +20,7 @@ from tests.envs.webshop.shops import write
 
 def table_of(out):
     """Return the rows of the printed table as a dict."""
-    return dict(re.findall(r"│ (.+?) +│ +(.+?) +│", out))
+    return dict(re.findall(r"^  (\S.*?)  +(\S.*)$", out, re.MULTILINE))
 
 
 def strip_colours(text):

@@ -16,6 +16,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
 from tests.cli.conftest import changed_run
+from tests.cli.small_envs import SILENT
 from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.thinning import one_in
@@ -39,7 +40,7 @@ def save(run, tmp_path):
     """Roll out, and save the run; return its path."""
 
     def save(*arguments):
-        outcome = run("rollout", *arguments, "--no-image", "--out", "run.npz")
+        outcome = run("rollout", *arguments, "--out", "run.npz")
         assert outcome.code == 0, outcome.err
         assert "run: run.npz" in outcome.out
         return tmp_path / "run.npz"
@@ -321,7 +322,7 @@ def test_a_run_that_an_exception_ends_is_saved(
         "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
     )
     flags = ("-o", "on_error=raise", "--policy", policy, "--out", "run.npz")
-    outcome = run("rollout", ECHO, *SMALL, *flags, "--no-image")
+    outcome = run("rollout", ECHO, *SMALL, *flags)
     assert outcome.code == 2
     saved, reason = outcome.err.splitlines()
     assert saved == "roll-vec: a step raised an exception; run: run.npz"
@@ -342,7 +343,7 @@ def test_a_run_that_an_exception_ends_is_saved(
 def test_a_new_version_of_a_module_of_the_user_is_played(
     run, save, differs, user_module, tmp_path
 ):
-    save(ECHO, *SMALL, "--policy", "constant:no")
+    save(ECHO, *SMALL, "--policy", SILENT)
     path = tmp_path / "user_envs.py"
     path.write_text(path.read_text().replace('f"say {', 'f"say a {'))
     # The next command imports it again.

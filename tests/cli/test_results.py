@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 from roll_vec.evaluation import find_split, read_results
 from roll_vec.seeding import episode_seed
+from tests.cli.small_envs import SILENT
 from tests.evaluation.chat_server import ChatServer, Reply
 from tests.thinning import one_in
 
@@ -214,7 +215,7 @@ def test_rows_that_were_changed_are_refused(run, tmp_path):
 
 # ------------------------------------------------------------- export of saved runs
 
-SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--out", "run.npz")
+SMALL = ("--num-envs", 4, "--quiet", "--out", "run.npz")
 
 
 # Longer than a block of a saved column, and texts of groups.
@@ -270,7 +271,7 @@ roll_vec.register("cranky/Cranky-v0", Cranky, force=True)
 def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
     (tmp_path / "cranky.py").write_text(CRANKY)
     id = "cranky:cranky/Cranky-v0"
-    run("rollout", id, *SMALL, "--steps", 30, "--policy", "constant:1")
+    run("rollout", id, *SMALL, "--steps", 30, "--policy", SILENT)
     export = ("export", "run.npz", "--format", "parquet", "--out")
     outcome = run(*export, "rows.parquet")
     some = run(*export, "some.parquet", "--only-success")
