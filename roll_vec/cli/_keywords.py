@@ -1,9 +1,9 @@
 """Keywords of environments on the command line: texts become values of Python.
 
-A text is read by the type of the keyword, its annotation or else that of its default:
-``-o flag=false`` is False where a bool is accepted, and the text ``false`` for a str.
-Lists, tuples and dicts are literals of Python or JSON, with their elements as they are
-written; a member of an enum is its name or its value.  Texts are never evaluated.
+A text is a literal of Python or JSON, or one of the words true, false, none and null;
+any other one stays a text.  The type of the keyword, its annotation or else that of its
+default, decides where both are possible: ``-o name=5`` is a text where a str is
+accepted.  Texts are never evaluated.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from enum import Enum
 from typing import Any
 
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import literal
 
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
-# Types whose values the classes of users seldom check; others accept all values.
-_SCALARS = {bool, int, float, type(None)}
-_CONTAINERS = {tuple, list, dict, set}
-_UNIONS = (typing.Union, types.UnionType)
+_NONE = type(None)
+# Types whose values are checked here, as the classes of users seldom do it.
+_CHECKED = {bool, int, float, _NONE, tuple, list, dict, set}
 
 
 def read_keywords(arguments: argparse.Namespace) -> None:
@@ -38,17 +36,18 @@ def read_keywords(arguments: argparse.Namespace) -> None:
     """
     if not arguments.options:
         return
-    hints: dict[str, Any] = {}
+    accepted: dict[str, Sequence[Any]] = {}
     for name in ("id", "target", "source"):
         env_id = getattr(arguments, name, None)
         if isinstance(env_id, str):
-            hints = _types_of_keywords(env_id)
+            accepted = _types_of_keywords(env_id)
     for name, text in arguments.options.items():
-        hint = hints.get(name, Any)
+        kinds = accepted.get(name, (object,))
         try:
-            arguments.options[name] = _convert(text, _parse(text), hint)
-        except ValueError:
-            expected = f"{name}: expected {_describe(hint)}, got {text!r}"
+            arguments.options[name] = _convert(text, kinds)
+        except (ValueError, OverflowError):
+            names = ["None" if kind is _NONE else kind.__name__ for kind in kinds]
+            expected = f"{name}: expected {' or '.join(names)}, got {text!r}"
             raise argument_error("-o", expected) from None
 
 
@@ -64,86 +63,40 @@ def _parse(text: str) -> Any:
     return value
 
 
-# ------------------------------------------------------------------------ conversion
+def _convert(text: str, kinds: Sequence[Any]) -> Any:
+    """Return the value of a text as one of some types.
 
-
-def _convert(text: str, value: Any, hint: Any) -> Any:
-    """Return the value of a text as one of a type; raise ValueError if it is none."""
-    kind, members = _kind(hint), _members(hint)
-    if kind in _UNIONS:
-        for part in sorted(members, key=lambda part: _rank(_kind(part), text, value)):
-            with suppress(ValueError):
-                return _convert(text, value, part)
-        raise ValueError
-    if _has_names(kind):
-        word = text.strip()
-        for member in members:
-            is_enum = isinstance(member, Enum)
-            names = [member.name, member.value] if is_enum else [member]
-            if word in names or (type(value), value) in [(type(x), x) for x in names]:
-                return member
-        raise ValueError
-    if kind is str:
-        return value if isinstance(value, str) else text
-    if kind in (tuple, list) and isinstance(value, (tuple, list)):
-        return kind(value)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind is float and is_number and abs(value) < float("inf"):
-        with suppress(OverflowError):
-            return float(value)
-        raise ValueError
-    if kind is int and is_number and value == value // 1:
+    Raises
+    ------
+    ValueError, OverflowError
+        It is none of them.
+    """
+    value = _parse(text)
+    kind = type(value)
+    # Where a str is accepted, ``None`` alone is None, and ``none`` is a text.
+    if kind in kinds and not (kind is _NONE and str in kinds and text != "None"):
+        return value
+    if str in kinds:
+        return text
+    if kind is int and float in kinds:
+        return float(value)
+    if kind is float and int in kinds and value.is_integer():
         return int(value)
-    if kind is bool and value in (0, 1):
+    if kind is int and bool in kinds and value in (0, 1):
         return bool(value)
-    if kind in _SCALARS | _CONTAINERS and type(value) is not kind:
+    if kind in (tuple, list):
+        for other in (tuple, list):
+            if other in kinds:
+                return other(value)
+    if _CHECKED.issuperset(kinds):
         raise ValueError
     return value
-
-
-def _kind(hint: Any) -> Any:
-    """Return the class of a type, without the types of its parts."""
-    return typing.get_origin(hint) or hint
-
-
-def _has_names(kind: Any) -> bool:
-    return kind is typing.Literal or (isinstance(kind, type) and issubclass(kind, Enum))
-
-
-def _members(hint: Any) -> list[Any]:
-    """Return the types of a union, or the values of a literal or an enum."""
-    is_enum = isinstance(hint, type) and issubclass(hint, Enum)
-    return [*hint] if is_enum else [*typing.get_args(hint)]
-
-
-def _rank(kind: Any, text: str, value: Any) -> int:
-    """Return the place of a member of a union: any text is a str: it is late."""
-    if _has_names(kind):
-        return 0
-    # Where a str is accepted, ``None`` alone is None, and ``none`` is a text.
-    if type(value) is kind and (value is not None or text == "None"):
-        return 1
-    if kind in (*_SCALARS, *_CONTAINERS, str) and kind is not type(None):
-        return 3 if kind is str else 2
-    return 4
-
-
-def _describe(hint: Any) -> str:
-    """Return what a type accepts, for an error."""
-    kind = _kind(hint)
-    if kind in _UNIONS:
-        return " or ".join(map(_describe, _members(hint)))
-    if _has_names(kind):
-        return " or ".join(str(getattr(x, "name", repr(x))) for x in _members(hint))
-    if kind is type(None):
-        return "None"
-    return str(getattr(kind, "__name__", kind))
 
 
 # ----------------------------------------------------------------------------- types
 
 
-def _types_of_keywords(env_id: str) -> dict[str, Any]:
+def _types_of_keywords(env_id: str) -> dict[str, Sequence[Any]]:
     """Return the types of the keywords of an id and of its batches, where known."""
     # They import numba, which other commands do without.
     from roll_vec.registration import ENVIRONMENTS
@@ -160,42 +113,33 @@ def _types_of_keywords(env_id: str) -> dict[str, Any]:
         registered = ENVIRONMENTS[spec.id]
         makers = make_vector, make_pool_vector
         owners += [registered.load(), TextOptions, makers[registered.pooled]]
-    accepted: dict[str, Any] = {}
+    accepted: dict[str, Sequence[Any]] = {}
     for owner in owners:
-        for name, each in _read_types(owner):
-            accepted.setdefault(name, each)
+        for name, kinds in _read_types(owner):
+            accepted.setdefault(name, kinds)
     return accepted
 
 
-def _read_types(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parameters of a function or class, each with its type.
+def _read_types(function: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the parameters of a function or class, each with the types that it has.
 
-    There is none where neither the annotation nor the default says it.  Functions of
-    this package check values themselves: the scalars of theirs alone are checked here.
+    There is none where neither the annotation nor the default says it.
     """
-    maker: Any = function.__init__ if isinstance(function, type) else function
-    is_own = str(getattr(maker, "__module__", "")).startswith("roll_vec.")
     hints: dict[str, Any] = {}
     # An annotation may have names that its module imports for type checkers alone.
     with suppress(Exception):
-        hints = typing.get_type_hints(maker)
+        is_class = isinstance(function, type)
+        hints = typing.get_type_hints(function.__init__ if is_class else function)
     parameters: Any = {}
     with suppress(TypeError, ValueError):
         parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
         default = parameter.default
         if name in hints:
-            hint = hints[name]
-        elif default is None or default is parameter.empty:
-            continue
-        else:
+            is_union = typing.get_origin(hints[name]) in (typing.Union, types.UnionType)
+            members = typing.get_args(hints[name]) if is_union else (hints[name],)
+            yield name, [typing.get_origin(member) or member for member in members]
+        elif default is not None and default is not parameter.empty:
             # Where no annotation says so, None and other numbers may be accepted, too.
             more = (float,) if type(default) is int else ()
-            hint = typing.Union[(type(default), *more, None)]
-        if is_own:
-            members = typing.get_args(hint) if _kind(hint) in _UNIONS else (hint,)
-            kinds = {_kind(each) for each in members}
-            if not kinds <= {*_SCALARS, str, tuple, list, dict}:
-                continue
-            hint = hint if kinds <= _SCALARS else typing.Union[hint, Any]  # noqa: UP007
-        yield name, hint
+            yield name, [type(default), *more, _NONE]

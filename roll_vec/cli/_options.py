@@ -190,10 +190,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     # A model behind an endpoint.
     "--model": _option("its name at the endpoint", "NAME"),
     "--temperature": _option(
-        "of its answers; none: not sent",
-        "T|none",
-        or_none(number_from(0)),
-        default=0.0,
+        "of its answers; none: not sent", "T|none", or_none(number_from(0)), default=0.0
     ),
     "--max-tokens": _option(
         "the longest answer (default: the endpoint decides)", "N", _POSITIVE
@@ -209,18 +206,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "--concurrency": _option("conversations at a time", "N", _POSITIVE, default=64),
     "--history": _option(
-        "earlier turns in a request (default: all)",
-        "N|all",
-        or_none(_FROM_ZERO, "all"),
+        "earlier turns in a request (default: all)", "N|all", or_none(_FROM_ZERO, "all")
     ),
     "--timeout": _option(
         "to wait for an answer", "SECONDS", number_from(0.001), default=120.0
     ),
     "--retries": _option(
-        "how often a failed request is repeated",
-        "N",
-        _FROM_ZERO,
-        default=5,
+        "how often a failed request is repeated", "N", _FROM_ZERO, default=5
     ),
     "--on-error": _option(
         "failures end their episode or the run",

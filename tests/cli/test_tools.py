@@ -36,7 +36,7 @@ def test_doctor_fails_if_a_package_is_missing(run, monkeypatch):
 
 def test_doctor_names_the_fault_of_a_checkout_without_links(tmp_path):
     """Git writes a file for a link on Windows, unless it is told to write links."""
-    clone = ("git", "clone", "-q", "-c", "core.symlinks=false", "--no-hardlinks")
+    clone = ("git", "clone", "-q", "--shared", "-c", "core.symlinks=false")
     subprocess.run([*clone, ROOT, tmp_path / "clone"], check=True)
     assert (tmp_path / "clone/roll_vec/kernels").is_file()
     for command, code in (("doctor", 1), ("envs", 2)):
