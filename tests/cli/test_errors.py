@@ -183,8 +183,6 @@ ERRORS = [
     (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: map_name may n"),
     # Catalogues.
     ("webshop index items.json", "the following arguments are required: --out"),
-    ("webshop index a.json b.json --out s", "FILES: a.json and b.json would both be p"),
-    ("webshop index items_ins.json --attributes b.json --out s", "items_ins.json and"),
     ("webshop index nowhere.json --out s", "nowhere.json cannot be read"),
     ("webshop index --num-products 0 --out s", "expected an integer from 1 up"),
     ("webshop index --attributes a.json --out s", "attributes: needs products"),

@@ -5,12 +5,9 @@ import subprocess
 import sys
 from importlib import metadata
 
-import pytest
-
 import roll_vec
-from tests.cli.conftest import write_shop
 from tests.conftest import ROOT
-from tests.envs.webshop.shops import ITEMS
+from tests.envs.webshop.shops import ITEMS, write
 
 
 def test_doctor_shows_versions_folders_and_cores(works, monkeypatch):
@@ -59,14 +56,10 @@ def test_doctor_names_the_fault_of_a_checkout_without_links(tmp_path):
 # `test_transcripts` has what `webshop index` stores and refuses.
 
 
-@pytest.fixture
-def files(tmp_path):
-    """Write WebShop's files under WebShop's names; return their paths."""
-    return write_shop(tmp_path)
-
-
-def test_damage_is_one_line(run, fails, files, tmp_path):
-    run("webshop", "index", *files, "--out", "shop")
+def test_damage_is_one_line(works, fails, tmp_path):
+    files = write(tmp_path)
+    attributes = ("--attributes", files["attributes"])
+    works("webshop", "index", files["products"], *attributes, "--out", "shop")
     path = tmp_path / "shop"
     path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
     message = fails("rollout", "roll_vec/WebShop-v0", "-o", "products=shop")

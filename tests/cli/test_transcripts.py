@@ -20,8 +20,8 @@ from types import MappingProxyType
 import gymnasium
 import pytest
 
-from tests.cli.conftest import write_shop
 from tests.envs.sokoban.user_levels import COLLECTION
+from tests.envs.webshop.shops import write
 from tests.golden import assert_golden
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
@@ -42,7 +42,7 @@ def test_commands_print_what_the_transcript_has(
     monkeypatch.setenv("COLUMNS", "80")
     for file, content in FILES.items():
         (tmp_path / file).write_text(content)
-    write_shop(tmp_path)
+    write(tmp_path)
     path, session = FOLDER / f"{name}.session", ""
     commands = r"(?m)^\$ roll-vec (.*)\n((?:< .*\n)*)"
     for command, typed in re.findall(commands, path.read_text("utf-8")):
