@@ -23,7 +23,8 @@ from roll_vec.cli._options import literal
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 _NONE = type(None)
 # Types whose values are checked here, as the classes of users seldom do it.
-_CHECKED = {bool, int, float, _NONE, tuple, list, dict, set}
+_NUMBERS = {bool, int, float, _NONE}
+_CHECKED = {*_NUMBERS, tuple, list, dict, set}
 
 
 def read_keywords(arguments: argparse.Namespace) -> None:
@@ -123,13 +124,15 @@ def _types_of_keywords(env_id: str) -> dict[str, Sequence[Any]]:
 def _read_types(function: Any) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield the parameters of a function or class, each with the types that it has.
 
-    There is none where neither the annotation nor the default says it.
+    There is none where neither the annotation nor the default says it.  Functions of
+    this package check values themselves: of theirs, numbers alone are checked here.
     """
+    maker: Any = function.__init__ if isinstance(function, type) else function
+    is_own = str(getattr(maker, "__module__", "")).startswith("roll_vec.")
     hints: dict[str, Any] = {}
     # An annotation may have names that its module imports for type checkers alone.
     with suppress(Exception):
-        is_class = isinstance(function, type)
-        hints = typing.get_type_hints(function.__init__ if is_class else function)
+        hints = typing.get_type_hints(maker)
     parameters: Any = {}
     with suppress(TypeError, ValueError):
         parameters = inspect.signature(function).parameters
@@ -138,8 +141,12 @@ def _read_types(function: Any) -> Iterator[tuple[str, Sequence[Any]]]:
         if name in hints:
             is_union = typing.get_origin(hints[name]) in (typing.Union, types.UnionType)
             members = typing.get_args(hints[name]) if is_union else (hints[name],)
-            yield name, [typing.get_origin(member) or member for member in members]
+            kinds = [typing.get_origin(member) or member for member in members]
         elif default is not None and default is not parameter.empty:
             # Where no annotation says so, None and other numbers may be accepted, too.
             more = (float,) if type(default) is int else ()
-            yield name, [type(default), *more, _NONE]
+            kinds = [type(default), *more, _NONE]
+        else:
+            continue
+        is_number = _NUMBERS.issuperset(kinds)
+        yield name, [*kinds, object] if is_own and not is_number else kinds

@@ -234,7 +234,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         # A script with the beginning of a name would break when an option is added.
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        kwargs["allow_abbrev"] = False
+        super().__init__(*args, **kwargs)
 
     def add_commands(self) -> Any:
         """Return the action to add commands to; without a command help is shown."""
@@ -346,12 +347,12 @@ class Parser(argparse.ArgumentParser):
             return ""
         options = [*self._option_string_actions]
         near = [option for option in options if option.startswith(name)]
-        matches = near or [close_match(name, options)]
+        matches = near or [close_match(name, options) or ""]
         if "-o" in options:
             keyword = name[2:].replace("-", "_")
             value = value or (unknown[1] if len(unknown) > 1 else "VALUE")
             matches.append(f"the environment's keyword -o {keyword}={value}")
-        advice = ", or ".join(text for text in matches if text)
+        advice = ", or ".join(filter(None, matches))
         return f"; did you mean {advice}?" if advice else ""
 
     def error(self, message: str) -> NoReturn:

@@ -18,7 +18,7 @@ Show: TypeAlias = Callable[..., None]
 
 # Longest line of text, however wide the screen is.
 _MAX_WIDTH = 88
-# A narrower column of text stands below its row, with this indent.
+# A long text in a narrower column stands below its row, with this indent.
 _MIN_COLUMN = 30
 _INDENT = 4
 # A line that is drawn more often takes more time than short episodes.
@@ -57,8 +57,8 @@ def print_table(
     Parameters
     ----------
     rows : sequence of rows
-        Of equal lengths.  On a terminal the last column is folded to fit its width,
-        or stands below the others where they leave no room for it.
+        Of equal lengths.  On a terminal a long text of the last column is folded to
+        fit the width, or stands below its row where that leaves no room for it.
     form : str
         A letter for each column but the last: ``<`` or ``>``, its alignment.
     title : str
@@ -66,21 +66,22 @@ def print_table(
     notes : iterable of str
         Lines below the rows.
     """
-    is_terminal = sys.stdout.isatty()
     margin = "  " if title else ""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     indent = len(margin) + sum(widths[:-1]) + 2 * len(form)
-    width = text_width()
-    is_below = is_terminal and width - indent < _MIN_COLUMN
-    if is_below:
-        indent = len(margin) + _INDENT
+    room = text_width() - indent
     lines = [title] if title else []
     for *cells, text in rows:
         pairs = zip(cells, form, widths, strict=False)
-        head = margin + "".join(f"{cell:{side}{size}}  " for cell, side, size in pairs)
-        folds = textwrap.wrap(text, width - indent) if is_terminal else [text]
-        first = "" if is_below or not folds else folds.pop(0)
-        lines += [head + first, *(" " * indent + line for line in folds)]
+        line = margin + "".join(f"{cell:{side}{size}}  " for cell, side, size in pairs)
+        if not sys.stdout.isatty() or len(text) <= room:
+            lines.append(line + text)
+        elif room >= _MIN_COLUMN:
+            first, *others = textwrap.wrap(text, room)
+            lines += [line + first, *(" " * indent + other for other in others)]
+        else:
+            below = " " * (len(margin) + _INDENT)
+            lines += [line, *(below + x for x in textwrap.wrap(text, text_width() - 6))]
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in [*lines, *notes]))
 
 

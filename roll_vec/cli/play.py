@@ -45,6 +45,7 @@ _HIDDEN_KEYS = {
 # Letters of an info that is shown.
 _SHORT = 60
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
+_MOVES = ("up", "down", "left", "right")
 _KEYS = "arrows or wasd: move · u undo · t hint · n new · r restart · q quit"
 
 _SUMMARY = "play one environment, by keys or by typing actions"
@@ -144,14 +145,10 @@ def _action_names(env: Any) -> dict[str, int]:
 
 def _has_keys(names: Mapping[str, int]) -> bool:
     """Return whether keys can play: there are directions, and digits for the others."""
-    others = [code for name, code in names.items() if not _is_direction(name)]
+    others = [code for name, code in names.items() if name.casefold() not in _MOVES]
     num_directions = len(names) - len(others)
     needed = 2 if others else 1
     return num_directions >= needed and all(0 <= code <= 9 for code in others)
-
-
-def _is_direction(name: str) -> bool:
-    return name.casefold() in ("up", "down", "left", "right")
 
 
 class _Score(NamedTuple):
@@ -354,7 +351,7 @@ class _KeyPlayer(_Player):
         words += [
             f"{code} {name}"
             for name, code in self._names.items()
-            if not _is_direction(name)
+            if name.casefold() not in _MOVES
         ]
         return " · ".join(words)
 
@@ -373,19 +370,23 @@ class _LinePlayer(_Player):
                     self._start(self._seed + 1)
                     self._say(f"\n{self._title} · seed {self._seed}", "1")
                     self._say(f"\n{self._view()}")
-                    continue
-                action = self._read_action(line)
-                if action is None:
-                    space = self._env.action_space
-                    text = f"{line!r} is no action of {space}: expected {self._form()}"
-                    self._say(text, "33")
-                    continue
-                self._step(action, "reward")
-                self._say(f"\n{self._view()}")
-                self._say(" · ".join(self._score.details()), "2")
-                if self._score.is_over:
-                    self._say(*self._score.outcome())
-                    self._say("Enter: next level · quit", "2")
+                else:
+                    self._answer(line)
+
+    def _answer(self, line: str) -> None:
+        """Take the action of a line, and show its results."""
+        action = self._read_action(line)
+        if action is None:
+            space = self._env.action_space
+            text = f"{line!r} is no action of {space}: expected {self._form()}"
+            self._say(text, "33")
+            return
+        self._step(action, "reward")
+        self._say(f"\n{self._view()}")
+        self._say(" · ".join(self._score.details()), "2")
+        if self._score.is_over:
+            self._say(*self._score.outcome())
+            self._say("Enter: next level · quit", "2")
 
     def _instruct(self) -> None:
         """Show the instructions of an agent, what can be typed, and the level."""

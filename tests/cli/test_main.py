@@ -1,11 +1,9 @@
 """The program as a whole: help, lists, `roll-vec info`, output that fails."""
 
 import argparse
-import contextlib
 import importlib
 import importlib.abc
 import io
-import itertools
 import json
 import runpy
 import subprocess
@@ -158,27 +156,6 @@ def test_progress_is_shown_to_a_terminal_only(run, monkeypatch, tmp_path):
         assert f"\r\x1b[K{text}, 100%" in err
         # At the end the line is erased.
         assert err.endswith("\r\x1b[K")
-
-
-def test_progress_of_steps_is_told_at_both_ends_and_now_and_then(works, monkeypatch):
-    # By a clock that goes on by a part of the interval whenever somebody looks.
-    clock, calls = itertools.count(0, 0.04), []
-
-    def tell(*_):
-        return contextlib.nullcontext(lambda unit, count, *_: calls.append(count))
-
-    for name in ("episodes", "replays"):
-        path = f"roll_vec.recordings.{name}.perf_counter"
-        monkeypatch.setattr(path, lambda: next(clock))
-    for name in ("rollout", "replay"):
-        monkeypatch.setattr(f"roll_vec.cli.{name}.progress", tell)
-    size = ("--num-envs=2", "--steps=8", "--out=run.npz")
-    table = works("rollout", LINE, *size).table
-    assert calls == [1, 4, 7, 8]
-    assert (table["first reset and step"], table["elapsed"]) == ("0.08 s", "0.28 s")
-    calls.clear()
-    works("replay", "run.npz")
-    assert calls == [0, 3, 6, 8]
 
 
 @pytest.mark.parametrize("command", ["rollout", "play"])
