@@ -42,8 +42,6 @@ _HIDDEN_KEYS = {
     *("action_content", "action_is_effective", "action_is_valid", "env_instruction"),
     *("prob", "success", "think_content"),
 }
-# Letters of an info that is shown.
-_SHORT = 60
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
 _MOVES = ("up", "down", "left", "right")
 _KEYS = "arrows or wasd: move · u undo · t hint · n new · r restart · q quit"
@@ -75,7 +73,6 @@ and actions are also read from the lines of a pipe. NO_COLOR=1: no colours.
 
 examples:
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
-  roll-vec play roll_vec/FrozenLake-v1 -o obs_mode=text -o action_mode=text
   printf 'ddss\\nq\\n' | roll-vec play roll_vec/FrozenLake-v1
 """
 
@@ -192,7 +189,7 @@ class _Score(NamedTuple):
             if isinstance(value, (float, np.floating)):
                 value = f"{value:.3g}"
             is_short = isinstance(value, (bool, np.bool_, int, np.integer)) or (
-                isinstance(value, str) and 0 < len(value) <= _SHORT
+                isinstance(value, str) and 0 < len(value) <= 60
             )
             if is_short and str(value).isprintable() and key not in _HIDDEN_KEYS:
                 details.append(f"{key} {value}")
@@ -312,8 +309,7 @@ class _KeyPlayer(_Player):
     def _draw(self) -> None:
         # On a screen lines keep their places; a pipe needs no empty lines.
         lines = [line for line in self._lines() if line or self._in_place]
-        clear = "\x1b[H\x1b[2J" if self._in_place else ""
-        end = "\n" if self._in_place else "\n\n"
+        clear, end = ("\x1b[H\x1b[2J", "\n") if self._in_place else ("", "\n\n")
         self._out.write(clear + "\n".join(lines) + end)
         self._out.flush()
 

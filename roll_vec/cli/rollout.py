@@ -38,12 +38,6 @@ _RUN_SUFFIX = ".npz"
 # Notes of an oracle that are shown.
 _NOTES = 8
 _NO_VALUE = "\N{EN DASH}"
-_FAULTS = {
-    "exception": "by exceptions",
-    "timeout": "by timeouts",
-    "worker_death": "by dead workers",
-    "reset": "resets given up",
-}
 
 _SUMMARY = "step thousands of environments and report on their episodes"
 
@@ -245,11 +239,7 @@ def _spread(values: np.ndarray[Any, Any]) -> str:
 def _fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
     """Return rows about the faults of a pool, if there were any."""
     faults = getattr(env.unwrapped, "faults", None) or {}
-    counts = [
-        f"{count:,} {_FAULTS.get(kind, kind)}"
-        for kind, count in faults.items()
-        if count
-    ]
+    counts = [f"{kind} {count:,}" for kind, count in faults.items() if count]
     if not counts:
         return []
     rows = [("faults", ", ".join(counts))]
