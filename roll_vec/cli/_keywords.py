@@ -127,7 +127,8 @@ def _read_types(function: Any) -> Iterator[tuple[str, Sequence[Any]]]:
     There is none where neither the annotation nor the default says it.  Functions of
     this package check values themselves: of theirs, numbers alone are checked here.
     """
-    maker: Any = function.__init__ if isinstance(function, type) else function
+    maker: Any = getattr(function, "__init__", function)
+    maker = maker if isinstance(function, type) else function
     is_own = str(getattr(maker, "__module__", "")).startswith("roll_vec.")
     hints: dict[str, Any] = {}
     # An annotation may have names that its module imports for type checkers alone.
