@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -47,11 +46,10 @@ def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
     return partial(_number, int, low, highest, f"an integer {accepted}")
 
 
-def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
-    """Return an argument type: a finite number from `low` up, or above it."""
-    accepted = f"a number above {low:g}" if is_open else f"a number from {low:g} up"
-    lowest = math.nextafter(low, math.inf) if is_open else low
-    return partial(_number, float, lowest, sys.float_info.max, accepted)
+def number_from(low: float) -> Callable[[str], float]:
+    """Return an argument type: a finite number from `low` up."""
+    accepted = f"a number from {low:g} up"
+    return partial(_number, float, low, sys.float_info.max, accepted)
 
 
 def _number(kind: Any, low: float, high: float, accepted: str, text: str) -> Any:
@@ -183,7 +181,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         _POSITIVE,
     ),
     "--out": _option("the file to write", "FILE", Path),
-    "--text": _flag("write text here, and no file"),
     "--json": _flag("write it as JSON, for programs"),
     "--quiet": _flag("no progress bar and no output; errors are shown"),
     # A model behind an endpoint.
@@ -406,7 +403,7 @@ def refuse_arguments(
     names : iterable of str
         Those that the command does not read, as ``arguments`` has them.
     reason : str
-        Such as ``with --text``.
+        Such as ``with a saved run``.
     """
     unread = {*names}
     for name, flag in arguments.changes.items():
