@@ -250,10 +250,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         if isinstance(error, KeyboardInterrupt):
             say_error(f"interrupted {text}")
             return INTERRUPTED
-        if error.is_refusal:
-            raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
-        say_error(f"error: {one_line(error)}, {text}")
-        return FAILURE
+        raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
     except (InvalidActionError, InvalidFileError) as error:
         name = "--policy" if isinstance(error, InvalidActionError) else "--out"
         raise argument_error(name, one_line(error)) from error
@@ -308,9 +305,9 @@ def _play_chat(
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)
     envs = _make_envs(split, num_envs, keywords, arguments)
-    options = {"history": arguments.history, "on_error": arguments.on_error}
-    play = partial(play_chat_episodes, split, envs, endpoint, **options)
-    facts = {**endpoint.to_json(), "history": arguments.history}
+    history = arguments.history
+    play = partial(play_chat_episodes, split, envs, endpoint, history=history)
+    facts = {**endpoint.to_json(), "history": history}
     return envs, play, facts, keywords
 
 

@@ -34,7 +34,8 @@ from roll_vec.cli._tables import progress, steps_listener, text_width
 from roll_vec.cli.replay import make_batch, open_run
 from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
-from roll_vec.recordings import BatchEvent, Run, replay
+from roll_vec.recordings import BatchEvent, replay
+from roll_vec.recordings.files import Run
 from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.watch import Frame, FrameRecorder, Recording, write_page, write_text
 from roll_vec.watch.video import (

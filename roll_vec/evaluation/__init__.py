@@ -29,10 +29,10 @@ from roll_vec.evaluation.difficulty import draw_levels
 from roll_vec.evaluation.episodes import (
     EpisodeRecord,
     EpisodeResults,
-    UniformPolicy,
     play_episodes,
     play_split,
 )
+from roll_vec.evaluation.policies import OraclePolicy, UniformPolicy
 from roll_vec.evaluation.results import (
     Comparison,
     ResultFile,
@@ -61,6 +61,7 @@ __all__ = [
     "EpisodeRecord",
     "EpisodeResults",
     "Interval",
+    "OraclePolicy",
     "ResultFile",
     "ResultHeader",
     "ResultLog",
