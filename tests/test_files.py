@@ -26,7 +26,6 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
-from roll_vec.export import verify
 from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files, journal
 from roll_vec.storage.files import check_regular, replace_file
@@ -81,7 +80,6 @@ WRITERS = {
 READERS = {
     "snapshot": roll_vec.VectorState.load,
     "results": read_results,
-    "rows.jsonl": verify,
     "tasks.jsonl": lambda path: Countdown(data=path),
     "shop.json": lambda path: Catalogue.load(products=path),
     "run.npz": command("replay", None),

@@ -233,6 +233,9 @@ class _ChatClient:
         try:
             # The client's own limit begins anew with each byte of a response.
             response = await asyncio.wait_for(request, self._seconds)
+            if not response.choices or response.choices[0].message is None:
+                # Some servers send their error with the status 200.
+                raise LookupError(response.model_dump_json(exclude_none=True))
             content = response.choices[0].message.content
             return _replace_halves(content or "")
         except asyncio.TimeoutError:

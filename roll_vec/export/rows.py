@@ -100,8 +100,7 @@ def play_rows(
     Raises
     ------
     TooFewRowsError
-        After ``max_episodes``, or when all episodes that are played at once end by an
-        error.
+        After ``max_episodes``, or when all episodes end by an error from the first on.
     InvalidOptionError
         If a seed is too large.
     """
@@ -121,11 +120,10 @@ def play_rows(
         if seeds[-1] > MAX_SEED:
             accepted = f"seeds up to {MAX_SEED}"
             raise InvalidOptionError.expected("start_seed", accepted, start_seed)
-        faults = tally.faults
         for row in select_rows(play(seeds, first), tally, only_success=only_success):
             yield row
             if tally.rows == num:
                 return
-        if tally.faults - faults == count:
+        if tally.faults == tally.episodes:
             message = f"all of {count:,} episodes ended by an error: {tally.last_fault}"
             raise TooFewRowsError(message)

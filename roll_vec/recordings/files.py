@@ -168,7 +168,7 @@ def load_run(path: str | os.PathLike[str]) -> Run:
             lines = actions.tobytes().split(b"\n") if actions.size else []
             actions = [decode(line) for line in lines]
         else:
-            actions = actions.astype(dtype)
+            actions = actions.astype(_number_type(dtype))
         run = Run(
             path=path,
             setup=RunSetup.from_json(header["setup"]),
@@ -184,6 +184,14 @@ def load_run(path: str | os.PathLike[str]) -> Run:
     return run
 
 
+def _number_type(name: str) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    if dtype.kind not in "biuf":
+        message = f"actions of the type {name}"
+        raise ValueError(message)
+    return dtype
+
+
 def _check(run: Run) -> None:
     """Raise a ValueError for arrays that do not belong together."""
     num_envs, is_reset = run.setup.num_envs, run.is_reset
@@ -191,7 +199,7 @@ def _check(run: Run) -> None:
     results = {(array.shape, array.dtype.kind) for array in run.results.values()}
     if (
         is_reset.ndim != 1
-        or not is_reset[0]
+        or not is_reset[:1].all()
         or (is_reset[1:] & is_reset[:-1]).any()
         or run.digests.shape != (len(is_reset), num_envs)
         or {shape for shape, _ in results} != {(steps, num_envs)}

@@ -85,16 +85,16 @@ class RunRecorder:
         None: the actions are no arrays of one form; they are lines of `encode`.
         """
         dtype, actions = _join(self._actions)
-        shape = 0, self.setup.num_envs
-        results = {
-            name: np.stack(arrays) if arrays else np.zeros(shape)
-            for name, arrays in self._results.items()
-        }
+        # Ctrl-C may have come before the first step, or reset.
+        blank = np.zeros((0, self.setup.num_envs), np.uint32)
+        columns = {**self._results, "digests": self._digests}
         return dtype, {
             "actions": actions,
-            **results,
-            "digests": np.stack(self._digests),
-            "is_reset": np.array(self._is_reset),
+            **{
+                name: np.stack(rows) if rows else blank
+                for name, rows in columns.items()
+            },
+            "is_reset": np.array(self._is_reset, np.bool_),
         }
 
 

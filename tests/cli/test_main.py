@@ -164,7 +164,7 @@ def test_progress_of_steps_is_told_at_both_ends_and_now_and_then(works, monkeypa
     def tell(*_):
         return contextlib.nullcontext(lambda unit, count, *_: calls.append(count))
 
-    for name in ("episodes", "replays"):
+    for name in ("rollouts", "replays"):
         path = f"roll_vec.recordings.{name}.perf_counter"
         monkeypatch.setattr(path, lambda: next(clock))
     for name in ("rollout", "replay"):

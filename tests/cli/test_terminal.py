@@ -219,7 +219,7 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
     monkeypatch.setattr(Loud, "is_loud", True)
     clock = itertools.count()
     monkeypatch.setattr(
-        "roll_vec.recordings.episodes.perf_counter", lambda: next(clock)
+        "roll_vec.recordings.rollouts.perf_counter", lambda: next(clock)
     )
     outcome = run("rollout", "Loud-v0", *SMALL, "--no-image", *options)
     assert outcome.code == 130
