@@ -20,17 +20,16 @@ from benchmarks.processes import ROOT
 from benchmarks.rules import RULES, SEED
 from benchmarks.tasks import Figure, Unavailable
 from roll_vec.evaluation import (
-    SPLITS,
     EpisodeResults,
     OraclePolicy,
-    Split,
-    Turn,
     UniformPolicy,
     find_split,
     play_split,
     wilson_interval,
 )
+from roll_vec.evaluation.splits import SPLITS, Split
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.trajectories import Turn
 
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)

@@ -38,24 +38,17 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.evaluation import (
-    SPLITS,
-    ChatError,
-    Comparison,
-    EpisodeRecord,
     EpisodeResults,
-    Interval,
-    ResultHeader,
-    Split,
-    chat_keywords,
     compare_results,
     evaluate,
     find_split,
-    play_chat_episodes,
     play_episodes,
-    splits_of,
 )
-from roll_vec.evaluation.results import Play
-from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
+from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
+from roll_vec.evaluation.episodes import EpisodeRecord
+from roll_vec.evaluation.results import Comparison, Play, ResultHeader
+from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
+from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
 from roll_vec.registration.any_id import find_spec, full_id, is_pooled
 

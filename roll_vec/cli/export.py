@@ -38,7 +38,8 @@ from roll_vec.errors import (
     RollVecError,
     one_line,
 )
-from roll_vec.evaluation import ChatError, play_chat
+from roll_vec.evaluation import play_chat
+from roll_vec.evaluation.chat import ChatError
 from roll_vec.export import FORMATS, export
 from roll_vec.export.formats import TEXTS
 from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows

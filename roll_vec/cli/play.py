@@ -24,8 +24,9 @@ from gymnasium.spaces import Box, Text
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
-from roll_vec.cli._policies import has_oracle, hint
+from roll_vec.cli._policies import hint
 from roll_vec.cli._tables import is_screen, screen_height, text_width, wants_colour
+from roll_vec.evaluation.policies import has_oracle
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import (
     action_names,

@@ -53,13 +53,13 @@ def play_steps(envs: Any, choose: Choose) -> Iterator[BatchEvent]:
     """
     mode = mode_of(envs)
     stream = EventStream(envs.num_envs, mode)
-    event = None
+    event: BatchEvent | None = None
     while (call := choose(event)) is not None:
         if isinstance(call, Reset):
             mask = call.mask
             options = None if event is None or mask is None else {"reset_mask": mask}
-            results = envs.reset(seed=call.seed, options=options)
-            event = stream.add_reset(*results, mask)
+            observations, infos = envs.reset(seed=call.seed, options=options)
+            event = stream.add_reset(observations, infos, mask)
         else:
             running = stream.is_running
             if mode is not AutoresetMode.DISABLED or running.all():

@@ -49,7 +49,7 @@ class Episodes:
     def join(cls, parts: list[Episodes]) -> Episodes:
         """Return the episodes of several parts, in their order."""
         # The empty part fixes the dtypes if no episode ended.
-        empty = cls(*(np.empty(0, dtype) for dtype in _DTYPES))  # type: ignore[arg-type]
+        empty = cls(*(np.empty(0, dtype) for dtype in _DTYPES))
         columns = zip(*(vars(part).values() for part in [empty, *parts]), strict=True)
         return cls(*map(np.concatenate, columns))  # type: ignore[arg-type]
 

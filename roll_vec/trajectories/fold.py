@@ -47,12 +47,12 @@ class TrajectoryFold:
             self._add_steps(event, env_ids)
         ended = []
         faults = faults_of(event.last_infos) if len(episodes) else {}
-        for env_id, _, _, success, *flags in zip(
-            *(column.tolist() for column in vars(episodes).values()), strict=True
-        ):
-            outcome = None if success == UNKNOWN else bool(success), faults.get(env_id)
-            trajectory = self._open.pop(env_id).end(self._id, None, *flags, *outcome)
-            ended.append((env_id, trajectory))
+        columns = (column.tolist() for column in vars(episodes).values())
+        for env_id, _, _, code, terminated, truncated in zip(*columns, strict=True):
+            success = None if code == UNKNOWN else bool(code)
+            fault = faults.get(env_id)
+            flags = terminated, truncated, success, fault
+            ended.append((env_id, self._open.pop(env_id).end(self._id, None, *flags)))
         env_ids = np.flatnonzero(event.starts)
         if env_ids.size:
             space = self._envs.single_observation_space

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from roll_vec.evaluation import find_split, read_results
+from roll_vec.evaluation import find_split
+from roll_vec.evaluation.results import read_results
 from roll_vec.seeding import episode_seed
 from tests.cli.conftest import Outcome, changed_run
 from tests.evaluation.chat_server import ChatServer, Reply

@@ -11,16 +11,9 @@ import pytest
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, RollVecError
-from roll_vec.evaluation import (
-    ChatEndpoint,
-    ChatError,
-    Split,
-    chat_keywords,
-    find_split,
-    play_chat,
-    play_chat_episodes,
-    play_episodes,
-)
+from roll_vec.evaluation import ChatEndpoint, find_split, play_chat, play_episodes
+from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
+from roll_vec.evaluation.splits import Split
 from roll_vec.trajectories import to_messages
 from tests.evaluation.chat_server import ChatServer, Reply
 

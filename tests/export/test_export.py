@@ -188,7 +188,7 @@ def test_episodes_that_an_error_ended_are_left_out_and_others_played(make):
     assert [row.seed for row in rows] == [4, 6, 8, 10]
     assert (tally.rows, tally.faults) == (4, 4)
     # No model is asked a thousand times if it never answers.
-    with pytest.raises(TooFewRowsError, match="all of 1 episodes .*: no paper"):
+    with pytest.raises(TooFewRowsError, match=r"all of 1 episodes .*: no paper"):
         list(play_rows(fail, 1, Tally(), start_seed=5))
     assert [row.seed for row in select_rows(fail([3, 4, 5], 0), tally)] == [4]
 
