@@ -20,7 +20,7 @@ from roll_vec.descriptions import (
 from roll_vec.descriptions.keywords import read_parameters
 from roll_vec.envs.countdown import grading
 from roll_vec.envs.webshop.reward import RewardTerms
-from roll_vec.evaluation import SPLITS
+from roll_vec.evaluation.splits import SPLITS
 from website.public_names import first_line, public_modules
 
 # Titles of the keywords that a class of options defines; others are the game's own.

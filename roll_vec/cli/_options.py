@@ -210,17 +210,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--retries": _option(
         "how often a failed request is repeated", "N", _FROM_ZERO, default=5
     ),
-    "--on-error": _option(
-        "failures end their episode or the run",
-        choices=("fault", "raise"),
-        default="fault",
-    ),
 }
 # Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
     *("--model", "--temperature", "--max-tokens", "--extra-body"),
     *("--instruction-role", "--concurrency", "--history"),
-    *("--timeout", "--retries", "--on-error"),
+    *("--timeout", "--retries"),
 )
 
 

@@ -37,24 +37,17 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.evaluation import (
-    SPLITS,
-    ChatError,
-    Comparison,
-    EpisodeRecord,
     EpisodeResults,
-    Interval,
-    ResultHeader,
-    Split,
-    chat_keywords,
     compare_results,
     evaluate,
     find_split,
-    play_chat_episodes,
     play_episodes,
-    splits_of,
 )
-from roll_vec.evaluation.results import Play
-from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
+from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
+from roll_vec.evaluation.episodes import EpisodeRecord
+from roll_vec.evaluation.results import Comparison, Play, ResultHeader
+from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
+from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
 from roll_vec.registration.any_id import find_spec, full_id, is_pooled
 
@@ -246,10 +239,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         if isinstance(error, KeyboardInterrupt):
             say_error(f"interrupted {text}")
             return INTERRUPTED
-        if error.is_refusal:
-            raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
-        say_error(f"error: {one_line(error)}, {text}")
-        return FAILURE
+        raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
     except (InvalidActionError, InvalidFileError) as error:
         name = "--policy" if isinstance(error, InvalidActionError) else "--out"
         raise argument_error(name, one_line(error)) from error
@@ -304,9 +294,9 @@ def _play_chat(
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)
     envs = _make_envs(split, num_envs, keywords, arguments)
-    options = {"history": arguments.history, "on_error": arguments.on_error}
-    play = partial(play_chat_episodes, split, envs, endpoint, **options)
-    facts = {**endpoint.to_json(), "history": arguments.history}
+    history = arguments.history
+    play = partial(play_chat_episodes, split, envs, endpoint, history=history)
+    facts = {**endpoint.to_json(), "history": history}
     return envs, play, facts, keywords
 
 

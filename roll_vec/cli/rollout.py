@@ -22,13 +22,8 @@ from roll_vec.cli._options import add_command, refuse_arguments
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
-from roll_vec.recordings import (
-    RolloutSummary,
-    RunRecorder,
-    plan_run,
-    roll_out,
-    save_run,
-)
+from roll_vec.recordings import RunRecorder, roll_out, save_run
+from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
@@ -77,14 +72,6 @@ def add_parser(commands: Any) -> None:
         default=[],
     )
     parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
-    parser.number(
-        "--save-values",
-        "megabytes of observations, and of infos, of which the run has the "
-        "values; of later steps it has digests",
-        0,
-        metavar="MB",
-        default=256,
-    )
     parser.take("--quiet")
 
 
@@ -93,8 +80,6 @@ def _run(arguments: argparse.Namespace) -> int:
     run, image = _targets(arguments)
     if image is None:
         refuse_arguments(arguments, ["boards"], "without --out PICTURE")
-    if run is None:
-        refuse_arguments(arguments, ["save_values"], "without --out FILE.npz")
     arguments.id = full_id(arguments.id)
     for path in (run, image):
         check_target("--out", path)
@@ -110,17 +95,15 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     notes = []
     try:
-        setup = recorder = None
+        recorder = None
         if run is not None:
-            size = arguments.num_envs, arguments.autoreset
-            setup = plan_run(arguments.id, *size, arguments.options)
-            recorder = RunRecorder(env, arguments.save_values)
+            recorder = RunRecorder(env, arguments.id, arguments.options)
         policy = make_policy(arguments.policy, env, arguments.seed)
         summary = run_policy(env, policy, arguments, recorder)
-        if run is not None and setup is not None and recorder is not None:
+        if run is not None and recorder is not None:
             facts = {"seed": arguments.seed, "policy": arguments.policy}
             with file_errors("--out", run):
-                save_run(run, setup, recorder, summary.episodes, **facts)
+                save_run(run, recorder, summary.episodes, **facts)
             notes.append(f"run: {run}")
         if summary.exception is not None:
             say_error(f"a step raised an exception; run: {run}")

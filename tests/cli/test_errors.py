@@ -99,7 +99,16 @@ ERRORS = [
     ("eval run roll_vec/Countdown --split test --threads 2", "Countdown-v0 is a pool"),
     ("eval compare a b", "'a' cannot be read"),
     # Exports.
-    ("export roll_vec/FrozenLake", "--out: expected the path of the file to write"),
+    ("export roll_vec/FrozenLake", "required: --out"),
+    (
+        "export roll_vec/Pendulum --policy random --out x.jsonl",
+        "--format: messages needs observations and actions that are texts, which "
+        "roll_vec/Pendulum-v1 does not have; use --format parquet",
+    ),
+    (
+        "export roll_vec/Blackjack --policy random --out x.parquet --format parquet",
+        "which roll_vec/Blackjack-v1 does not have; use --format messages",
+    ),
     ("export roll_vec/FrozenLake --out x.txt", "--out: expected a name that ends with"),
     ("export roll_vec/FrozenLake --out no/x.jsonl", "--out: expected a path in a fold"),
     ("export CartPole-v1 --out x.jsonl", "argument ID: expected an id of this"),
@@ -117,7 +126,6 @@ ERRORS = [
     ),
     (f"export {ECHO} --out x.jsonl --policy random", "--policy: random: expected"),
     ("export no.npz --out x.jsonl", "argument FILE: cannot read 'no.npz'"),
-    ("export no.jsonl --verify", "argument FILE: cannot read 'no.jsonl'"),
     # Levels.
     (
         "levels make roll_vec/Sokoban --out a.png",
@@ -175,11 +183,9 @@ ERRORS = [
     (f"{SPLIT} --history 3", "--history: not allowed without --policy http"),
     (f"{SPLIT} --policy http://h --model m --seed 3", "--seed: not allowed with --pol"),
     (f"export {LAKE} --out x.jsonl --model m", "--model: not allowed without --policy"),
-    ("export x.jsonl --verify --num-rows 3", "--num-rows: not allowed without --out P"),
     ("export x.npz --out x.jsonl --policy oracle", "--policy: not allowed with a reco"),
     ("export x.npz --out x.jsonl --num-envs 3", "--num-envs: not allowed with a recor"),
     (f"rollout {LAKE} --boards 3", "--boards: not allowed without --out PI"),
-    (f"rollout {LAKE} --save-values 3", "--save-values: not allowed without --out FI"),
 ]
 # Gymnasium's own half-built batch complains.
 HALF_BUILT = pytest.param(

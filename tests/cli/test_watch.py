@@ -64,10 +64,8 @@ def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
     assert len(header["pictureEnds"]) > 1
 
 
-@pytest.mark.parametrize("values", [256, 0])
-def test_a_run_is_played_again(watch, save, values):
-    # With digests alone in the file, the values come from the replay.
-    save("--save-values", values)
+def test_a_run_is_played_again(watch, save):
+    save()
     code, header = watch("run.npz", "--envs", "1-2,5")
     assert (code, header["isReplay"], header["difference"]) == (0, True, None)
     assert header["envs"] == [1, 2, 5]
@@ -85,8 +83,9 @@ def test_the_first_difference_is_on_the_page(watch, save):
     code, header = watch("run.npz", "--num-envs", 2)
     # The environment that differs need not be on the page.
     assert (code, header["envs"]) == (1, [0, 1])
-    place = {"step": 3, "env_id": 6, "field": "observations", "num_envs": 1}
-    assert header["difference"] == {**place, "recorded": "0", "present": "1"}
+    difference = header["difference"]
+    assert (difference["step"], difference["env_id"]) == (3, 6)
+    assert difference["field"] == "observations or infos"
     # Step 3 is the last.
     assert header["arrays"]["steps"][2] == 4
 
