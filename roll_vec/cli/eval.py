@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,20 +70,11 @@ split can be compared.
 
 examples:
   roll-vec eval list roll_vec/Sokoban-v0
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle \\
-      --out oracle.jsonl
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
-      --out mine.jsonl
-  roll-vec eval compare oracle.jsonl mine.jsonl
-  roll-vec eval check roll_vec/Sokoban-v0 --split test
-"""
-
-_EXAMPLES = """\
-examples:
   roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
       --out mine.jsonl
   roll-vec eval run roll_vec/Countdown-v0 --split test --num-episodes 500 \\
       --policy http://localhost:8000/v1 --model NAME --out model.jsonl
+  roll-vec eval compare model.jsonl mine.jsonl
 """
 
 
@@ -93,7 +83,7 @@ def add_parser(commands: Any) -> None:
     inner = add_commands(
         commands, "eval", _SUMMARY, f"{_SUMMARY.capitalize()}.", _EPILOG
     )
-    texts = "play the episodes of a split", _DESCRIPTION, _EXAMPLES
+    texts = "play the episodes of a split", _DESCRIPTION, _EPILOG
     parser = add_command(inner, "run", _evaluate, *texts)
     parser.take("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
@@ -211,17 +201,16 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         # A published file says nothing about the machine.
         del versions["platform"]
         header = ResultHeader.of(split, keywords, facts, versions)
-    done, rate, start = 0, "", perf_counter()
+    done = 0
     try:
         with progress(arguments.quiet) as show:
 
             def on_progress(num_done: int, num_played: int) -> None:
-                nonlocal done, rate
+                del num_played
+                nonlocal done
                 done = num_done
-                if num_played:
-                    rate = f"{num_played / (perf_counter() - start):,.1f}"
                 if show is not None:
-                    show("episodes", done, total, rate and f"{rate}/s")
+                    show("episodes", done, total)
 
             records = evaluate(
                 split,
@@ -246,7 +235,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     finally:
         envs.close()
     if not arguments.quiet:
-        rows = _result_rows(split, facts, records, rate or _NO_VALUE)
+        rows = _result_rows(split, facts, records)
         print_table(rows, title=f"{split.id} {split.name}")
     faults = [record.fault for record in records if record.fault is not None]
     return say_all_faults(len(faults), faults[0]) if len(faults) == len(records) else 0
@@ -316,7 +305,7 @@ def _make_envs(
 
 
 def _result_rows(
-    split: Split, policy: Mapping[str, Any], records: Sequence[EpisodeRecord], rate: str
+    split: Split, policy: Mapping[str, Any], records: Sequence[EpisodeRecord]
 ) -> list[tuple[str, str]]:
     """Return the table of an evaluation; the policy is that of the header."""
     results = EpisodeResults.of(records)
@@ -328,7 +317,6 @@ def _result_rows(
         ("mean length", f"{np.mean(results.lengths):,.1f}"),
         ("episodes", f"{len(records):,}"),
         ("faults", f"{np.count_nonzero(results.faults):,}"),
-        ("episodes/s", rate),
         ("policy", _describe(policy)),
         ("digest", split.digest[:_DIGEST_CHARS]),
     ]

@@ -29,7 +29,7 @@ ERRORS = [
     ("rollout roll_vec/Sokoban --step-s=3", "--step-s=3; did you mean --steps, or"),
     # The beginning of a name is none.
     ("rollout roll_vec/Sokoban --num 3", "--num 3; did you mean --num-envs, or the en"),
-    ("export roll_vec/Sokoban --num 3", "mean --num-rows, or --num-envs, or the env"),
+    ("export roll_vec/Sokoban --out x --num 3", "mean --num-rows, or --num-envs, or"),
     ("eval compare a b --c", "--c; did you mean --common? (see"),
     ("rollout roll_vec/Sokobn-v0", "did you mean roll_vec/Sokoban-v0?"),
     ("play Sokoban", "no environment Sokoban; did you mean roll_vec/Sokoban-v0?"),
