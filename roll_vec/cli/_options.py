@@ -1,8 +1,8 @@
 """The parser of the commands, and the table of their options.
 
-`OPTIONS` has the options of several commands; `Parser.take` adds them to a command, and
-`Parser.option` adds one with other words or another default.  An option that a command
-would ignore is an error, see `refuse_arguments`.
+`OPTIONS` has the options of several commands.  `Parser.add_shared` adds them to a
+command; `Parser.option` adds one, also with other words or another default.  An option
+that a command would ignore is an error, see `refuse_arguments`.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class Parser(argparse.ArgumentParser):
         self.set_defaults(run=show_help)
         return self.add_subparsers(title="commands", metavar="COMMAND")
 
-    def take(self, *names: str, to: Any = None) -> None:
+    def add_shared(self, *names: str, to: Any = None) -> None:
         """Add options of the table, to a group if one is given."""
         for name in names:
             self.option(name, to=to)
@@ -291,12 +291,12 @@ class Parser(argparse.ArgumentParser):
             name, help, **{"metavar": "N", **more}, type=integer_from(low, high)
         )
 
-    def take_chat(self, **defaults: Any) -> None:
+    def add_chat(self, **defaults: Any) -> None:
         """Add the options of a model behind an endpoint."""
         group = self.add_argument_group(
             "a model behind an endpoint (--policy http://...)"
         )
-        self.take(*CHAT_OPTIONS, to=group)
+        self.add_shared(*CHAT_OPTIONS, to=group)
         self.set_defaults(**defaults)
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:

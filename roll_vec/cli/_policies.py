@@ -38,7 +38,7 @@ _SEED_WORD = 0x706F6C
 
 
 def make_policy(
-    text: str, env: Vector, seed: int, *, takes_endpoint: bool = False
+    text: str, env: Vector, seed: int, *, accepts_endpoint: bool = False
 ) -> Policy:
     """Return the policy that a command line names.
 
@@ -50,8 +50,8 @@ def make_policy(
         The environment that it will act in.
     seed : int
         Seed of its random choices.
-    takes_endpoint : bool, default False
-        Whether the command takes the address of an endpoint, too; errors say so.
+    accepts_endpoint : bool, default False
+        Whether the command accepts the address of an endpoint, too; errors say so.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def make_policy(
             raise argument_error("--policy", one_line(error)) from error
     module, _, attribute = text.partition(":")
     forms = "random, oracle or module:attribute"
-    forms += ", or http(s)://..." if takes_endpoint else ""
+    forms += ", or http(s)://..." if accepts_endpoint else ""
     if is_endpoint(text):
         forms += "; roll-vec eval and roll-vec export accept endpoints"
     elif module and attribute:
@@ -98,8 +98,8 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
         except InvalidOptionError as error:
             text = str(error).removeprefix("envs: ")
             raise argument_error("--policy", f"random: {text}") from error
-    policy = make_policy(text, env, seed, takes_endpoint=True)
-    if getattr(policy, "takes_turn", False):
+    policy = make_policy(text, env, seed, accepts_endpoint=True)
+    if getattr(policy, "accepts_turn", False):
         return policy
     return lambda turn: policy(turn.observations)
 
@@ -164,11 +164,11 @@ def _imported(env: Vector, module: str, attribute: str) -> Policy:
             raise argument_error("--policy", text)
         return actions
 
-    policy.takes_turn = _takes_turn(function)  # type: ignore[attr-defined]
+    policy.accepts_turn = _accepts_turn(function)  # type: ignore[attr-defined]
     return policy
 
 
-def _takes_turn(function: Any) -> bool:
+def _accepts_turn(function: Any) -> bool:
     """Return whether the first parameter of a callable is called ``turn``."""
     try:
         parameters = inspect.signature(function).parameters

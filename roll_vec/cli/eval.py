@@ -85,22 +85,22 @@ def add_parser(commands: Any) -> None:
     )
     texts = "play the episodes of a split", _DESCRIPTION, _EPILOG
     parser = add_command(inner, "run", _evaluate, *texts)
-    parser.take("ID")
+    parser.add_shared("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
-    parser.take("--policy")
+    parser.add_shared("--policy")
     parser.option("--seed", "seed of the random policy")
-    parser.take("--num-episodes")
+    parser.add_shared("--num-episodes")
     most = f"as many as episodes, at most {_MAX_ENVS}"
     parser.option("--num-envs", f"stepped at once, for speed (default: {most})")
-    parser.take("--threads")
+    parser.add_shared("--threads")
     parser.option("-o", "keyword that leaves the task as it is; may be repeated")
     parser.option("--out", "write the results, a line each", "FILE.jsonl")
     parser.flag(
         "--retry-faults",
         "play episodes again that ended by a fault in the file of --out",
     )
-    parser.take("--quiet")
-    parser.take_chat()
+    parser.add_shared("--quiet")
+    parser.add_chat()
 
     text = "List the splits of an id, or of all."
     parser = add_command(inner, "list", _list, "list splits", text)
@@ -108,7 +108,7 @@ def add_parser(commands: Any) -> None:
 
     text = "Compute the digest of a split, and compare it with its name's."
     parser = add_command(inner, "check", _check, "compute the digest of a split", text)
-    parser.take("ID")
+    parser.add_shared("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.option("-o", "of WebShop: products and the other files of a shop")
 

@@ -89,11 +89,11 @@ def add_parser(commands: Any) -> None:
     parser.number(
         "--max-episodes", "give up after N episodes (default: 100 for each row)", 1
     )
-    parser.take("--seed", "-o")
+    parser.add_shared("--seed", "-o")
     parser.option("--num-envs", f"stepped at once, for speed (default: {_NUM_ENVS})")
     parser.flag("--overwrite", "replace an older file")
-    parser.take("--quiet")
-    parser.take_chat()
+    parser.add_shared("--quiet")
+    parser.add_chat()
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
         "MODULE", "import this module first, and list what it registers, too", nargs="?"
     )
     parser = add_command(commands, "info", _info, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID", "--json")
+    parser.add_shared("ID", "--json")
     parser.option(
         "-o",
         "keyword of the environment: spaces and limits are then those with it; "

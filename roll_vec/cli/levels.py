@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
         "S + n; with a band of difficulty, solution_steps or solution_pushes, it is\n"
         "the level that draw_levels draws for this number (docs/levels.md).",
     )
-    parser.take("ID", "-o")
+    parser.add_shared("ID", "-o")
     parser.number("--num-levels", "levels to generate", 1, MAX_LEVELS, default=1000)
     parser.number("--start-level", "seed of the first level", 0, metavar="S", default=0)
     parser.option("--out", f"the file: {', '.join(SUFFIXES)}", required=True)

@@ -80,7 +80,7 @@ examples:
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "play", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID", "-o")
+    parser.add_shared("ID", "-o")
     parser.option("--seed", "seed of the first level")
 
 

@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
         "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
         "may be repeated",
     )
-    parser.take("--threads")
+    parser.add_shared("--threads")
     parser.option("--quiet", "no progress bar, no output: the exit code says all")
 
 

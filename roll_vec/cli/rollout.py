@@ -59,11 +59,11 @@ examples:
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "rollout", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID", "-o")
+    parser.add_shared("ID", "-o")
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
     parser.option("--seed", "environment i has seed N + i")
-    parser.take("--policy", "--autoreset", "--threads")
+    parser.add_shared("--policy", "--autoreset", "--threads")
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
     parser.option(
         "--out",
@@ -72,7 +72,7 @@ def add_parser(commands: Any) -> None:
         default=[],
     )
     parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
-    parser.take("--quiet")
+    parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:
