@@ -123,7 +123,7 @@ def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
 QUICK = [
     "roll-vec envs",
     "roll-vec info roll_vec/RandomFrozenLake-v0 -o size=8 --json",
-    "roll-vec doctor --json",
+    "roll-vec doctor",
     "roll-vec eval list roll_vec/Countdown-v0",
     "roll-vec watch roll_vec/Countdown-v0 --num-envs 16 -o group_size=4 --out "
     "page.html",

@@ -24,7 +24,7 @@ TESTED = {
     "test_base_envs.py": ["roll_vec.objects"],
     "test_file_formats.py": ["roll_vec.storage"],
     "test_files.py": ["roll_vec.pool", "roll_vec.storage"],
-    "test_package.py": ["roll_vec.diagnosis"],
+    "test_package.py": ["roll_vec.errors"],
     "test_process_cache.py": ["roll_vec.storage"],
 }
 # The table of ids: CONTRIBUTING.md says that tests take the ids from there.

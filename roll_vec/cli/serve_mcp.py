@@ -32,12 +32,12 @@ examples:
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "serve-mcp", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID")
+    parser.add_shared("ID")
     parser.option("--num-envs", "clients that play at a time", default=64)
     parser.option("--host", "the address to listen at", "HOST", default="127.0.0.1")
     parser.number("--port", "0: any that is free", 0, 65535, default=8000)
     parser.flag("--stdio", "serve one client on stdin and stdout")
-    parser.take("-o")
+    parser.add_shared("-o")
 
 
 def _run(arguments: argparse.Namespace) -> int:

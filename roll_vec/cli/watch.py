@@ -91,7 +91,7 @@ def add_parser(commands: Any) -> None:
         "--steps", f"steps to play (default: all of a run, {_STEPS} of an ID)"
     )
     parser.option("--policy", f"{POLICY_HELP} (default: random)", default=None)
-    parser.take("--seed", "--autoreset")
+    parser.add_shared("--seed", "--autoreset")
     parser.option("-o", "as for roll-vec rollout; of a run, as for roll-vec replay")
     parser.option(
         "--fps",
@@ -106,7 +106,7 @@ def add_parser(commands: Any) -> None:
         1,
     )
     parser.flag("--open", "open the file when it is written")
-    parser.take("--quiet")
+    parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:

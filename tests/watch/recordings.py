@@ -40,7 +40,7 @@ def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
         if mode == "NextStep":
             waits = ends
         if mode == "Disabled" and ends.any():
-            recorder.add_reset(*envs.reset(options={"reset_mask": ends}))
+            recorder.add_reset(*envs.reset(options={"reset_mask": ends}), ends)
     recording = recorder.recording(id, {})
     envs.close()
     return recording, episodes

@@ -16,8 +16,8 @@ _LEFT = """
 All checks have passed for version {version}. Left to do by hand:
 
 1. Before the first upload: README.md, docs/installation.md and roll_vec.errors say that
-   the package is not on PyPI yet. There the links and pictures of README.md need the
-   address of the repository.
+   the package is not on PyPI yet. There the links and pictures of README.md, and the
+   constant DOCS of roll_vec.errors, need the address of the repository.
 2. git tag -a v{version} -m "roll_vec {version}" && git push origin main v{version}
    Wait until the workflow is green for the tag: it has macOS, Windows and the Pythons
    that are not on this machine.
