@@ -12,7 +12,7 @@ from roll_vec.descriptions import (
     describe_env,
     describe_sections,
 )
-from roll_vec.evaluation import SPLITS
+from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
 Rows = Iterable[Sequence[str]]
