@@ -169,7 +169,6 @@ def make_parser() -> Parser:
         play,
         replay,
         rollout,
-        serve_mcp,
         watch,
         webshop,
     )
@@ -184,7 +183,7 @@ def make_parser() -> Parser:
     )
     commands = parser.add_commands()
     order = rollout, replay, eval, watch, export, play, info, levels
-    for command in (*order, webshop, serve_mcp, doctor):
+    for command in (*order, webshop, doctor):
         command.add_parser(commands)
     completion.add_parser(commands, parser)
     return parser

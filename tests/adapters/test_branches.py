@@ -26,7 +26,6 @@ from roll_vec.errors import (
     InvalidStateError,
     ResetNeededError,
 )
-from tests.adapters.stand_ins import make_manager, read_json
 from tests.contract.cases import assert_same
 
 ROOM = {"dim_room": (6, 6), "num_boxes": 1}
@@ -193,40 +192,6 @@ def test_verl_agents_environments_go_back_and_branch(name):
         assert_same(list(map(list, others.step(actions))), expected)
     for each in (envs, fork, others):
         each.close()
-
-
-# ------------------------------------------------------------------------------ RAGEN
-
-
-def test_ragens_manager_goes_back_and_branches():
-    record, manager = read_json("ragen")["manager"], make_manager()
-    first, *steps = [step["inputs"] for step in record["steps"]]
-    with pytest.raises(ResetNeededError):
-        manager.get_state()
-    manager.reset()
-    manager.step(first)
-    state = pickle.loads(pickle.dumps(manager.get_state()))
-    [fork] = manager.fork(1)
-    for inputs in steps:
-        manager.step(inputs)
-    rollouts = repr(manager.get_rollout_states())
-    for inputs in steps:
-        fork.step(inputs)
-    assert repr(fork.get_rollout_states()) == rollouts
-    manager.reset()
-    manager.set_state(state)
-    for inputs in steps:
-        manager.step(inputs)
-    assert repr(manager.get_rollout_states()) == rollouts
-    # Environments become copies of others of their tag.
-    tags = [entry["tag"] for entry in manager.envs]
-    rows = [tags.index(tag) for tag in tags]
-    for row, rollout in zip(rows, manager.set_state(state, rows), strict=True):
-        assert rollout["history"] == state["rollouts"][row]["history"]
-        assert manager.envs[rollout["env_id"]]["status"] == state["statuses"][row]
-    for rows in ([0] * len(tags), [*range(len(tags) - 1), 99]):
-        with pytest.raises(InvalidOptionError, match="rows: expected"):
-            manager.set_state(state, rows)
 
 
 # -------------------------------------------------------------------------------- TRL

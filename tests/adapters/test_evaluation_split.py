@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.adapters.ragen import EnvStateManager
 from roll_vec.adapters.roll import (
     GemCountdownEnv,
     GemFrozenLakeEnv,
@@ -240,35 +239,6 @@ def test_verl_agents_resets_walk_through_a_split():
         build_sokoban_envs(
             mode="state", env_kwargs={"num_boxes": 2}, evaluation_split="test"
         )
-
-
-RAGENS = {
-    "sokoban": ("roll_vec/Sokoban-v0", "test-1-box", {"num_boxes": 1}),
-    "frozen_lake": ("roll_vec/RandomFrozenLake-v0", "test", {"p": 0.8}),
-    "countdown": ("roll_vec/Countdown-v0", "test", {"train_path": None}),
-}
-
-
-@pytest.mark.parametrize("name", RAGENS)
-def test_a_seed_of_ragens_configuration_is_a_split(name):
-    id, split_name, keywords = RAGENS[name]
-    split, tag = find_split(id, split_name), SimpleNamespace(env_type=name)
-    tag.max_actions_per_traj, tag.env_config = 5, keywords
-    val = SimpleNamespace(env_groups=len(split), group_size=1)
-    val.env_configs = SimpleNamespace(tags=["Game"], n_groups=[len(split)])
-    config = SimpleNamespace(
-        seed={"val": split.seeds[0]},
-        es_manager=SimpleNamespace(val=val),
-        custom_envs={"Game": tag},
-    )
-    manager = EnvStateManager(config, "val")
-    texts = {} if name == "countdown" else {"obs_mode": "text"}
-    envs = split.make_vec(len(split), **texts)
-    expected = list(envs.reset(seed=list(split.seeds))[0])
-    for _ in range(2):
-        rollouts = manager.reset()
-        assert [one["history"][0]["state"] for one in rollouts] == expected
-    manager.close()
 
 
 @pytest.mark.parametrize("name", ["test", "eval"])

@@ -12,7 +12,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.adapters import ragen
 from roll_vec.adapters.roll import (
     GemFrozenLakeEnv,
     GemSokobanEnv,
@@ -44,7 +43,7 @@ CHAT_CLASSES = {
     "sokoban_native_env": GemSokobanNativeEnv,
     "sokoban_tool_call": GemSokobanToolCallEnv,
 }
-ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
+ROLL, VERL_AGENT, TRL = map(read_json, ("roll", "verl_agent", "trl"))
 
 
 @pytest.mark.parametrize("lines", SECTIONS.values(), ids=SECTIONS)
@@ -107,32 +106,6 @@ def test_rolls_classes_with_messages(name):
             kinds.add((is_valid, info["metrics"]["action_is_effective"]))
         assert len(messages) == len(chat)
     assert kinds == {(True, True), (True, False), (False, False)}
-
-
-RAGENS = [*RAGEN["classes"], *RAGEN["countdown"]["episodes"]]
-
-
-@pytest.mark.parametrize("number", range(len(RAGENS)))
-def test_ragens_classes(number, tmp_path):
-    record = RAGENS[number]
-    keywords = record["keywords"]
-    if "train_path" in keywords:
-        path = tmp_path / "tasks.jsonl"
-        path.write_text("\n".join(map(json.dumps, RAGEN["countdown"]["rows"])), "utf-8")
-        keywords = {**keywords, "train_path": str(path)}
-    config = ragen.REGISTERED_ENV_CONFIGS[record["env_type"]](**keywords)
-    env = ragen.REGISTERED_ENVS[record["env_type"]](config)
-    texts, results = [env.reset(seed=record["seed"])], []
-    for action in record["actions"]:
-        text, *result = env.step(action)
-        texts.append(text)
-        results.append(result)
-    assert env.render() == texts[-1]
-    assert texts == record["texts"]
-    # The types count: RAGEN's prompts show a reward of 0 or of 0.0.
-    assert json.dumps(results) == json.dumps(record["results"])
-    if "train_path" not in keywords:
-        assert env.get_all_actions() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("name", ["sokoban", "webshop"])
