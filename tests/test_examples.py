@@ -184,7 +184,6 @@ def test_a_tree_of_answers_ends_in_equal_worlds(example, capsys):
     assert [row[0] for row in table] == [
         "Sokoban",
         "FrozenLake",
-        "Countdown",
         "WebShop",
     ]
     for _, num_leaves, num_steps, num_replayed, *_ in table:

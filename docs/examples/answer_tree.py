@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from roll_vec.adapters.roll import (
-    GemCountdownEnv,
     GemFrozenLakeEnv,
     GemSokobanEnv,
     GemWebShopEnv,
@@ -31,7 +29,6 @@ from roll_vec.adapters.roll import (
 GAMES: dict[str, Callable[[], Any]] = {
     "Sokoban": lambda: GemSokobanEnv(dim_room=(6, 6), num_boxes=1, max_steps=10),
     "FrozenLake": lambda: GemFrozenLakeEnv(size=4),
-    "Countdown": lambda: GemCountdownEnv(max_steps=3),
     "WebShop": lambda: GemWebShopEnv(num_products=100, max_steps=10),
 }
 
@@ -66,9 +63,6 @@ def choose_answer(env: Any, observation: str, rng: random.Random) -> str:
     if isinstance(env, GemWebShopEnv):
         words = " ".join(rng.sample(observation.split(), 2))
         action = rng.choice(env.get_available_actions()).replace("<content>", words)
-    elif isinstance(env, GemCountdownEnv):
-        numbers = re.findall(r"\d+", observation.partition("nums:")[2])
-        action = f" {rng.choice('+-*')} ".join(rng.sample(numbers, len(numbers)))
     else:
         action = rng.choice(list(env.ACTION_LOOKUP.values()))
     return f"<answer>{action}</answer>"

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Of a game, besides its package.
 _GAME_MODULES = ("level_files", "solver")
 # Adapters share these; users do not need them.
-_SHARED_BY_ADAPTERS = ("batch_arguments", "browser_guard", "tiles")
+_SHARED_BY_ADAPTERS = ("browser_guard", "tiles")
 
 
 def public_modules() -> list[str]:

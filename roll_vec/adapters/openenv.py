@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Text
 
-from roll_vec.adapters.batch_arguments import make_batch
 from roll_vec.adapters.browser_guard import BrowserGuard
 from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_bool, check_int
 from roll_vec.registration import find_registered
+from roll_vec.registration.factories import make_vec
 from roll_vec.render.png import import_pillow, to_data_url
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import to_json
@@ -220,10 +220,7 @@ def create_app(
         if not find_registered(env).pooled:
             keywords = {"action_mode": "text", "obs_mode": "text", **keywords}
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
-        count_name = "max_concurrent_envs"
-        env = Sessions(
-            make_batch(env, num_envs, "Disabled", keywords, count_name=count_name)
-        )
+        env = Sessions(make_vec(env, num_envs, autoreset_mode="Disabled", **keywords))
     app = http_server.create_app(
         partial(RollVecEnvironment, env, png),
         RollVecAction,

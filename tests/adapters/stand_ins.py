@@ -13,6 +13,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from roll_vec.adapters.tiles import load_sokoban_tiles
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -168,6 +170,8 @@ def installed():
             parent, _, child = name.rpartition(".")
             if parent:
                 setattr(sys.modules[parent], child, module)
+        load_sokoban_tiles.cache_clear()
         yield
+        load_sokoban_tiles.cache_clear()
         for name in ADAPTERS:
             sys.modules.pop(f"roll_vec.adapters.{name}", None)
