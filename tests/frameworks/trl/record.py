@@ -28,7 +28,7 @@ from transformers import (
 from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen3_chat_template, qwen3_vl_chat_template
 
-from roll_vec.adapters.trl import AnswerEnv, GridEnv, ShopEnv, environment_factory
+from roll_vec.adapters.trl import AnswerEnv, MoveEnv, ShopEnv, environment_factory
 
 GROUP = 4
 TASKS = {
@@ -270,7 +270,7 @@ def main():
     what, count = "pictures of all turns reach the model", count_pictures()
     rows.append({"what": what, "result": f"{count} pictures", "lines_changed": 1})
     write("rows", rows)
-    for cls in (GridEnv, ShopEnv, AnswerEnv):
+    for cls in (MoveEnv, ShopEnv, AnswerEnv):
         for name in ("reset", "get_reward", "move", "search", "click", "answer"):
             if hasattr(cls, name):
                 note_calls(cls, name)
