@@ -19,7 +19,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def read_json(name):
-    """Return what a program of tests/frameworks has recorded."""
+    """Return what a framework has answered, as it was recorded."""
     return json.loads((DATA / f"{name}.json").read_text("utf-8"))
 
 

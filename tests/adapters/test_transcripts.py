@@ -1,6 +1,6 @@
 """Transcripts: of ours in ``data/*.txt``, of other frameworks in ``data/*.json``.
 
-Programs in tests/frameworks have recorded the latter beside the frameworks themselves.
+The latter are recorded: each file names the version of the framework.
 """
 
 import hashlib
@@ -132,7 +132,7 @@ def test_verl_agents_environments(name):
     envs.close()
 
 
-# Those of tests/frameworks/trl/record.py.
+# Those of the file.
 TRL_TASKS = {
     "Sokoban": ({"num_boxes": 1, "max_episode_steps": 4}, {"move"}),
     "RandomFrozenLake": ({"max_episode_steps": 4}, {"move"}),
