@@ -272,14 +272,14 @@ class GemEnv(ABC):
         return self._info(parsed, description, result, self.format_penalty)
 
     def _skip(
-        self, parsed: Mapping[str, Any], success: bool, max_turns: float = float("inf")
+        self, parsed: Mapping[str, Any], max_turns: float = float("inf")
     ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Return the results of an answer that is no action and moves nothing."""
         self._check_running()
         self._turn += 1
         has_ended = self._turn >= max_turns
         self._is_running = not has_ended
-        info = self._invalid_info(parsed, success)
+        info = self._invalid_info(parsed, bool(self._outcome.get("success")))
         return self._observation, self.format_penalty, has_ended, has_ended, info
 
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002

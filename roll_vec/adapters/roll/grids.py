@@ -35,6 +35,13 @@ from roll_vec.text.options import TextOptions
 
 # ROLL's step limit; the registered ids have the same.
 MAX_STEPS = 100
+SOKOBAN_RULES = (
+    "You are solving the Sokoban puzzle. "
+    "You are the player and you need to push all boxes to targets. "
+    "When you are right next to a box, you can push it by moving in the same "
+    "direction. You cannot push a box through a wall, and you cannot pull a box."
+)
+"""The beginning of ROLL's prompts."""
 
 
 class GuideGridEnv(  # type: ignore[override, misc, unused-ignore]
@@ -236,7 +243,7 @@ class GemGridEnv(GemEnv):
     """
 
     OPTIONS: ClassVar[type[GridEnv]]
-    ROLL_OPTIONS: ClassVar[type[GridOptions]]
+    ROLL_OPTIONS = GridOptions
     LEFT_OUT = frozenset(
         {
             *("action_mode", "action_start", "obs_mode", "render_scale"),
@@ -350,17 +357,12 @@ class GemSokobanEnv(GemGridEnv):
 
     ID = "roll_vec/Sokoban-v0"
     OPTIONS = Sokoban
-    ROLL_OPTIONS = GridOptions
     ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (10, 10), "num_boxes": 4}
     """ROLL's defaults of rooms that are generated."""
     ACTION_START = 1
     INSTRUCTION = (
-        "You are solving the Sokoban puzzle. "
-        "You are the player and you need to push all boxes to targets. "
-        "When you are right next to a box, you can push it by moving in the same "
-        "direction. "
-        "You cannot push a box through a wall, and you cannot pull a box. "
-        "The answer must be one of action in a turn, format is <answer>Right</answer>."
+        f"{SOKOBAN_RULES} The answer must be one of action in a turn, format is "
+        "<answer>Right</answer>."
     )
 
     @accepts_keywords_of(GridOptions, open_end=True)
@@ -402,7 +404,7 @@ class GemSokobanEnv(GemGridEnv):
 class GemFrozenLakeEnv(GemGridEnv):
     """ROLL's ``frozen_lake``: an answer without an action moves nothing.
 
-    As in ROLL the step limit ends no episode: ROLL's environment manager has its roll.
+    As in ROLL the step limit ends no episode: ROLL's environment manager has its own.
     An episode that ends in a hole at the limit or later is truncated as well.
 
     Parameters
@@ -422,9 +424,8 @@ class GemFrozenLakeEnv(GemGridEnv):
 
     ID = "roll_vec/RandomFrozenLake-v0"
     OPTIONS = RandomFrozenLake
-    ROLL_OPTIONS = GridOptions
     ACTION_START = 0
-    EPISODE = (*GemGridEnv.EPISODE, "_success", "_direction")
+    EPISODE = (*GemGridEnv.EPISODE, "_direction")
     # The last action of the episode, which Gymnasium's picture may show.
     _direction: int | None = None
     INSTRUCTION = (
@@ -437,26 +438,24 @@ class GemFrozenLakeEnv(GemGridEnv):
     @accepts_keywords_of(GridOptions, open_end=True)
     def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
         self._map_seed = None if map_seed is None else check_seed(map_seed)
-        self._success = False
         super().__init__(keywords)
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; see `GemEnv.reset`."""
         if seed is None:
             seed = self._map_seed
-        self._map_seed, self._success = None, False
-        self._direction = None
+        self._map_seed = self._direction = None
         return super().reset(seed)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            return self._skip(parsed, self._success)
+            return self._skip(parsed)
         result = self._take(parsed["action"])
         observation, reward, terminated, _, outcome = result
-        self._success = bool(outcome["success"])
-        truncated = terminated and not self._success and self._turn >= self.max_steps
+        has_failed = terminated and not outcome["success"]
+        truncated = has_failed and self._turn >= self.max_steps
         info = self._valid_info(parsed, outcome, self.format_penalty)
         return observation, reward, terminated, truncated, info
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.grids import GemSokobanEnv, GridOptions
+from roll_vec.adapters.roll.grids import SOKOBAN_RULES, GemSokobanEnv, GridOptions
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.moves import BOX, BOX_ON_TARGET
 from roll_vec.options import accepts_keywords_of, check_choice
@@ -331,12 +331,7 @@ class ToolCallOptions(NativeOptions):
 
     full_history: bool = False
     env_instruction: str | None = (
-        "You are solving the Sokoban puzzle. "
-        "You are the player and you need to push all boxes to targets. "
-        "When you are right next to a box, you can push it by moving in the same "
-        "direction. "
-        "You cannot push a box through a wall, and you cannot pull a box. "
-        "Use the move_player tool to move the player."
+        f"{SOKOBAN_RULES} Use the move_player tool to move the player."
     )
 
 

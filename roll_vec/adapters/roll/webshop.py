@@ -273,7 +273,7 @@ class GemWebShopEnv(GemEnv):
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            return self._skip(parsed, success=False, max_turns=self.max_steps)
+            return self._skip(parsed, self.max_steps)
         observation, reward, terminated, _, outcome = self._take(parsed["action"])
         clickables = tuple(outcome["available_actions"]["clickables"])
         is_effective = clickables == _EMPTY_RESULTS
