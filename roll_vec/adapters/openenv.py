@@ -89,7 +89,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         super().__init__()
         self._sessions, self._png = sessions, png
         self._session: Session | None = None
-        self._takes_text = isinstance(sessions.envs.single_action_space, Text)
+        self._accepts_text = isinstance(sessions.envs.single_action_space, Text)
         self._state = State()
 
     async def reset_async(
@@ -136,7 +136,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
 
     def _read(self, action: RollVecAction) -> Any:
         answer = action.action
-        if not self._takes_text or isinstance(answer, str):
+        if not self._accepts_text or isinstance(answer, str):
             return answer
         return "" if answer is None else str(answer)
 
@@ -166,7 +166,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
 
 
 class RollVecClient(EnvClient):  # type: ignore[misc]
-    """OpenEnv's client of such a server; `step` also takes the bare answer."""
+    """OpenEnv's client of such a server; `step` also accepts the bare answer."""
 
     def _step_payload(self, action: Any) -> dict[str, Any]:
         return {"action": getattr(action, "action", action)}

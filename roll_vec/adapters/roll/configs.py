@@ -31,8 +31,8 @@ class EnvConfig:
 
     OPTIONS: ClassVar[type[Any]]
     """The keywords of our environment."""
-    OURS: ClassVar[Mapping[str, str | None]] = {}
-    """By field our keyword, where the name is another one; None: no keyword."""
+    OURS: ClassVar[Mapping[str, str]] = {}
+    """By field our keyword, where the name is another one."""
     FIXED: ClassVar[Mapping[str, Any]] = {}
     """Other keywords of ours, which ROLL has not."""
 
@@ -45,7 +45,7 @@ class EnvConfig:
         # Not `asdict`, which would copy levels.
         for field in fields(self):  # type: ignore[arg-type]
             name = self.OURS.get(field.name, field.name)
-            if name is not None and name in accepted:
+            if name in accepted:
                 keywords[name] = getattr(self, field.name)
         return keywords
 

@@ -42,7 +42,7 @@ class CountdownEnvConfig(EnvConfig):
     """
 
     OPTIONS: ClassVar[type[Any]] = CountdownOptions
-    OURS: ClassVar[Mapping[str, str | None]] = {"train_path": "data"}
+    OURS: ClassVar[Mapping[str, str]] = {"train_path": "data"}
     # ROLL's own example answers ``- 3 + 8 + 1``.
     FIXED: ClassVar[Mapping[str, Any]] = {"unary_minus": True}
 
@@ -59,7 +59,7 @@ class CountdownEnvConfig(EnvConfig):
 
 
 @functools.lru_cache(maxsize=8)
-def signed_rows(file: TaskFile, max_instances: int) -> list[int]:
+def _signed_rows(file: TaskFile, max_instances: int) -> list[int]:
     """Return the numbers of the rows that ROLL plays.
 
     Raises
@@ -108,7 +108,7 @@ class CountdownEnv(GuideEnv, Countdown):
     ) -> None:
         super().__init__(CountdownEnvConfig, config, keywords)
         if self._file is not None:
-            self._rows = signed_rows(self._file, self.config.max_instances)
+            self._rows = _signed_rows(self._file, self.config.max_instances)
 
     def _make_task(self, level: int) -> tuple[list[int], int]:
         """Return the task of a level: of a file, one of the rows that ROLL plays."""

@@ -293,7 +293,7 @@ class GemEnv(ABC):
         -------
         dict
             It can be pickled.  `set_state` of any environment of the same keywords
-            takes it, also in another process.
+            accepts it, also in another process.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class GemEnv(ABC):
         return self
 
     def close(self) -> None:
-        """Free the row of the batch; a later reset takes one again."""
+        """Free the row of the batch; a later reset opens another."""
         if self._session is not None:
             self._session.close()
             self._session = self._observation = None

@@ -89,7 +89,7 @@ class WebShopEnvConfig(EnvConfig):
     """
 
     OPTIONS: ClassVar[type[Any]] = WebShopOptions
-    OURS: ClassVar[Mapping[str, str | None]] = {"file_path": "products"}
+    OURS: ClassVar[Mapping[str, str]] = {"file_path": "products"}
 
     observation_mode: str = "text"
     file_path: str | os.PathLike[str] | None = None
