@@ -2,9 +2,9 @@
 
 The guide's classes accept a config object and are stepped one by one; names and
 defaults are those of the guide "Customer Env" in ROLL's documentation.  Its base
-classes, for environments of users, are here as well.  The pipeline's classes have the interface of
-GEM's environments that ROLL's environment managers make by name; `register_gem_envs`
-registers the names.
+classes, for environments of users, are here as well.  The pipeline's classes have the
+interface of GEM's environments that ROLL's environment managers make by name;
+`register_gem_envs` registers the names.
 
 In reading order:
 
