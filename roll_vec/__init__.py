@@ -25,16 +25,11 @@ if TYPE_CHECKING:
     from roll_vec import testing as testing
     from roll_vec import trajectories as trajectories
     from roll_vec import watch as watch
-    from roll_vec.adapters.roll import (
-        FrozenLakeEnv,
-        FrozenLakeEnvConfig,
-        SokobanEnv,
-        SokobanEnvConfig,
-    )
     from roll_vec.arrays.array_env import ArrayEnv
     from roll_vec.arrays.grid_env import GridEnv
     from roll_vec.arrays.grid_family import Cell
     from roll_vec.arrays.rules import rule
+    from roll_vec.envs.sokoban import Sokoban as SokobanEnv
     from roll_vec.joined import JoinedVectorEnv
     from roll_vec.objects.base_envs import (
         BaseDiscreteActionEnv,
@@ -53,15 +48,12 @@ __all__ = [
     "BaseDiscreteActionEnv",
     "BaseLanguageBasedEnv",
     "Cell",
-    "FrozenLakeEnv",
-    "FrozenLakeEnvConfig",
     "GridEnv",
     "JoinedVectorEnv",
     "PoolVectorEnv",
     "RollVectorEnv",
     "Rollout",
     "SokobanEnv",
-    "SokobanEnvConfig",
     "VectorState",
     "__version__",
     "faults_of",
@@ -76,15 +68,12 @@ _MODULE_OF = {
     "BaseDiscreteActionEnv": "roll_vec.objects.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.objects.base_envs",
     "Cell": "roll_vec.arrays.grid_family",
-    "FrozenLakeEnv": "roll_vec.adapters.roll",
-    "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
     "GridEnv": "roll_vec.arrays.grid_env",
     "JoinedVectorEnv": "roll_vec.joined",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
     "Rollout": "roll_vec.vector.rollout",
-    "SokobanEnv": "roll_vec.adapters.roll",
-    "SokobanEnvConfig": "roll_vec.adapters.roll",
+    "SokobanEnv": "roll_vec.envs.sokoban:Sokoban",
     "VectorState": "roll_vec.vector.vector_state",
     "faults_of": "roll_vec.vector.known_infos",
     "final_obs": "roll_vec.vector.autoreset",
@@ -120,7 +109,8 @@ if not TYPE_CHECKING:
         if name not in _MODULE_OF:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+        module, _, other_name = _MODULE_OF[name].partition(":")
+        return getattr(importlib.import_module(module), other_name or name)
 
 
 def __dir__() -> list[str]:

@@ -77,14 +77,15 @@ PROGRAM = """\
 from typing import ClassVar
 
 import roll_vec
+from roll_vec.adapters import roll
 from roll_vec.registration import factories
 from typing_extensions import assert_type
 
 roll_vec.Nonsense  # type: ignore[attr-defined]
 factories.nonsense  # type: ignore[attr-defined]
-roll_vec.SokobanEnv(num_boxes=1).ACTION_SPACE
-roll_vec.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
-roll_vec.FrozenLakeEnv(3)  # type: ignore[arg-type]
+roll.SokobanEnv(num_boxes=1).ACTION_SPACE
+roll.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
+roll.FrozenLakeEnv(3)  # type: ignore[arg-type]
 assert_type(roll_vec.seeding.episode_seed(1, 2), int)
 assert_type(roll_vec.testing.check_vector_env("a/B-v0"), None)
 assert_type(roll_vec.make_vec("roll_vec/Countdown-v0"), roll_vec.PoolVectorEnv)
@@ -93,7 +94,7 @@ assert_type(envs, roll_vec.RollVectorEnv)
 assert_type(envs.unroll([[1, 2]]), roll_vec.Rollout)
 
 
-class Renamed(roll_vec.SokobanEnv):
+class Renamed(roll.SokobanEnv):
     ACTION_LOOKUP: ClassVar = {1: "N", 2: "S", 3: "W", 4: "E"}
 """
 

@@ -186,13 +186,12 @@ def make_parser() -> Parser:
             play,
             replay,
             rollout,
-            serve_mcp,
             watch,
             webshop,
         )
 
         order = rollout, replay, eval, watch, export, play, info, levels
-        for command in (*order, webshop, serve_mcp):
+        for command in (*order, webshop):
             command.add_parser(commands)
     doctor.add_parser(commands)
     return parser

@@ -13,6 +13,7 @@ import pytest
 
 import roll_vec
 from roll_vec import VectorState
+from roll_vec.adapters import roll
 from roll_vec.arrays.array_env import METADATA
 from roll_vec.errors import (
     InvalidActionError,
@@ -65,9 +66,9 @@ def test_keywords_of_batches_of_arrays_are_unknown_elsewhere():
 
 def test_roll_environments_refuse_early():
     with pytest.raises(gymnasium.error.Error, match="seed"):
-        roll_vec.FrozenLakeEnvConfig(map_seed=-1)
+        roll.FrozenLakeEnvConfig(map_seed=-1)
     with pytest.raises(gymnasium.error.ResetNeeded):
-        roll_vec.SokobanEnv().render()
+        roll.SokobanEnv().render()
 
 
 # --------------------------------------------------------- what is accepted, how

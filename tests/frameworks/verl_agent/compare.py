@@ -1,26 +1,23 @@
-"""Short transcripts of verl-agent; speed.
+"""Managers that verl-agent makes of its yaml, with its environments and ours; speed.
 
-``python record.py FOLDER`` writes transcripts and rows, with a checkout of verl-agent.
-Ray is a stand-in within the process, except where speed is measured.
+``python compare.py FILE`` writes rows, with a checkout of verl-agent.  Ray is a
+stand-in within the process, except where speed is measured.
 """
 
 import importlib
 import os
 import random
 import re
-import sys
-import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
-import demo_shop
 import numpy as np
 import ray
 from omegaconf import OmegaConf
 from side_by_side import assert_same, measure, write
 
-from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
+from roll_vec.adapters.verl_agent import build_sokoban_envs
 from roll_vec.seeding import retry_seed
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
@@ -28,9 +25,6 @@ PACKAGES = "agent_system.environments.env_package"
 ROOM = {"dim_room": [6, 6], "num_boxes": 1, "max_steps": 5, "search_depth": 100}
 SOKOBAN = {"seed": 0, "env_num": 3, "group_n": 2, "mode": "tiny_rgb_array"}
 SOKOBAN["env_kwargs"] = ROOM
-# WebShop's seed of the shuffle.  An actor of verl-agent shuffles by its own seed, and
-# draws prices and limits by it: with this seed its shop is WebShop's, and ours.
-SEED = 233
 SEEDS = 0, 1000  # of training and validation
 # Instead of those of the script of an example.
 SIZES = {"train_data_size": 8, "val_data_size": 12, "group_size": 4}
@@ -39,103 +33,34 @@ ANSWERS = [
     *(f"<think>?</think><action>{w}</action>" for w in ("up", "Down", "LEFT", "right")),
     *("<action>still</action>", "<think>?</think><action>jump</action>", "up", ""),
 ]
-WEBSHOP = {"seed": SEED, "env_num": 1, "group_n": 1, "is_train": False}
 
 
-class LocalRay:
-    """Ray in one process: actors are objects, and every call has ended at once."""
+def make_actor(instance):
+    """Return an object whose methods are called as those of an actor of Ray."""
 
-    is_initialized = staticmethod(lambda: True)
-    get = staticmethod(lambda results: results)
-    kill = staticmethod(lambda actor: None)
+    class Actor:
+        def __getattr__(self, name):
+            return SimpleNamespace(remote=getattr(instance, name))
 
-    @staticmethod
-    def remote(**resources):
-        """Return a decorator of an actor's class."""
-        del resources
-        return lambda cls: SimpleNamespace(
-            remote=lambda *arguments: LocalActor(cls(*arguments))
-        )
+    return Actor()
 
 
-class LocalActor:
-    """An object whose methods are called as those of an actor."""
+# Ray in one process: actors are objects, and every call has ended at once.
+LOCAL_RAY = SimpleNamespace(
+    is_initialized=lambda: True,
+    get=lambda results: results,
+    kill=lambda actor: None,
+    remote=lambda **_: (
+        lambda cls: SimpleNamespace(remote=lambda *values: make_actor(cls(*values)))
+    ),
+)
 
-    def __init__(self, instance):
-        self.instance = instance
 
-    def __getattr__(self, name):
-        return SimpleNamespace(remote=getattr(self.instance, name))
-
-
-def load_module(game, ray=LocalRay):
-    """Return verl-agent's module of the environments of a game, over a Ray."""
-    module = importlib.import_module(f"{PACKAGES}.{game}.envs")
+def load_module(ray=LOCAL_RAY):
+    """Return verl-agent's module of the environments of Sokoban, over a Ray."""
+    module = importlib.import_module(f"{PACKAGES}.sokoban.envs")
     module.ray = ray
     return module
-
-
-def load_webshop(people):
-    """Return its module of WebShop, with the file of people's instructions."""
-    site = CHECKOUT / PACKAGES.replace(".", "/") / "webshop" / "webshop"
-    sys.path.insert(0, str(site))
-    # verl-agent has fixed its place.
-    engine = importlib.import_module("web_agent_site.engine.engine")
-    engine.HUMAN_ATTR_PATH = str(people)
-    return load_module("webshop")
-
-
-def record(envs, scripts):
-    """Return the results of a batch; None for environments that have ended."""
-    observations, infos = envs.reset()
-    done, steps = [False] * len(infos), []
-    for actions in zip(*scripts, strict=True):
-        results = list(zip(*envs.step(list(actions)), strict=True))
-        steps.append([None if d else r for d, r in zip(done, results, strict=True)])
-        done = [d or r[2] for d, r in zip(done, results, strict=True)]
-    reset = list(zip(observations, infos, strict=True))
-    return {"scripts": scripts, "reset": reset, "steps": steps}
-
-
-def record_sokoban():
-    """Return a record in which a room is solved."""
-    envs = load_module("sokoban").build_sokoban_envs(
-        **SOKOBAN | {"env_kwargs": dict(ROOM)}
-    )
-    ours = build_sokoban_envs(**SOKOBAN)
-    ours.reset()
-    scripts = [
-        [*plan, 1, 1, 0, 2, 3, 4, 1][:7] if i % 2 == 0 else [0, 1, 2, 0, 3, 4, 1]
-        for i, plan in enumerate(map(list, ours.envs.solve()))
-    ]
-    scripts = [[int(action) for action in script] for script in scripts]
-    return {"arguments": SOKOBAN, **record(envs, scripts)}
-
-
-def record_webshop(folder):
-    """Return a record of a perfect purchase."""
-    products, attributes, people = demo_shop.write_files(folder, 100)
-    demo_shop.replace_modules(100)
-    ours = build_webshop_envs(
-        **WEBSHOP, env_kwargs={"num_products": 100, "catalog_seed": SEED}
-    )
-    ours.reset()
-    plan = ours.envs.solve()[0]
-    script = ["think", *plan[:2], "click[description]", "click[< prev]", *plan[2:]]
-    theirs = load_webshop(people).build_webshop_envs(
-        **WEBSHOP,
-        resources_per_worker={},
-        env_kwargs={
-            "observation_mode": "text",
-            "num_products": None,
-            "human_goals": False,
-            "file_path": str(products),
-            "attr_path": str(attributes),
-            # Gymnasium's predecessor would refuse the shop, which has no spaces.
-            "disable_env_checker": True,
-        },
-    )
-    return {"arguments": WEBSHOP, **record(theirs, [script])}
 
 
 def load_config(script):
@@ -183,7 +108,7 @@ def compare_managers():
 
     With theirs and with ours; `build_sokoban_envs` is the line that changes.
     """
-    load_module("sokoban")
+    load_module()
     package = importlib.import_module(f"{PACKAGES}.sokoban")
     importlib.import_module(f"{PACKAGES}.sokoban.sokoban.env").hash = Retries()
     make_envs = importlib.import_module(
@@ -230,7 +155,7 @@ def measure_sokoban():
     """Return the row of rollouts, theirs in 16 actors of Ray."""
     ray.init(include_dashboard=False, log_to_driver=False)
     arguments = SOKOBAN | {"env_num": 4, "group_n": 4, "is_train": False}
-    builds = load_module("sokoban", ray).build_sokoban_envs, build_sokoban_envs
+    builds = load_module(ray).build_sokoban_envs, build_sokoban_envs
     room = ROOM | {"max_steps": 15, "search_depth": 30}
     theirs, ours = (build(**arguments | {"env_kwargs": dict(room)}) for build in builds)
     what = "Sokoban, 16 environments, rollouts of 15 steps"
@@ -243,19 +168,5 @@ def measure_sokoban():
     return row
 
 
-def main():
-    """Record and measure."""
-    source = "verl-agent d0b9724, by tests/frameworks/verl_agent/record.py; the shop "
-    source += "has the first 100 products of the demo shop, its Lucene is ours"
-    with tempfile.TemporaryDirectory() as name:
-        content = {
-            "source": source,
-            "sokoban": record_sokoban(),
-            "webshop": record_webshop(Path(name)),
-        }
-    write("verl_agent", content)
-    write("rows", [compare_managers(), measure_sokoban()])
-
-
 if __name__ == "__main__":
-    main()
+    write([compare_managers(), measure_sokoban()])

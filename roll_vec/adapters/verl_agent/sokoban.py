@@ -1,76 +1,73 @@
-"""Sokoban and FrozenLake with verl-agent's methods."""
+"""Sokoban with verl-agent's methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.adapters.tiles import GYM_SOKOBAN, OWN, join_cells, load_sokoban_tiles
-from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs, take_keywords
-from roll_vec.arrays.grid_family import GridFamily
+from roll_vec.adapters.tiles import load_sokoban_tiles, paint_rooms
+from roll_vec.adapters.verl_agent.envs import (
+    Groups,
+    Info,
+    VerlAgentEnvs,
+    merge_keywords,
+)
+from roll_vec.envs.sokoban import Sokoban
+from roll_vec.kernels.sokoban.moves import PENALTY_STEP
 from roll_vec.options import check_choice, check_int
 
+# The ends of verl-agent's ranges of seeds.
+TRAIN_SEEDS, VALIDATION_SEEDS = (0, (1 << 16) - 1), (1 << 16, (1 << 32) - 1)
 MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
-TILES = (GYM_SOKOBAN, OWN)
 
 
-class GridGame(NamedTuple):
-    """A game on a grid."""
-
-    id: str
-    family: GridFamily
-    still_reward: float
-    """The reward of action 0."""
-
-
-class GridEnvs(VerlAgentEnvs):
-    """Environments on grids: actions are 0 to 4.
+class SokobanEnvs(VerlAgentEnvs):
+    """Environments of Sokoban: actions are 0 to 4.
 
     Action 0, "still", is no step: it does not count against the step limit.
 
     Parameters
     ----------
-    game : GridGame
     groups : Groups
-    env_kwargs, mode, tiles
+    env_kwargs, mode
         See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
 
     Raises
     ------
-    InvalidOptionError, InvalidSeedError, UnknownOptionError
+    InvalidOptionError, InvalidSeedError, UnknownOptionError, ImportError
     """
 
     def __init__(
-        self,
-        game: GridGame,
-        groups: Groups,
-        env_kwargs: Mapping[str, Any] | None,
-        *,
-        mode: str,
-        tiles: str,
+        self, groups: Groups, env_kwargs: Mapping[str, Any] | None, mode: str
     ) -> None:
-        check_choice("mode", mode, MODES)
-        check_choice("tiles", tiles, TILES)
-        self.mode, self._still_reward = mode, game.still_reward
-        # RAGEN's glyphs, which verl-agent has taken over: every cell ends with a tab.
-        glyphs = {code: f" {glyph} \t" for code, glyph in game.family.glyphs.items()}
-        keywords = take_keywords(
+        self.mode = check_choice("mode", mode, MODES)
+        if mode == "rgb_array":
+            load_sokoban_tiles()  # raises an ImportError now
+        # verl-agent ends every cell of a text with a tab.
+        glyphs = {code: f" {glyph} \t" for code, glyph in Sokoban.FAMILY.glyphs.items()}
+        keywords = merge_keywords(
             env_kwargs, obs_mode="grid", action_start=1, grid_lookup=glyphs
         )
         # The registered limit is verl-agent's default, too.
         keywords["max_episode_steps"] = keywords.pop("max_steps", None)
-        self._tiles: NDArray[np.uint8] | None = None
-        if tiles == GYM_SOKOBAN and mode == "rgb_array":
-            self._tiles = load_sokoban_tiles()
-        super().__init__(game.id, groups, keywords)
+        super().__init__("roll_vec/Sokoban-v0", groups, keywords)
+
+    def _draw_tasks(self) -> NDArray[np.int64]:
+        low, high = TRAIN_SEEDS if self.is_train else VALIDATION_SEEDS
+        return self._rng.randint(low, high, size=self.env_num, dtype=np.int64)
+
+    def _begin(self, tasks: NDArray[np.int64]) -> list[Info]:
+        seeds = np.repeat(tasks, self.group_n).tolist()
+        self._observations, _ = self.envs.reset(seed=seeds)
+        return [{"won": False} for _ in seeds]
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         info = {"action_is_effective": False, "won": False}
         return {
-            i: (self._still_reward, info)
+            i: (PENALTY_STEP, info)
             for i, (action, ended) in enumerate(zip(actions, self._ended, strict=True))
             if not ended and action == 0
         }
@@ -103,10 +100,8 @@ class GridEnvs(VerlAgentEnvs):
         grids = engine.grids(env_ids if env_idx is None else env_ids[[env_idx]])
         if mode == "state":
             frames = list(grids.astype(np.int64))
-        elif mode == "rgb_array" and self._tiles is not None:
-            frames = list(join_cells(self._tiles[grids]))
         elif mode == "rgb_array":
-            frames = list(engine.observer.frames(grids, "rgb_array"))
+            frames = list(paint_rooms(grids))
         else:
             frames = list(engine.observer.frames(grids, "text"))
         if mode == "list":

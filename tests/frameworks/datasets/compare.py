@@ -1,6 +1,6 @@
 """The programs of docs/data.md, also those with datasets, TRL and Minari.
 
-``python record.py FOLDER`` writes rows.
+``python compare.py FILE`` writes rows.
 """
 
 import os
@@ -56,9 +56,7 @@ def main():
     assert log.global_step == 2
     others = sum(block.startswith("# with ") for block in blocks)
     result = f"run, {others} of them with datasets, TRL or Minari"
-    write(
-        "rows", [{"what": f"the {len(blocks)} programs of data.md", "result": result}]
-    )
+    write([{"what": f"the {len(blocks)} programs of data.md", "result": result}])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""ROLL's own classes: episodes, more of them beside ours, and speed.
+"""Episodes of ROLL's own classes beside ours, and their speed.
 
-``python record.py FOLDER`` writes transcripts and rows, with a checkout of ROLL.
+``python compare.py FILE`` writes rows, with a checkout of ROLL.
 """
 
 import hashlib
@@ -14,9 +14,7 @@ import tempfile
 from pathlib import Path
 
 import demo_shop
-import gymnasium
 import numpy as np
-import scheduler
 from side_by_side import measure, write
 
 from roll_vec.adapters.roll import (
@@ -46,31 +44,7 @@ ANSWERS = [
     "Up",
     "",
 ]
-# Few and short, as the file stands in the repository; the seeds have no failed room.
-NATIVE, TOOL_CALLS = "Sokoban with messages", "Sokoban by tool calls"
-ROOM_PIXELS, LAKE_PIXELS = "Sokoban in pixels", "FrozenLake in pixels"
-SEEDS = {
-    "Sokoban": (7,),
-    "FrozenLake": (0, 3),
-    "WebShop": (5,),
-    NATIVE: (7,),
-    TOOL_CALLS: (9,),
-    ROOM_PIXELS: (7,),
-    LAKE_PIXELS: (0, 3),
-}
-NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5, NATIVE: 6, TOOL_CALLS: 14}
-NUM_TURNS |= {ROOM_PIXELS: 12, LAKE_PIXELS: 6}
-KEYS = {
-    "Sokoban": "sokoban",
-    "FrozenLake": "frozen_lake",
-    "WebShop": "webshop",
-    NATIVE: "sokoban_native_env",
-    TOOL_CALLS: "sokoban_tool_call",
-    ROOM_PIXELS: "sokoban_pixels",
-    LAKE_PIXELS: "frozen_lake_pixels",
-}
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
-SHOPPING = ("search[{}]", "I wait", "click[{}]", "buy", "click[buy now]")
 
 
 def plain(value):
@@ -124,18 +98,6 @@ def make_webshop(folder, num_products):
     return WebShopEnv(num_products=num_products)
 
 
-def shop(rng, turn, observation):
-    """Return an answer: a search, a product, a purchase, and two mistakes."""
-    del rng
-    answer = SHOPPING[turn]
-    words = " ".join(observation.split()[3:7])
-    product = CLICKS.findall(observation)[-1:]
-    text = answer.format(
-        product[0][6:-1] if answer.startswith("click") and product else words
-    )
-    return text if " " in answer and "[" not in answer else f"<answer>{text}</answer>"
-
-
 def browse(rng, turn, observation):
     """Return an answer: mostly an action of the page, now and then another text."""
     page, _, actions = observation.rpartition("\nAvailable actions: ")
@@ -186,24 +148,6 @@ def forget_reminders(episode):
     return text.replace(json.dumps(REMINDER)[1:-1], "")
 
 
-def shorten(episode):
-    """Return an episode without what is the same in each of its infos.
-
-    A chat stands there once; each answer has the number of messages after it.
-    """
-    first, turns = episode
-    chat = turns[-1][1]
-    for turn in turns:
-        del turn[-1]["metrics_agg_mode"]
-        if isinstance(chat, list):
-            assert turn[1] == chat[: len(turn[1])]
-            turn[1] = len(turn[1])
-    if isinstance(chat, list):
-        assert first[0] == chat[:2]
-        first[0] = chat
-    return first, turns
-
-
 def count_resets(env_class):
     """Return the growing list of the resets of a class.
 
@@ -224,7 +168,7 @@ def make_row(name, theirs, ours, choose):
     """Return a row: the equal episodes, and the rates of one environment of each."""
     resets, num_equal = count_resets(type(theirs)), 0
     # Keys have an order.
-    show = forget_reminders if name in (NATIVE, TOOL_CALLS) else repr
+    show = forget_reminders if hasattr(ours, "message_history") else repr
     for seed in range(NUM_SEEDS):
         before = len(resets)
         # Infos of messages have the number of the episode.
@@ -243,45 +187,41 @@ def make_row(name, theirs, ours, choose):
 
 
 def main():
-    """Record, compare, measure."""
+    """Compare, and measure."""
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
     from roll.pipeline.agentic.env.sokoban.native_env import SokobanNativeEnv
     from roll.pipeline.agentic.env.sokoban.tool_call_env import SokobanToolCallEnv
 
-    native = SokobanNativeEnv(**CHAT), GemSokobanNativeEnv, CHAT
-    full = {**CHAT, "full_history": True}
-    tool_calls = SokobanToolCallEnv(**full), GemSokobanToolCallEnv, full
-    small, recorded, rows = {"num_products": 100}, {}, []
+    small, full = {"num_products": 100}, {**CHAT, "full_history": True}
+    rooms, lakes = SOKOBAN | PIXELS, LAKE | PIXELS
+    native, tool, lake = GemSokobanNativeEnv, GemSokobanToolCallEnv, GemFrozenLakeEnv
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        shop_env = make_webshop(Path(folder), **small)
-        games = {
-            "Sokoban": (SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move, move),
-            "FrozenLake": (FrozenLakeEnv(**LAKE), GemFrozenLakeEnv, LAKE, move, move),
-            "WebShop": (shop_env, GemWebShopEnv, small, shop, browse),
-            NATIVE: (*native, move, move),
-            TOOL_CALLS: (*tool_calls, call_tool, call_tool),
-        }
-        for name, env, ours, keywords in (
-            (ROOM_PIXELS, SokobanEnv, GemSokobanEnv, SOKOBAN | PIXELS),
-            (LAKE_PIXELS, FrozenLakeEnv, GemFrozenLakeEnv, LAKE | PIXELS),
+        shop = make_webshop(Path(folder), **small)
+        for name, theirs, ours, keywords, choose in (
+            ("Sokoban", SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move),
+            ("FrozenLake", FrozenLakeEnv(**LAKE), lake, LAKE, move),
+            ("WebShop", shop, GemWebShopEnv, small, browse),
+            ("Sokoban with messages", SokobanNativeEnv(**CHAT), native, CHAT, move),
+            (
+                "Sokoban by tool calls",
+                SokobanToolCallEnv(**full),
+                tool,
+                full,
+                call_tool,
+            ),
+            ("Sokoban in pixels", SokobanEnv(**rooms), GemSokobanEnv, rooms, move),
+            (
+                "FrozenLake in pixels",
+                FrozenLakeEnv(**lakes),
+                GemFrozenLakeEnv,
+                lakes,
+                move,
+            ),
         ):
-            games[name] = (env(**keywords), ours, keywords, move, move)
-        for name, (theirs, ours, keywords, choose, choose_more) in games.items():
-            episodes = {
-                seed: shorten(play(theirs, seed, choose, NUM_TURNS[name]))
-                for seed in SEEDS[name]
-            }
-            recorded[KEYS[name]] = {"keywords": keywords, "episodes": episodes}
-            rows.append(make_row(name, theirs, ours(**keywords), choose_more))
-        # WebShop reads the folder ever after.
-        import managers
-
-        rows += [*managers.main(), *scheduler.main()]
-    # Its pictures differ between versions.
-    recorded["gymnasium"] = gymnasium.__version__
-    write("roll", recorded)
-    write("rows", rows)
+            rows.append(make_row(name, theirs, ours(**keywords), choose))
+    write(rows)
 
 
 if __name__ == "__main__":
