@@ -24,7 +24,7 @@ from roll_vec.descriptions.keywords import (
     describe_keywords,
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
-from roll_vec.evaluation.splits import Split, splits_of
+from roll_vec.evaluation import Split, splits_of
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.registration.any_id import action_names, load_class, render_modes
