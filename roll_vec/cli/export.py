@@ -41,7 +41,6 @@ from roll_vec.errors import (
 from roll_vec.evaluation import play_chat
 from roll_vec.evaluation.chat import ChatError
 from roll_vec.export import FORMATS, export
-from roll_vec.export.formats import TEXTS
 from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows
 from roll_vec.export.writer import check_out
 from roll_vec.registration import ENVIRONMENTS
@@ -49,6 +48,7 @@ from roll_vec.registration.any_id import find_spec, full_id, is_pooled, make_or_
 from roll_vec.registration.factories import make_vec
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 from roll_vec.trajectories.runs import replay_trajectories
+from roll_vec.trajectories.trajectory import TEXTS
 
 # Rows, and environments stepped at once, unless the user says otherwise.
 _NUM_ROWS, _NUM_ENVS = 1000, 256

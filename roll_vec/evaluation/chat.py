@@ -34,7 +34,7 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import EPISODES_AHEAD, SKIPPED, fault_counts, in_order
-from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
+from roll_vec.trajectories.trajectory import TEXTS, OpenEpisode, instruction_of
 from roll_vec.vector.known_infos import episode_success, fault_of
 
 API_KEY = "OPENAI_API_KEY"
@@ -50,10 +50,6 @@ _MAX_WAIT = 60
 _SECONDS_BETWEEN_SIGNALS = 0.2
 # Fields of a request that ``extra_body`` may not have.
 _FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
-TAGS = {"action_pattern": "<answer>(.*?)</answer>"}
-"""Keywords of an answer between tags."""
-TEXTS = {"obs_mode": "text", "action_mode": "text", **TAGS}
-"""Keywords of a game on a grid whose observations and actions are texts."""
 
 
 class ChatError(RollVecError, RuntimeError):
@@ -356,14 +352,30 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     split : Split
     keywords : dict
         Of the user; they stay as they are.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the environment has no texts.
     """
     is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
-    keywords = {**TAGS, **(TEXTS if is_grid else {}), **keywords}
-    if "env_instruction" in keywords or keywords["action_pattern"] is None:
-        return keywords
-    with closing(split.make_vec(1, **keywords)) as envs:
+    own = TEXTS if is_grid else {"action_pattern": TEXTS["action_pattern"]}
+    try:
+        envs = split.make_vec(1, **{**own, **keywords})
+    except InvalidOptionError as error:
+        # An error of the user's keywords is raised here.
+        split.make_vec(1, **keywords).close()
+        message = (
+            "policy: a model needs observations and actions that are texts, which "
+            f"{split.id} does not have"
+        )
+        raise InvalidOptionError(message) from error
+    keywords = {**own, **keywords}
+    with closing(envs):
         _, infos = envs.reset(seed=[split.seeds[0]])
         examples = getattr(envs.single_action_space, "examples", None)
+    if "env_instruction" in keywords or keywords["action_pattern"] is None:
+        return keywords
     instruction = str(infos["env_instruction"][0])
     # Those of grids say it themselves.
     if examples and examples[0] not in instruction:

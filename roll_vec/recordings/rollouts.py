@@ -22,6 +22,10 @@ from roll_vec.registration.any_id import mode_of
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
 
+PROGRESS_SECONDS = 0.1
+"""The time between two reports of progress."""
+
+
 class Recorder(Protocol):
     """Receives the events of a rollout."""
 
@@ -85,7 +89,6 @@ def roll_out(
     steps: int,
     seed: int,
     on_progress: Callable[[int, int, float], None] | None = None,
-    interval: float = 0.1,
     recorder: Recorder | None = None,
 ) -> RolloutSummary:
     """Reset with a seed, step `steps` times and account for the episodes that end.
@@ -101,10 +104,7 @@ def roll_out(
     seed : int
     on_progress : callable, optional
         Called with the number of steps, the timed environment steps so far and their
-        seconds; after the first step and the last one, and between them every
-        `interval` seconds.
-    interval : float, default 0.1
-        Seconds between two calls of `on_progress`.
+        seconds; after the first step and the last one, and every tenth of a second.
     recorder : Recorder, optional
         Receives all events.
 
@@ -163,7 +163,7 @@ def roll_out(
             if on_progress is not None and not event.is_reset and is_due:
                 env_steps = account.env_steps - first_steps
                 on_progress(num_steps, env_steps, now - first_end)
-                next_report = now + interval
+                next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True
         if num_steps == 0:
