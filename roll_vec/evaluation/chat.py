@@ -6,9 +6,8 @@ completion").  vLLM, SGLang, llama.cpp, Ollama and others serve it, too.
 Each environment of a batch has a conversation, a `roll_vec.sessions.Session` in a
 coroutine: it steps as soon as its answer arrives, and no conversation waits for
 another.  An event loop in a thread runs the coroutines, so that the caller may have an
-event loop, too, as notebooks do.  The caller takes the episodes from a queue::
-
-    conversation:  reset ─▶ request ─▶ step ─▶ request ─▶ step ... ─▶ queue ─▶ caller
+event loop, too, as notebooks do.  The next episode of an environment begins when the
+caller has the last one.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +33,7 @@ from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
-from roll_vec.trajectories.play import EPISODES_AHEAD, SKIPPED, fault_counts, in_order
+from roll_vec.trajectories.play import SKIPPED, fault_counts, in_order
 from roll_vec.trajectories.trajectory import TEXTS, OpenEpisode, instruction_of
 from roll_vec.vector.known_infos import episode_success, fault_of
 
@@ -46,8 +46,6 @@ _REFUSALS = (301, 302, 303, 307, 308, 401, 403, 404)
 _MAX_REASON = 300
 # The longest time that the client waits before it repeats a request, in seconds.
 _MAX_WAIT = 60
-# A wait without a limit cannot be interrupted on Windows.
-_SECONDS_BETWEEN_SIGNALS = 0.2
 # Fields of a request that ``extra_body`` may not have.
 _FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
 
@@ -401,12 +399,7 @@ class _Conversations:
         if history is not None:
             check_int("history", history, 0)
         self._client = _ChatClient(endpoint, history)
-        self._envs, self._sessions = envs, Sessions(envs)
-        self._waiting = iter(enumerate(seeds))
-        self._num_conversations = min(envs.num_envs, len(seeds))
-        # Pairs of the index of a seed and its trajectory; at the end, None or the error
-        # that has ended all.
-        self._results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._envs, self._sessions, self._seeds = envs, Sessions(envs), seeds
 
     def episodes(self) -> Iterator[tuple[int, Trajectory]]:
         """Hold all conversations; in the end, close the environments.
@@ -417,67 +410,43 @@ class _Conversations:
             Each when it has ended.
         """
         loop = asyncio.new_event_loop()
-        # Episodes that have ended wait in the memory until the caller takes them.
-        self._slots = asyncio.Semaphore(EPISODES_AHEAD * self._num_conversations)
-        main = loop.create_task(self._hold_all())
         thread = threading.Thread(
-            target=self._run, args=(loop, main), name="roll_vec-chat", daemon=True
+            target=loop.run_forever, name="roll_vec-chat", daemon=True
         )
+        waiting = iter(enumerate(self._seeds))
+        count = min(self._envs.num_envs, len(self._seeds))
+        idle = [self._sessions.open(0) for _ in range(count)]
+        playing: dict[Future[Trajectory], tuple[int, Session]] = {}
+        thread.start()
         try:
-            thread.start()
             while True:
-                try:
-                    result = self._results.get(timeout=_SECONDS_BETWEEN_SIGNALS)
-                except queue.Empty:
-                    continue
-                if result is None:
+                for index, seed in islice(waiting, len(idle)):
+                    session = idle.pop()
+                    episode = self._play(session, seed)
+                    future = asyncio.run_coroutine_threadsafe(episode, loop)
+                    playing[future] = index, session
+                if not playing:
                     return
-                if isinstance(result, BaseException):
-                    raise result
-                with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(self._slots.release)
-                yield result
+                # A wait without a limit cannot be interrupted on Windows.
+                for future in wait(playing, 0.2, FIRST_COMPLETED).done:
+                    index, session = playing.pop(future)
+                    idle.append(session)
+                    yield index, future.result()
         finally:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(main.cancel)
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
             thread.join()
+            loop.close()
             self._sessions.close()
 
     # ---------------------------------------------------------- in the thread
 
-    def _run(self, loop: asyncio.AbstractEventLoop, main: asyncio.Task[None]) -> None:
-        end: BaseException | None = None
-        try:
-            loop.run_until_complete(main)
-        except BaseException as error:
-            end = error
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
-            self._results.put(end)
-
-    async def _hold_all(self) -> None:
-        tasks = [
-            asyncio.create_task(self._hold()) for _ in range(self._num_conversations)
-        ]
-        try:
-            # Raises the first error.
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self._client.close()
-
-    async def _hold(self) -> None:
-        """Play one episode after the other in one environment."""
-        with self._sessions.open(0) as session:
-            while True:
-                await self._slots.acquire()
-                index, seed = next(self._waiting, (None, None))
-                if seed is None:
-                    return
-                self._results.put((index, await self._play(session, seed)))
+    async def _end(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
 
     async def _play(self, session: Session, seed: int) -> Trajectory:
         """Play one episode."""
