@@ -117,7 +117,7 @@ def _run(arguments: argparse.Namespace) -> int:
             progress(arguments.quiet) as show,
         ):
 
-            def shown() -> Iterator[Trajectory]:
+            def with_progress() -> Iterator[Trajectory]:
                 for row in rows:
                     if show is not None:
                         show("rows", tally.rows, num)
@@ -126,7 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
             export(
                 arguments.out,
                 batch,
-                shown(),
+                with_progress(),
                 format=arguments.format,
                 policy=arguments.model or arguments.policy or "oracle",
                 overwrite=arguments.overwrite,

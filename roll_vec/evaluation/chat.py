@@ -185,9 +185,14 @@ class _ChatClient:
         self.close = self._client.close
         self._endpoint, self._history, retries = endpoint, history, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        own = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
-        own = {name: value for name, value in own.items() if value is not None}
-        self._fields = {**(endpoint.extra_body or {}), **own}
+        sampling = {
+            "temperature": endpoint.temperature,
+            "max_tokens": endpoint.max_tokens,
+        }
+        sampling = {
+            name: value for name, value in sampling.items() if value is not None
+        }
+        self._fields = {**(endpoint.extra_body or {}), **sampling}
 
     async def answer(self, instruction: str | None, turns: Sequence[str]) -> str:
         """Return the model's answer; a refusal, or none, is the empty text.
@@ -357,9 +362,9 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
         If the environment has no texts.
     """
     is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
-    own = TEXTS if is_grid else {"action_pattern": TEXTS["action_pattern"]}
+    defaults = TEXTS if is_grid else {"action_pattern": TEXTS["action_pattern"]}
     try:
-        envs = split.make_vec(1, **{**own, **keywords})
+        envs = split.make_vec(1, **{**defaults, **keywords})
     except InvalidOptionError as error:
         # An error of the user's keywords is raised here.
         split.make_vec(1, **keywords).close()
@@ -368,7 +373,7 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
             f"{split.id} does not have"
         )
         raise InvalidOptionError(message) from error
-    keywords = {**own, **keywords}
+    keywords = {**defaults, **keywords}
     with closing(envs):
         _, infos = envs.reset(seed=[split.seeds[0]])
         examples = getattr(envs.single_action_space, "examples", None)

@@ -114,7 +114,7 @@ def roll_out(
         After Ctrl-C, of the steps until then.
     """
     is_disabled = mode_of(env) is AutoresetMode.DISABLED
-    account, ended = EpisodeAccount(env), []
+    account, parts = EpisodeAccount(env), []
     section = CriticalSection()
     begin = first_end = now = perf_counter()
     num_steps = first_steps = 0
@@ -154,7 +154,8 @@ def roll_out(
             with section:
                 if recorder is not None:
                     recorder.add(event)
-                ended.append(account.add(event))
+                if len(episodes := account.add(event)):
+                    parts.append(episodes)
                 num_steps += not event.is_reset
             now = perf_counter()
             if num_steps <= 1:
@@ -171,7 +172,7 @@ def roll_out(
     finally:
         section.close()
     return RolloutSummary(
-        episodes=Episodes.join(ended),
+        episodes=Episodes.join(parts),
         env_steps=account.env_steps,
         startup_seconds=first_end - begin,
         timed_env_steps=account.env_steps - first_steps,
