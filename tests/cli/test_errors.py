@@ -101,6 +101,10 @@ ERRORS = [
     # Exports.
     ("export roll_vec/FrozenLake", "required: --out"),
     (
+        "eval run roll_vec/Pendulum --split test --policy http://h/v1 --model m",
+        "a model needs observations and actions that are texts, which roll_vec/Pendulu",
+    ),
+    (
         "export roll_vec/Pendulum --policy random --out x.jsonl",
         "--format: messages needs observations and actions that are texts, which "
         "roll_vec/Pendulum-v1 does not have; use --format parquet",

@@ -21,8 +21,7 @@ from gymnasium.vector import AutoresetMode
 import roll_vec
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError, RollVecError, UnsupportedError
-from roll_vec.evaluation import find_split, play_split
-from roll_vec.evaluation.splits import splits_of
+from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
