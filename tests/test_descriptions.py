@@ -1,6 +1,5 @@
 """Descriptions of ids: keywords, rewards, infos and spaces are those of the game."""
 
-import inspect
 import json
 
 import gymnasium
@@ -8,11 +7,7 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.descriptions import (
-    describe_batch_keywords,
-    describe_env,
-    describe_keywords,
-)
+from roll_vec.descriptions import describe_env
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.rules import Walk
 
@@ -103,9 +98,8 @@ def test_every_id_is_described_as_json(id):
     assert content["id"] == id
     assert content["observations"]
     assert content["action_space"]
-    assert content["obstacle"] == ""
     is_ours = id in ENVIRONMENTS
-    for name in ("rewards", "sources", "splits", "page"):
+    for name in ("rewards", "sources", "batch", "page"):
         assert bool(content[name]) is is_ours
     assert content["docstring"]
     if is_ours:
@@ -117,6 +111,8 @@ def test_every_id_is_described_as_json(id):
 def test_sections_of_a_users_docstring_are_read():
     roll_vec.register("tests/Walk-v0", Walk)
     walk = describe_env("tests/Walk-v0")
+    assert walk.summary
+    assert walk.summary not in walk.docstring
     assert walk.rewards == (("1", "The goal."),)
     assert walk.terminated == ("The player is on the goal.",)
     assert walk.differences == ("Walls are new, and they stay.", "No diagonal moves.")
@@ -127,44 +123,16 @@ def test_sections_of_a_users_docstring_are_read():
     assert "action_mask" not in infos  # there is no rule `legal`
 
 
-class Missing(gymnasium.Env):
-    """A game of which a part is not installed."""
-
-    def __init__(self, length=3):
-        message = "no module named box3d"
-        raise ImportError(message)
-
-
-@pytest.mark.usefixtures("forgets_ids")
-def test_environment_that_cannot_be_made_is_described_without_spaces():
-    roll_vec.register("tests/Missing-v0", Missing)
-    description = describe_env("tests/Missing-v0")
-    assert "box3d" in description.obstacle
-    assert description.observations == ()
-    assert description.keywords[0].name == "length"
-    assert description.summary == "A game of which a part is not installed"
-    with pytest.raises(ImportError, match="box3d"):
-        describe_env("tests/Missing-v0", {"length": 4})
-
-
-@pytest.mark.usefixtures("forgets_ids")
-def test_the_first_line_of_a_users_rules_stands_once():
-    roll_vec.register("tests/Walk-v0", Walk)
-    description = describe_env("tests/Walk-v0")
-    assert description.summary
-    assert description.summary not in description.docstring
-
-
 @pytest.mark.parametrize("id", ENVIRONMENTS)
 def test_every_keyword_is_described_in_one_line(id):
-    keywords = describe_keywords(gymnasium.spec(id))
+    description = describe_env(id)
+    keywords, of_batches = description.keywords, description.batch_keywords
     unused = getattr(ENVIRONMENTS[id].load()(), "unused_keywords", {})
     assert {one.name: one.default for one in keywords} == {
         name: repr(value)
         for name, value in ENVIRONMENTS[id].defaults().items()
         if name not in unused
     }
-    of_batches = describe_batch_keywords(ENVIRONMENTS[id].pooled)
     for one in [*keywords, *of_batches]:
         assert one.type, one.name
         assert one.summary.endswith("."), one.name
@@ -180,36 +148,3 @@ def test_every_keyword_is_described_in_one_line(id):
         names = [one.name for one in keywords]
         assert names[:4] == ["dim_room", "dim_x", "dim_y", "num_boxes"]
         assert names.index("num_boxes") < names.index("obs_mode") < names.index("match")
-
-
-class Hill(roll_vec.BaseDiscreteActionEnv):
-    """A hill of the tests.
-
-    Parameters
-    ----------
-    height, width : int
-        Metres of the hill.  More take longer.
-    colour
-        Of the grass.
-
-    Notes
-    -----
-    slope : float
-        Not a keyword.
-    """
-
-    ACTION_LOOKUP = {0: "Down", 1: "Up"}  # noqa: RUF012
-
-    def __init__(self, height, width=3, colour="green", slope: float | None = None):
-        self.height = height
-
-
-class GrassyHill(roll_vec.BaseLanguageBasedEnv):
-    """A hill whose constructor has a decorator, which adds a keyword."""
-
-    def __init__(self, stones: int = 3, **keywords):
-        super().__init__()
-
-    __init__.__signature__ = inspect.signature(
-        lambda self, stones=3, *, grass=True: None
-    )

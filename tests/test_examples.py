@@ -1,7 +1,6 @@
 """The programs in docs/examples that need no PyTorch."""
 
 import importlib
-import json
 import re
 import runpy
 import sys
@@ -147,45 +146,3 @@ def test_the_language_loop_goes_on_and_deletes_no_other_folder(
         name = argument.partition("=")[0]
         assert f"error: argument {name}: " in capsys.readouterr().err
     assert (tmp_path / "letter.txt").read_text() == "dear reader"
-
-
-# ------------------------------------------------------------- inspect_log, atif
-
-
-def test_transcripts_have_every_text_and_reward(example, tmp_path):
-    example("inspect_log").main([str(tmp_path / "log.json"), "--num-episodes=3"])
-    example("atif").main([str(tmp_path / "documents"), "--num-episodes=3"])
-    log = json.loads((tmp_path / "log.json").read_text())
-    documents = sorted((tmp_path / "documents").iterdir())
-    for sample, path in zip(log["samples"], documents, strict=True):
-        document = json.loads(path.read_text())
-        texts = [message["content"] for message in sample["messages"]]
-        others, rewards = [], []
-        for step in document["steps"]:
-            others.append(step["message"])
-            if step["source"] == "agent":
-                others.append(step["observation"]["results"][0]["content"])
-                rewards.append(step["extra"]["reward"])
-        assert texts == others
-        told = [
-            message.get("metadata", {}).get("reward") for message in sample["messages"]
-        ]
-        assert [reward for reward in told if reward is not None] == rewards
-        assert sample["scores"]["return"]["value"] == sum(rewards)
-        assert sample["output"]["completion"] == texts[-2]
-
-
-# --------------------------------------------------------------------- answer_tree
-
-
-def test_a_tree_of_answers_ends_in_equal_worlds(example, capsys):
-    example("answer_tree").main(["--width=2", "--depth=2"])
-    table = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [row[0] for row in table] == [
-        "Sokoban",
-        "FrozenLake",
-        "Countdown",
-        "WebShop",
-    ]
-    for _, num_leaves, num_steps, num_replayed, *_ in table:
-        assert int(num_leaves) < int(num_steps) <= int(num_replayed)

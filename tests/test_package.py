@@ -60,7 +60,7 @@ def test_import_is_light():
     code = (
         "import sys, roll_vec, roll_vec.render.tiles, roll_vec.render.mosaic\n"
         "import roll_vec.render.window, roll_vec.render.ansi\n"
-        "heavy = {'numba', 'PIL', 'rich', 'pygame', 'moviepy'} & set(sys.modules)\n"
+        "heavy = {'numba', 'PIL', 'rich', 'pygame'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "assert 'roll_vec.testing' not in sys.modules\n"
         "assert roll_vec.testing.check_vector_env and roll_vec.seeding.episode_seed\n"

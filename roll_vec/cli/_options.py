@@ -197,7 +197,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         _POSITIVE,
     ),
     "--out": _option("the file to write", "FILE", Path),
-    "--text": _flag("write text here, and no file"),
     "--json": _flag("write it as JSON, for programs"),
     "--quiet": _flag("no progress bar and no output; errors are shown"),
     # A model behind an endpoint.
@@ -437,7 +436,7 @@ def refuse_arguments(
     names : iterable of str
         Those that the command does not read, as ``arguments`` has them.
     reason : str
-        Such as ``with --text``.
+        Such as ``with a saved run``.
     """
     unread = {*names}
     for name, flag in arguments.changes.items():

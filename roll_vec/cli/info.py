@@ -74,7 +74,8 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _info(arguments: argparse.Namespace) -> int:
     # It imports numba, which other commands do without.
-    from roll_vec.descriptions import describe_env, format_description
+    from roll_vec.descriptions import describe_env
+    from roll_vec.descriptions.report import format_description
 
     env_id = full_id(arguments.id)
 

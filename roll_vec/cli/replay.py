@@ -32,7 +32,7 @@ file has a digest alone, the digest is shown. See docs/watching.md.
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --out run.npz
   roll-vec replay run.npz
-  roll-vec watch run.npz --envs 3 --text
+  roll-vec watch run.npz --envs 3 --out page.html
 """
 
 

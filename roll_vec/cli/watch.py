@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gymnasium.spaces import Text
 
@@ -30,21 +30,14 @@ from roll_vec.cli._options import (
     refuse_arguments,
 )
 from roll_vec.cli._policies import make_policy
-from roll_vec.cli._tables import progress, steps_listener, text_width
+from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.cli.replay import make_batch, open_run
 from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
-from roll_vec.recordings import BatchEvent, Run, replay
+from roll_vec.recordings import BatchEvent, replay
 from roll_vec.registration.any_id import full_id, make_vector
-from roll_vec.watch import Frame, FrameRecorder, Recording, write_page, write_text
-from roll_vec.watch.video import (
-    DEFAULT_FPS,
-    MAX_GIF_FPS,
-    MAX_MP4_FPS,
-    MIN_FPS,
-    write_gif,
-    write_mp4,
-)
+from roll_vec.watch import Frame, FrameRecorder, Recording, write_gif, write_page
+from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS
 
 # Environments to show, unless the user says otherwise, and at most.
 _NUM_ENVS, _MAX_ENVS = 16, 4096
@@ -54,31 +47,7 @@ _MAX_BYTES = 4_000_000_000
 _FRAME_BYTES = 1_000
 
 
-class _OutputFormat(NamedTuple):
-    """A form of file: `write` gets the open file and the recording.
-
-    Attributes
-    ----------
-    write : callable
-    max_fps : float or None
-        None: it is no video.
-    packages : tuple of (str, str, str)
-        Of each package: its name for pip, that for import, and the extra.
-    """
-
-    write: Callable[..., None]
-    max_fps: float | None = None
-    packages: tuple[tuple[str, str, str], ...] = ()
-
-
-_PILLOW = ("pillow", "PIL", "cli")
-_FFMPEG = ("imageio-ffmpeg", "imageio_ffmpeg", "render")
-# By the suffix of the file.
-_FORMATS = {
-    ".html": _OutputFormat(write_page),
-    ".gif": _OutputFormat(write_gif, MAX_GIF_FPS, (_PILLOW,)),
-    ".mp4": _OutputFormat(write_mp4, MAX_MP4_FPS, (_PILLOW, _FFMPEG)),
-}
+_SUFFIXES = ".html", ".gif"
 
 _SUMMARY = "see a saved run, or a policy at play, in a browser"
 
@@ -88,7 +57,6 @@ pictures or conversations. The suffix of --out says the form:
 
   .html   one page for a browser, without other files and without network
   .gif    an animated picture
-  .mp4    a video with H.264 (extra render)
 
 The environments are those of a saved run, which is played again and compared
 with its file as by roll-vec replay, also its exit code; or they are made here
@@ -108,9 +76,9 @@ def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "watch", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("RUN.npz|ID", "a saved run, or a registered id", dest="target")
-    place = parser.add_mutually_exclusive_group(required=True)
-    parser.option("--out", f"the file to write: {', '.join(_FORMATS)}", to=place)
-    parser.option("--text", "write all steps as plain text, here", to=place)
+    parser.option(
+        "--out", f"the file to write: {' or '.join(_SUFFIXES)}", required=True
+    )
     text = f"the first N of a run; of an ID so many are made (default: {_NUM_ENVS})"
     parser.number("--num-envs", text, 1, _MAX_ENVS)
     parser.option(
@@ -127,13 +95,13 @@ def add_parser(commands: Any) -> None:
     parser.option("-o", "as for roll-vec rollout; of a run, as for roll-vec replay")
     parser.option(
         "--fps",
-        f"of a video: steps a second (default: {DEFAULT_FPS})",
+        f"of a GIF: steps a second (default: {DEFAULT_FPS})",
         "N",
-        number_from(0, is_open=True),
+        number_from(MIN_FPS),
     )
     parser.number(
         "--scale",
-        "of a video: a cell of a board has 16 N pixels (default: 1 to 3, by the "
+        "of a GIF: a cell of a board has 16 N pixels (default: 1 to 3, by the "
         "number of boards)",
         1,
     )
@@ -143,24 +111,32 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
-    if arguments.out is None:
-        refuse_arguments(arguments, ["fps", "scale", "open"], "with --text")
-    else:
-        form = _find_format(arguments)
-    if not arguments.quiet:
-        require("rich", "roll-vec watch without --quiet")
+    out: Path = arguments.out
+    is_gif = _check_form(arguments)
     target = arguments.target
     is_run = target.lower().endswith(".npz") or Path(target).is_file()
     recording, code = (_record_run if is_run else _record_policy)(arguments)
-    if arguments.out is None:
-        write_text(sys.stdout, recording, text_width())
-    else:
-        _write(arguments, recording, form)
+    with new_file("--out", out) as file, progress(arguments.quiet):
+        if is_gif:
+            fps = DEFAULT_FPS if arguments.fps is None else arguments.fps
+            try:
+                write_gif(file, recording, fps=fps, scale=arguments.scale)
+            except InvalidOptionError as error:
+                raise argument_error("--out", str(error)) from error
+        else:
+            write_page(file, recording)
+    if not arguments.quiet:
+        size = out.stat().st_size / 1_000_000
+        num_envs, steps = len(recording.env_ids), recording.ticks[-1].step
+        line = f"{num_envs:,} environments, {steps:,} steps, {size:.2f} MB: {out}"
+        sys.stdout.write(f"{line}\n")
+    if arguments.open:
+        webbrowser.open(out.absolute().as_uri())
     return code
 
 
-def _find_format(arguments: argparse.Namespace) -> _OutputFormat:
-    """Return the form of the file, after a check of all that it needs.
+def _check_form(arguments: argparse.Namespace) -> bool:
+    """Return whether the file is a GIF, after a check of all that it needs.
 
     Raises
     ------
@@ -170,43 +146,20 @@ def _find_format(arguments: argparse.Namespace) -> _OutputFormat:
         If a package is missing.
     """
     out, fps = arguments.out, arguments.fps
-    form = _FORMATS.get(out.suffix.lower())
-    if form is None:
-        text = f"expected a file name that ends in {', '.join(_FORMATS)}"
+    suffix = out.suffix.lower()
+    if suffix not in _SUFFIXES:
+        text = f"expected a file name that ends in {' or '.join(_SUFFIXES)}"
         raise argument_error("--out", f"{text}, got {str(out)!r}")
     check_target("--out", out)
-    if form.max_fps is None:
-        videos = ", ".join(name for name, form in _FORMATS.items() if form.max_fps)
-        reason = f"for {str(out)!r}, which is no video ({videos})"
+    if suffix != ".gif":
+        reason = f"for {str(out)!r}, which is no GIF"
         refuse_arguments(arguments, ["fps", "scale"], reason)
-    elif fps is not None and not MIN_FPS <= fps <= form.max_fps:
-        text = f"expected {MIN_FPS:g} to {form.max_fps:g} for a file {out.suffix}"
-        raise argument_error("--fps", f"{text}, got {fps:g}")
-    for package, module, extra in form.packages:
-        feature = f"a file {out.suffix.lower()}"
-        require(package, feature, module=module, extra=extra)
-    return form
-
-
-def _write(
-    arguments: argparse.Namespace, recording: Recording, form: _OutputFormat
-) -> None:
-    """Write the file, say so, and open it."""
-    out: Path = arguments.out
-    pairs = {"fps": arguments.fps, "scale": arguments.scale}.items()
-    options = {name: value for name, value in pairs if value is not None}
-    with new_file("--out", out) as file, progress(arguments.quiet):
-        try:
-            form.write(file, recording, **options)
-        except InvalidOptionError as error:
-            raise argument_error("--out", str(error)) from error
-    if not arguments.quiet:
-        size = out.stat().st_size / 1_000_000
-        num_envs, steps = len(recording.env_ids), recording.ticks[-1].step
-        line = f"{num_envs:,} environments, {steps:,} steps, {size:.2f} MB: {out}"
-        sys.stdout.write(f"{line}\n")
-    if arguments.open:
-        webbrowser.open(out.absolute().as_uri())
+        return False
+    if fps is not None and fps > MAX_FPS:
+        text = f"expected a number from {MIN_FPS:g} to {MAX_FPS:g}, got {fps:g}"
+        raise argument_error("--fps", text)
+    require("pillow", "a GIF", module="PIL")
+    return True
 
 
 class _BoundedRecorder(FrameRecorder):
@@ -254,7 +207,7 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     arguments.policy = arguments.policy or "random"
     options = {"options": arguments.options, "autoreset": arguments.autoreset}
     make = partial(make_vector, env_id, num_envs, **options)
-    with closing(_with_render_mode(make, arguments.text)) as env:
+    with closing(_with_render_mode(make)) as env:
         policy = make_policy(arguments.policy, env, arguments.seed)
         recorder = _BoundedRecorder(env, range(num_envs), arguments.steps)
         summary = run_policy(env, policy, arguments, recorder)
@@ -270,17 +223,12 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
         return recorder.recording(env_id, details), code
 
 
-def _with_render_mode(make: Callable[..., Any], is_text: bool) -> Any:
-    """Return a batch with pictures, else with drawings in text, if it needs them.
-
-    A text shows no pictures.
-    """
-    first, *others = ("ansi", "text") if is_text else ("rgb_array", "ansi", "text")
-    env = make(render_mode=first)
-    if isinstance(env.single_observation_space, Text):
-        return env
-    for mode in others:
-        if env.render_mode is not None:
+def _with_render_mode(make: Callable[..., Any]) -> Any:
+    """Return a batch with pictures, else with drawings in text, if it needs them."""
+    env = make(render_mode="rgb_array")
+    for mode in ("ansi", "text"):
+        is_text = isinstance(env.single_observation_space, Text)
+        if is_text or env.render_mode is not None:
             break
         env.close()
         env = make(render_mode=mode)
@@ -303,14 +251,22 @@ def _record_run(arguments: argparse.Namespace) -> tuple[Recording, int]:
     refuse_arguments(arguments, unread, "with a saved run, which has its own")
     run = open_run(Path(arguments.target), "RUN.npz")
     env_ids = _choose_envs(arguments, run.setup.num_envs)
-    recording = _replay(arguments, run, env_ids)
-    difference = recording.difference
-    if difference is None:
-        return recording, 0
-    if difference.env_id is not None and difference.env_id not in env_ids:
-        # The environment that differs is known only now: played again, with it.
-        recording = _replay(arguments, run, sorted([*env_ids, difference.env_id]))
-    return recording, FAILURE
+    make = partial(make_batch, run, arguments.options)
+    with closing(_with_render_mode(make)) as env:
+        steps = min(run.num_steps, arguments.steps or run.num_steps)
+        recorder = _BoundedRecorder(env, env_ids, steps)
+        with progress(arguments.quiet) as show:
+            listener = steps_listener(show, steps)
+            result = replay(env, run, listener, recorder=recorder, max_steps=steps)
+        batch = f"{run.setup.num_envs:,} environments"
+        details = {"run": run.path.name, "batch": batch, "seed": str(run.seed)}
+        details |= _keyword_details(run.setup.options)
+        if run.exception is not None:
+            details["exception"] = run.exception
+        recording = recorder.recording(
+            run.setup.id, details, difference=result.difference, is_replay=True
+        )
+    return recording, 0 if result.difference is None else FAILURE
 
 
 def _choose_envs(arguments: argparse.Namespace, num_envs: int) -> list[int]:
@@ -323,24 +279,3 @@ def _choose_envs(arguments: argparse.Namespace, num_envs: int) -> list[int]:
         text = f"expected 0 to {num_envs - 1}, got {env_ids[-1]}"
         raise argument_error("--envs", text)
     return env_ids
-
-
-def _replay(
-    arguments: argparse.Namespace, run: Run, env_ids: Sequence[int]
-) -> Recording:
-    """Play a run again and record some of its environments."""
-    make = partial(make_batch, run, arguments.options)
-    with closing(_with_render_mode(make, arguments.text)) as env:
-        steps = min(run.num_steps, arguments.steps or run.num_steps)
-        recorder = _BoundedRecorder(env, env_ids, steps)
-        with progress(arguments.quiet) as show:
-            listener = steps_listener(show, steps)
-            result = replay(env, run, listener, recorder=recorder, max_steps=steps)
-        batch = f"{run.setup.num_envs:,} environments"
-        details = {"run": run.path.name, "batch": batch, "seed": str(run.seed)}
-        details |= _keyword_details(run.setup.options)
-        if run.exception is not None:
-            details["exception"] = run.exception
-        return recorder.recording(
-            run.setup.id, details, difference=result.difference, is_replay=True
-        )

@@ -10,41 +10,17 @@ In reading order:
 
     description = describe_env("roll_vec/Sokoban-v0")
     print(description.rewards[0])
-    print(format_description(description))
 """
 
-from roll_vec.descriptions.environments import (
-    Cell,
-    EnvDescription,
-    Info,
-    Observation,
-    Reward,
-    Source,
-    describe_env,
+from roll_vec.descriptions.environments import EnvDescription, describe_env
+
+# For the tables of the documentation; not public.
+from roll_vec.descriptions.keywords import (
+    Keyword as Keyword,
 )
 from roll_vec.descriptions.keywords import (
-    Keyword,
-    describe_batch_keywords,
-    describe_keywords,
+    describe_batch_keywords as describe_batch_keywords,
 )
-from roll_vec.descriptions.report import (
-    Section,
-    describe_sections,
-    format_description,
-)
+from roll_vec.descriptions.report import describe_sections as describe_sections
 
-__all__ = [
-    "Cell",
-    "EnvDescription",
-    "Info",
-    "Keyword",
-    "Observation",
-    "Reward",
-    "Section",
-    "Source",
-    "describe_batch_keywords",
-    "describe_env",
-    "describe_keywords",
-    "describe_sections",
-    "format_description",
-]
+__all__ = ["EnvDescription", "describe_env"]

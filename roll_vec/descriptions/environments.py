@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,15 +25,12 @@ from roll_vec.descriptions.keywords import (
     describe_keywords,
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
-from roll_vec.evaluation import Split, splits_of
-from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.registration.any_id import action_names, load_class, render_modes
 from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
-_GAMES = "roll_vec.envs."
 # Modules of games that have one page.
 _SMALL_GAMES = (
     "acrobot",
@@ -48,13 +46,20 @@ _MAX_LISTED = 32
 
 
 class Observation(NamedTuple):
-    """A form of observations."""
+    """A form of observations.
+
+    Attributes
+    ----------
+    mode : str
+        The value of ``obs_mode``; empty where there is no such keyword.
+    space : str
+    meaning : str
+        The contents of an observation; empty where there is one form alone.
+    """
 
     mode: str
-    """The value of ``obs_mode``; empty where there is no such keyword."""
     space: str
     meaning: str
-    """The contents of an observation; empty where there is one form alone."""
 
 
 class Cell(NamedTuple):
@@ -66,34 +71,41 @@ class Cell(NamedTuple):
 
 
 class Reward(NamedTuple):
-    """A rule of the reward; the rewards of all rules that apply are added."""
+    """A rule of the reward: the event that earns it; all that apply are added."""
 
     value: str
     rule: str
-    """The event that earns it."""
 
 
 class Info(NamedTuple):
-    """A key of the infos."""
+    """A key of the infos.
+
+    Attributes
+    ----------
+    key : str
+    dtype : str
+        Of a batch's array, such as ``bool``; ``dict`` and ``str`` as in Python.
+    calls : str
+        ``reset``, ``step``, both, or ``end`` for the last step of an episode.
+    meaning : str
+    keyword : str
+        The keyword that asks for it, with its value; empty: it is always there.
+    """
 
     key: str
     dtype: str
-    """Of a batch's array, such as ``bool``; ``dict`` and ``str`` as in Python."""
     calls: str
-    """``reset``, ``step``, both, or ``end`` for the last step of an episode."""
     meaning: str
     keyword: str = ""
-    """The keyword that asks for it, with its value; empty: it is always there."""
 
 
 class Source(NamedTuple):
-    """A program that a game is equal to, in some of its parts."""
+    """A program that a game is equal to, to the bit, in some of its parts."""
 
     name: str
     version: str
     url: str
     parts: str
-    """The parts that are equal, to the bit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +120,8 @@ class EnvDescription:
     step_limit : int or None
         The registered one.
     batch : str
-        The kind of a batch: ``stacked arrays``, ``pool of objects``, or the class that
-        Gymnasium makes.
+        The kind of a batch: ``stacked arrays`` or ``pool of objects``; empty of other
+        packages' ids.
     observations : tuple of Observation
         The mode of the default comes first.
     action_space : str
@@ -117,9 +129,6 @@ class EnvDescription:
         Names of the actions; empty where they have none.
     action_note : str
         What the space does not tell; may be empty.
-    obstacle : str
-        The reason why the environment cannot be made here, so that spaces are unknown;
-        empty: it can.
     keywords, batch_keywords : tuple of Keyword
         The second is empty where a batch is not roll_vec's.
     render_modes : tuple of str
@@ -134,8 +143,6 @@ class EnvDescription:
         Deliberate differences from the sources.
     page : str
         The page of the documentation, from the root of the repository; may be empty.
-    splits : tuple of Split
-        The evaluation splits.
     """
 
     id: str
@@ -147,7 +154,6 @@ class EnvDescription:
     action_space: str
     actions: Mapping[int, str]
     action_note: str
-    obstacle: str
     keywords: tuple[Keyword, ...]
     batch_keywords: tuple[Keyword, ...]
     render_modes: tuple[str, ...]
@@ -159,7 +165,6 @@ class EnvDescription:
     sources: tuple[Source, ...]
     differences: tuple[str, ...]
     page: str
-    splits: tuple[Split, ...]
 
     def list_actions(self) -> str:
         """Return the numbers and names of the actions; of many the first and the last.
@@ -168,32 +173,19 @@ class EnvDescription:
         """
         if all(name.isdecimal() for name in self.actions.values()):
             return ""
-        if len(self.actions) > _MAX_LISTED:
-            names = [f"{code} ({name})" for code, name in self.actions.items()]
-            return f"{names[0]} to {names[-1]}"
-        return ", ".join(f"{code} {name}" for code, name in self.actions.items())
+        if len(self.actions) <= _MAX_LISTED:
+            return ", ".join(f"{code} {name}" for code, name in self.actions.items())
+        names = [f"{code} ({name})" for code, name in self.actions.items()]
+        return f"{names[0]} to {names[-1]}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the description as `json` can write it."""
-        splits = [
-            {
-                "name": split.name,
-                "title": split.title,
-                "episodes": len(split),
-                "keywords": dict(split.keywords),
-                "digest": split.digest,
-            }
-            for split in self.splits
-        ]
-        content = {**vars(self), "splits": splits}
-        return {name: _plain(value) for name, value in content.items()}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with dicts in the place of records."""
-    if isinstance(value, tuple):
-        return [one._asdict() if hasattr(one, "_asdict") else one for one in value]
-    return value
+        return {
+            name: [one._asdict() if hasattr(one, "_asdict") else one for one in value]
+            if isinstance(value, tuple)
+            else value
+            for name, value in vars(self).items()
+        }
 
 
 def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescription:
@@ -210,116 +202,90 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     ------
     gymnasium.error.Error
         If the id does not exist.
-    UnknownOptionError, InvalidOptionError
-        For keywords that cannot be used; and other errors of an environment that is
-        not of this package.
+    Exception
+        Any other of the environment: for keywords that cannot be used, or a package
+        that is missing.
     """
     keywords = dict(keywords or {})
     module, _, name = id.rpartition(":")
     if module:
         importlib.import_module(module)
     spec = gymnasium.spec(name)
-    registered = ENVIRONMENTS.get(spec.id)
-    if registered is not None and not registered.pooled:
-        check_unknown(keywords.keys() - {"max_episode_steps"}, registered.defaults())
-    env: Any = None
-    observations: list[Observation] = []
-    action_space, actions, obstacle = "", {}, ""
-    try:
-        env, observations = _make(spec, keywords)
-        action_space = _space_text(env.action_space)
-        actions = action_names(partial(getattr, env))
-    except Exception as error:
-        # A package may be missing: the rest is known all the same.
-        if keywords:
-            raise
-        obstacle = f"{type(error).__name__}: {error}"
-    # None: to make it failed likewise, and `obstacle` says why.
-    entry = load_class(spec)
+    env, observations = _make(spec, keywords)
+    entry, registered = load_class(spec), ENVIRONMENTS.get(spec.id)
+    is_pooled = registered is not None and registered.pooled
     options = getattr(env, "options", None)
-    # These describe the keywords of pools.
-    bases = TextOptions, ArrayEnv, TextLevelEnv
-    docstrings = _read_docstrings([entry, type(env), type(options), *bases])
-    sections: dict[str, str] = {}
-    for each in reversed(docstrings):
-        sections |= each
-    summary, docstring = _read_docstring(entry)
-    if registered is not None and registered.summary and summary:
-        # The summary of the table stands in the place of the docstring's.
-        docstring = f"{summary}.\n\n{docstring}".strip()
+    classes = [entry, type(env), type(options)]
+    if is_pooled:
+        # These describe the keywords of pools.
+        classes += [TextOptions, ArrayEnv, TextLevelEnv]
+    docstrings = _read_docstrings(classes)
+    sections = ChainMap(*docstrings)
+    # Gymnasium's docstrings begin with a heading in Markdown.
+    text = read_sections(getattr(entry, "__doc__", None))[""]
+    text = re.sub(r"\A(#.*)?\s*", "", text)
+    first = text.partition("\n")[0]
+    summary = first.rstrip(".") if first.endswith(".") else ""
+    batch = ""
+    batch_keywords: tuple[Keyword, ...] = ()
+    if registered is not None:
+        summary = registered.summarize()
+        batch = "pool of objects" if is_pooled else "stacked arrays"
+        batch_keywords = describe_batch_keywords(is_pooled)
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
-    known = () if entry is None else describe_keywords(spec)
+    known = describe_keywords(spec)
     ends = read_entries(sections.get("Episode end", ""))
-    is_pooled = registered is not None and registered.pooled
+    rewards = read_entries(sections.get("Rewards", ""))
     return EnvDescription(
         id=spec.id,
-        summary=summary if registered is None else registered.summarize(),
-        docstring=docstring,
+        summary=summary,
+        docstring=text.removeprefix(f"{summary}.").strip(),
         step_limit=limit,
-        batch=_batch_kind(spec),
-        observations=tuple(observations),
-        action_space=action_space,
-        actions=actions,
+        batch=batch,
+        observations=observations,
+        action_space=_space_text(env.action_space),
+        actions=action_names(partial(getattr, env)),
         action_note=" ".join(sections.get("Actions", "").split()),
-        obstacle=obstacle,
         keywords=known,
-        batch_keywords=() if registered is None else describe_batch_keywords(is_pooled),
+        batch_keywords=batch_keywords,
         render_modes=tuple(render_modes(spec) or ()),
         cells=_list_cells(options),
-        rewards=tuple(
-            Reward(name, text)
-            for name, _, text in read_entries(sections.get("Rewards", ""))
-        ),
-        terminated=tuple(text for name, _, text in ends if name == "terminated"),
+        rewards=tuple(Reward(entry.name, entry.text) for entry in rewards),
+        terminated=tuple(end.text for end in ends if end.name == "terminated"),
         truncated=_list_limits(limit, options, ends, is_pooled),
         infos=_list_infos(docstrings, options, {one.name for one in known}),
         sources=tuple(map(_read_source, read_entries(sections.get("Sources", "")))),
         differences=tuple(read_items(sections.get("Differences", ""))),
         page=_find_page(registered),
-        splits=tuple(splits_of(spec.id).values()),
     )
 
 
-def _make(spec: EnvSpec, keywords: dict[str, Any]) -> tuple[Any, list[Observation]]:
+def _make(
+    spec: EnvSpec, keywords: dict[str, Any]
+) -> tuple[Any, tuple[Observation, ...]]:
     """Return an environment without its wrappers, and all forms of observations."""
     env = gymnasium.make(spec, disable_env_checker=True, **keywords)
     options = getattr(env.unwrapped, "options", None)
     meanings = getattr(options, "OBS_MODES", {})
     default = getattr(options, "obs_mode", "") if meanings else ""
-    first = _space_text(env.observation_space)
-    observations = [Observation(default, first, meanings.get(default, ""))]
-    for mode, meaning in meanings.items():
+    spaces = {default: env.observation_space}
+    for mode in meanings:
         if mode != default:
             changed = {**keywords, "obs_mode": mode}
             other = gymnasium.make(spec, disable_env_checker=True, **changed)
-            space = _space_text(other.observation_space)
-            observations.append(Observation(mode, space, meaning))
+            spaces[mode] = other.observation_space
             other.close()
     env.close()
-    return env.unwrapped, observations
+    return env.unwrapped, tuple(
+        Observation(mode, _space_text(space), meanings.get(mode, ""))
+        for mode, space in spaces.items()
+    )
 
 
 def _space_text(space: gymnasium.Space[Any]) -> str:
     text = " ".join(repr(space).split())
     return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-def _batch_kind(spec: EnvSpec) -> str:
-    if spec.id in ENVIRONMENTS:
-        return "pool of objects" if ENVIRONMENTS[spec.id].pooled else "stacked arrays"
-    return "SyncVectorEnv" if spec.vector_entry_point is None else "its own class"
-
-
-def _read_docstring(entry: Any) -> tuple[str, str]:
-    """Return the first line of a docstring, and what follows before its sections."""
-    text = read_sections(getattr(entry, "__doc__", None))[""]
-    # Gymnasium's begin with a heading in Markdown.
-    text = re.sub(r"\A(#.*)?\s*", "", text)
-    first, _, others = text.partition("\n")
-    if not first.endswith("."):
-        first, others = "", text
-    return first.rstrip("."), others.strip()
 
 
 def _read_docstrings(classes: Iterable[Any]) -> list[dict[str, str]]:
@@ -329,7 +295,7 @@ def _read_docstrings(classes: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def _list_infos(
-    docstrings: Iterable[Mapping[str, str]], options: Any, keywords: set[str]
+    docstrings: Sequence[Mapping[str, str]], options: Any, keywords: set[str]
 ) -> tuple[Info, ...]:
     """Return the infos of sections "Infos", and of an `ArrayEnv` the variables as well.
 
@@ -337,28 +303,39 @@ def _list_infos(
     needs a keyword of this name.
     """
     infos: dict[str, Info] = {}
-    meanings: dict[str, str] = {}
-    for sections in docstrings:
-        for name, _, text in read_entries(sections.get("Attributes", "")):
-            for each in name.split(", "):
-                meanings.setdefault(each, text)
-        for key, kind, text in read_entries(sections.get("Infos", "")):
-            type_name, calls, keyword = (*kind.split("; "), "")[:3]
-            if isinstance(options, ArrayEnv):
-                count = str(len(options.action_names))
-                type_name = type_name.replace("num_actions", count)
-            if not keyword or keyword.partition("=")[0] in keywords:
-                infos.setdefault(key, Info(key, type_name, calls, text, keyword))
+    for key, kind, text in _entries_of(docstrings, "Infos"):
+        dtype, calls, keyword = (*kind.split("; "), "")[:3]
+        if isinstance(options, ArrayEnv):
+            dtype = dtype.replace("num_actions", str(len(options.action_names)))
+        if not keyword or keyword.partition("=")[0] in keywords:
+            infos.setdefault(key, Info(key, dtype, calls, text, keyword))
     variables: dict[str, Info] = {}
     if isinstance(options, ArrayEnv):
-        names = {*options.reset_infos, *options.infos} - set(options.hidden_infos)
-        for key in filter(names.__contains__, options.variables):
-            is_reset, is_step = key in options.reset_infos, key in options.infos
-            calls = ", ".join(["reset"] * is_reset + ["step"] * is_step)
+        variables = {one.key: one for one in _list_variables(docstrings, options)}
+    return tuple({**variables, **infos}.values())
+
+
+def _list_variables(
+    docstrings: Sequence[Mapping[str, str]], options: ArrayEnv
+) -> Iterable[Info]:
+    """Yield the variables that infos have; sections "Attributes" describe them."""
+    meanings = {
+        name: entry.text
+        for entry in reversed(_entries_of(docstrings, "Attributes"))
+        for name in entry.name.split(", ")
+    }
+    calls = {"reset": options.reset_infos, "step": options.infos}
+    for key in options.variables:
+        having = [call for call, names in calls.items() if key in names]
+        if having and key not in options.hidden_infos:
             dtype, shape = options.info_array(key)
             kind = f"{shape} {dtype}" if shape else f"{dtype}"
-            variables[key] = Info(key, kind, calls, meanings.get(key, ""))
-    return tuple({**variables, **infos}.values())
+            yield Info(key, kind, ", ".join(having), meanings.get(key, ""))
+
+
+def _entries_of(docstrings: Sequence[Mapping[str, str]], title: str) -> list[Entry]:
+    """Return the entries of a section of all docstrings, the nearest first."""
+    return [each for one in docstrings for each in read_entries(one.get(title, ""))]
 
 
 def _list_cells(options: Any) -> tuple[Cell, ...]:
@@ -373,28 +350,25 @@ def _list_limits(
     limit: int | None, options: Any, ends: Iterable[Entry], is_pooled: bool
 ) -> tuple[str, ...]:
     """Return the limits that truncate an episode."""
-    limits = []
-    if limit is not None:
-        limits.append(f"After {limit} steps (``max_episode_steps``).")
-    max_steps = getattr(options, "max_steps", None)
-    if isinstance(options, ArrayEnv) and max_steps:
-        limits.append(f"After {max_steps} steps (``max_steps``).")
-    limits += [text for name, _, text in ends if name == "truncated"]
-    return (*limits, *[_FAULT] * is_pooled)
+    limits = {"max_episode_steps": limit}
+    if isinstance(options, ArrayEnv):
+        limits["max_steps"] = getattr(options, "max_steps", None)
+    texts = [f"After {n} steps (``{name}``)." for name, n in limits.items() if n]
+    texts += [end.text for end in ends if end.name == "truncated"]
+    return (*texts, *[_FAULT] * is_pooled)
 
 
 def _read_source(entry: Entry) -> Source:
     """Return a source; its entry is ``name : version; URL``, or with one of these."""
-    version, _, url = entry.kind.rpartition("; ")
-    if "://" not in url:
-        version, url = entry.kind, ""
+    parts = re.fullmatch(r"(.*?)(?:; )?(\S+://\S+)?", entry.kind)
+    version, url = parts.groups("") if parts else ("", "")
     return Source(entry.name, version, url, entry.text)
 
 
 def _find_page(registered: RegisteredEnv | None) -> str:
     """Return the page of a game of this package: most have the name of the module."""
-    entry = "" if registered is None else registered.entry
-    if not (isinstance(entry, str) and entry.startswith(_GAMES)):
+    entry = "" if registered is None else str(registered.entry)
+    module = re.match(r"roll_vec\.envs\.(\w+)", entry)
+    if not module:
         return ""
-    name = entry.removeprefix(_GAMES).partition(":")[0].partition(".")[0]
-    return f"docs/games/{'small_games' if name in _SMALL_GAMES else name}.md"
+    return f"docs/games/{'small_games' if module[1] in _SMALL_GAMES else module[1]}.md"

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec
@@ -32,19 +32,29 @@ _SENTENCE_END = re.compile(r"(?<=\.)\s+(?=[A-Z`\d])")
 
 
 class Keyword(NamedTuple):
-    """A keyword of an environment or of a batch."""
+    """A keyword of an environment or of a batch.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        As in the docstring, or the annotation; may be empty.
+    default : str
+        As one writes it in Python; empty: it must be passed.
+    summary : str
+        The first sentence of its description; may be empty.
+    description : str
+        All of it, with the docstring's mark-up of code.
+    owner : str
+        The name of the class that defines it, such as ``GridEnv``; may be empty.
+    """
 
     name: str
     type: str
-    """As in the docstring, or the annotation; may be empty."""
     default: str
-    """As one writes it in Python; empty: it must be passed."""
     summary: str
-    """The first sentence of its description; may be empty."""
     description: str
-    """All of it, with the docstring's mark-up of code."""
     owner: str = ""
-    """The name of the class that defines it, such as ``GridEnv``; may be empty."""
 
 
 def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
@@ -65,24 +75,17 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     registered = ENVIRONMENTS.get(spec.id)
     if registered is None:
         entry = load_class(spec)
-        parameters = _parameters(entry)
-        variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-        defaults = {
-            name: one.default
-            for name, one in parameters.items()
-            if one.kind not in variadic
-        }
-        return _describe({**defaults, **spec.kwargs}, parameters, [entry])
-    owner, defaults = registered.load(), registered.defaults()
+        return _describe({**_defaults(entry), **spec.kwargs}, entry, [entry])
+    entry, defaults = registered.load(), registered.defaults()
     if not registered.pooled:
-        unused = parse_options(owner, registered.keywords).unused_keywords
-        defaults = {name: each for name, each in defaults.items() if name not in unused}
+        for name in parse_options(entry, registered.keywords).unused_keywords:
+            defaults.pop(name, None)
     # These describe `action_mode` of pools.
-    options_classes = getattr(getattr(owner, "__init__", None), "options_classes", ())
-    classes = [*inspect.getmro(owner), *options_classes, TextOptions, ArrayEnv]
-    keywords = _describe(defaults, _parameters(owner), classes)
+    options_classes = getattr(getattr(entry, "__init__", None), "options_classes", ())
+    classes = [*inspect.getmro(entry), *options_classes, TextOptions, ArrayEnv]
     # A decorator of a constructor may add keywords that no class is known to define.
     order = ["", *(one.__name__ for one in classes)]
+    keywords = _describe(defaults, entry, classes)
     return tuple(sorted(keywords, key=lambda keyword: order.index(keyword.owner)))
 
 
@@ -95,37 +98,45 @@ def describe_batch_keywords(pooled: bool) -> tuple[Keyword, ...]:
         True: of pools of objects; False: of stacked arrays.
     """
     maker: Callable[..., Any] = make_pool_vector if pooled else make_vector
-    parameters = _parameters(maker)
-    defaults = {
-        name: one.default
-        for name, one in parameters.items()
-        if name not in _NO_KEYWORDS
-    }
-    return _describe(defaults, parameters, [maker, BatchOptions, PoolOptions])
+    defaults = _defaults(maker)
+    for name in _NO_KEYWORDS:
+        defaults.pop(name, None)
+    return _describe(defaults, maker, [maker, BatchOptions, PoolOptions])
 
 
-def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        return dict(inspect.signature(function).parameters)
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
         # A function of C may have no signature.
         return {}
 
 
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the defaults of the parameters that have names."""
+    return {
+        name: one.default
+        for name, one in _parameters(function).items()
+        if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+    }
+
+
 def _describe(
-    defaults: Mapping[str, Any],
-    parameters: Mapping[str, inspect.Parameter],
-    owners: Iterable[Any],
+    defaults: Mapping[str, Any], function: Callable[..., Any], owners: Sequence[Any]
 ) -> tuple[Keyword, ...]:
-    owners = list(owners)
+    """Return keywords of a function; owners are the classes that may define them."""
     keywords = []
     for name, default in defaults.items():
         kind, text = _look_up(name, owners)
-        if not kind and name in parameters:
-            kind = _annotation(parameters[name])
+        if not kind and name in _parameters(function):
+            kind = _annotation(_parameters(function)[name])
         summary = _SENTENCE_END.split(text, maxsplit=1)[0]
         owner = next((one.__name__ for one in owners if _defines(one, name)), "")
-        keywords.append(Keyword(name, kind, _literal(default), summary, text, owner))
+        literal = ""
+        if default is not inspect.Parameter.empty:
+            # An enum is written as its value.
+            literal = repr(getattr(default, "value", default))
+        keywords.append(Keyword(name, kind, literal, summary, text, owner))
     return tuple(keywords)
 
 
@@ -134,16 +145,18 @@ def _look_up(name: str, owners: Iterable[Any]) -> tuple[str, str]:
 
     An entry without a type says where the keyword is described.
     """
-    fallback = "", ""
-    for owner in owners:
-        for one in inspect.getmro(owner) if isinstance(owner, type) else (owner,):
-            for documented in (one, vars(one).get("__init__")):
-                docstring = getattr(documented, "__doc__", None)
-                kind, text = read_parameters(docstring).get(name, ("", ""))
-                if kind:
-                    return kind, text
-                fallback = fallback if fallback[1] else (kind, text)
-    return fallback
+    documented = [
+        part
+        for owner in owners
+        for one in (inspect.getmro(owner) if isinstance(owner, type) else (owner,))
+        for part in (one, vars(one).get("__init__"))
+    ]
+    parameters = [
+        read_parameters(getattr(part, "__doc__", None)) for part in documented
+    ]
+    entries = [each[name] for each in parameters if name in each]
+    with_type = [entry for entry in entries if entry[0]]
+    return next(iter([*with_type, *entries]), ("", ""))
 
 
 def _defines(owner: Any, name: str) -> bool:
@@ -169,19 +182,12 @@ def read_parameters(docstring: str | None) -> dict[str, tuple[str, str]]:
 
 
 def _annotation(parameter: inspect.Parameter) -> str:
+    """Return the annotation of a parameter, or the type of its default."""
+    if isinstance(parameter.annotation, str):
+        # Of modules with postponed evaluation.
+        return parameter.annotation
     if parameter.annotation is not parameter.empty:
-        # A str from modules with postponed evaluation.
-        annotation: Any = parameter.annotation
-        if isinstance(annotation, str):
-            return annotation
-        return inspect.formatannotation(annotation)
+        return inspect.formatannotation(parameter.annotation)
     if parameter.default is parameter.empty or parameter.default is None:
         return ""
     return type(parameter.default).__name__
-
-
-def _literal(default: Any) -> str:
-    """Return a default as one writes it; an enum by its value."""
-    if default is inspect.Parameter.empty:
-        return ""
-    return repr(getattr(default, "value", default))

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.errors import InvalidOptionError
+from roll_vec.render.png import import_pillow
 from roll_vec.storage.files import replace_file
 
 # Pillow's names of the formats, by the suffix of a file.
@@ -38,6 +39,11 @@ def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
         message = f"the scale of a picture is an integer from 1 up, not {factor!r}"
         raise InvalidOptionError(message)
     return frame.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
+def nearly_square(count: int, height: int, width: int) -> int:
+    """Return the columns in which frames of one size make a nearly square picture."""
+    return min(max(round(math.sqrt(count * height / width)), 1), count)
 
 
 def mosaic(
@@ -87,9 +93,8 @@ def mosaic(
     height = max(frame.shape[0] for frame in frames) + gap
     width = max(frame.shape[1] for frame in frames) + gap
     if columns is None:
-        # The picture is nearly square, not the number of frames.
-        columns = round(math.sqrt(len(frames) * height / width))
-    columns = min(max(columns, 1), len(frames))
+        columns = nearly_square(len(frames), height, width)
+    columns = min(columns, len(frames))
     rows = math.ceil(len(frames) / columns)
     picture = np.empty((rows * height + gap, columns * width + gap, 3), dtype=np.uint8)
     picture[:] = background
@@ -134,8 +139,6 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
         The file cannot be written.
     """
     file_format = picture_format(path)
-    image = MissingExtraError.import_module(
-        "PIL.Image", "saving a picture", extra="cli", package="pillow"
-    )
+    image = import_pillow("saving a picture").fromarray(np.ascontiguousarray(picture))
     with replace_file(path) as file:
-        image.fromarray(np.ascontiguousarray(picture)).save(file, format=file_format)
+        image.save(file, format=file_format)

@@ -1,4 +1,7 @@
-// ------------------------------------------------------------------ boards, pictures
+// ------------------------------------------------------------------ boards and pictures
+
+// Pictures that are decoded at a time.
+const MOST_PICTURES = 400;
 
 class Painter {
   #atlas = null;
@@ -6,7 +9,6 @@ class Painter {
 
   constructor(recording) {
     this.recording = recording;
-    this.cardPixels = 200;
     const size = recording.tileSize;
     if (!size) return;
     const pixels = recording.arrays.tiles, count = pixels.length / (3 * size * size);
@@ -60,22 +62,10 @@ class Painter {
     if (!picture) {
       picture = createImageBitmap(this.recording.pictureFile(number));
       this.#pictures.set(number, picture);
-      if (this.#pictures.size > 400) {
+      if (this.#pictures.size > MOST_PICTURES) {
         this.#pictures.delete(this.#pictures.keys().next().value);
       }
     }
     return picture;
   }
-}
-
-// The board in words, for people who do not see it.
-function describe(recording, e, t) {
-  const board = recording.board(e, t);
-  if (!board) return `Picture of environment ${recording.envs[e]}`;
-  const counts = new Map();
-  for (const code of board.codes) counts.set(code, (counts.get(code) ?? 0) + 1);
-  const words = [...counts].sort((a, b) => a[0] - b[0])
-    .map(([code, count]) => `${count} ${recording.meanings[code] ?? `code ${code}`}`);
-  return `Board of environment ${recording.envs[e]}, ${board.height} by ${board.width}: `
-    + words.join(", ");
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,21 +84,6 @@ class Frame:
         """Whether this step ended the episode."""
         return self.terminated or self.truncated
 
-    @property
-    def action_text(self) -> str:
-        """The action as one line; ``start`` where an episode begins."""
-        return "start" if self.is_reset else " ".join(self.action_name.split())
-
-    @property
-    def reward_text(self) -> str:
-        """The reward with its sign; empty where an episode begins."""
-        return "" if self.is_reset else f"{self.reward:+.4g}"
-
-    @property
-    def return_text(self) -> str:
-        """The sum of the rewards so far, without the rounding errors of sums."""
-        return f"{round(self.total_reward, 6) + 0.0:.4g}"
-
 
 @dataclass(frozen=True)
 class Recording:
@@ -122,10 +106,6 @@ class Recording:
         Whether actions are texts: the episodes are conversations.
     tiles : array or None
         (C, S, S, 3) pixels by cell code; None: there are no boards.
-    meanings : tuple[str, ...]
-        By cell code, the word for it.
-    glyphs : tuple[str, ...]
-        By cell code, its characters in text.
     difference : Difference or None
         Of a replay: its first one to the file.
     is_replay : bool
@@ -140,68 +120,11 @@ class Recording:
     group_size: int = 1
     is_text: bool = False
     tiles: NDArray[np.uint8] | None = None
-    meanings: tuple[str, ...] = ()
-    glyphs: tuple[str, ...] = ()
     difference: Difference | None = None
     is_replay: bool = False
-
-    @cached_property
-    def board_shape(self) -> tuple[int, int]:
-        """The most rows and the most columns of a board; (0, 0) without boards."""
-        shapes = [
-            frame.board.shape
-            for frames in self.frames
-            for frame in frames
-            if frame is not None and frame.board is not None
-        ]
-        rows = max((shape[0] for shape in shapes), default=0)
-        return rows, max((shape[1] for shape in shapes), default=0)
-
-    def latest(self, index: int, tick: int) -> Frame | None:
-        """Return the last frame of an environment at or before a tick.
-
-        Parameters
-        ----------
-        index : int
-            Of the environment in ``env_ids``.
-        tick : int
-        """
-        frames = reversed(self.frames[index][: tick + 1])
-        return next((frame for frame in frames if frame is not None), None)
 
     @property
     def title(self) -> str:
         """The id and the further facts as one line."""
         facts = [f"{name} {value}" for name, value in self.details.items()]
         return " | ".join([self.id, *facts])
-
-    def end_word(self, index: int, frame: Frame, step: int) -> str:
-        """Return the word for what happened to an environment; empty: nothing did.
-
-        Parameters
-        ----------
-        index : int
-            Of the environment in ``env_ids``.
-        frame : Frame
-        step : int
-            Of the tick that shows the frame.
-
-        Returns
-        -------
-        str
-            ``first difference`` of a replay, ``fault``, ``success``, ``failure`` (the
-            episode has terminated without success), ``terminated`` (the environment
-            does not say whether that is a success), ``truncated``, or the empty text.
-        """
-        first = self.difference
-        if first and step >= first.step and first.env_id == self.env_ids[index]:
-            return "first difference"
-        if frame.fault is not None:
-            return "fault"
-        if not frame.has_ended:
-            return ""
-        if frame.success:
-            return "success"
-        if frame.truncated:
-            return "truncated"
-        return "terminated" if frame.success is None else "failure"

@@ -13,27 +13,20 @@ environments by T ticks.
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import struct
-import zlib
 from collections import defaultdict
+from dataclasses import asdict
 from functools import partial
-from itertools import islice
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import MissingExtraError
 from roll_vec.progress import report
+from roll_vec.render.png import to_png
+from roll_vec.trajectories import to_json
 from roll_vec.watch.frames import Frame, Recording
-
-FORMAT = 1
-
-_OF_DIFFERENCE = ("step", "field", "recorded", "present")
 
 # Bits of a frame.
 RESET, STEP, TERMINATED, TRUNCATED, SAYS_SUCCESS, SUCCESS, FAULT = (
@@ -42,8 +35,7 @@ RESET, STEP, TERMINATED, TRUNCATED, SAYS_SUCCESS, SUCCESS, FAULT = (
 
 # Characters of one text that a page shows at most.
 LONGEST_TEXT = 100_000
-# Entries of one info that a page shows at most, and how deep.
-_MOST_ENTRIES, _DEEPEST = 200, 6
+_COLUMNS = "action", "text", "fault", "board", "picture"
 
 
 class _Column:
@@ -64,40 +56,6 @@ class _Column:
         return [value for _, value in self._table.values()]
 
 
-class _Packer:
-    """Puts frames into columns."""
-
-    def __init__(self, recording: Recording) -> None:
-        shape = (len(recording.env_ids), len(recording.ticks))
-        self.flags, self.rewards = np.zeros(shape, np.uint8), np.zeros(shape)
-        names = ("action", "text", "fault", "board", "picture")
-        self.columns = {name: _Column(shape) for name in names}
-        self.infos: dict[str, _Column] = defaultdict(partial(_Column, shape))
-
-    def add(self, place: tuple[int, int], frame: Frame) -> None:
-        """Add a frame at (environment, tick)."""
-        flags = RESET if frame.is_reset else STEP
-        flags |= TERMINATED * frame.terminated | TRUNCATED * frame.truncated
-        if frame.success is not None:
-            flags |= SAYS_SUCCESS | SUCCESS * frame.success
-        flags |= FAULT * (frame.fault is not None)
-        self.flags[place] = flags
-        self.rewards[place] = frame.reward
-        action = None if frame.is_reset else frame.action_name
-        texts = {"action": action, "text": frame.text, "fault": frame.fault}
-        for name, text in texts.items():
-            if text is not None:
-                self.columns[name].put(place, text, _cut(text))
-        for name, pixels in (("board", frame.board), ("picture", frame.picture)):
-            if pixels is not None:
-                key = pixels.shape, pixels.tobytes()
-                self.columns[name].put(place, key, pixels)
-        for name, value in frame.infos.items():
-            plain = to_plain(value)
-            # JSON: True equals 1, but looks different.
-            self.infos[str(name)].put(place, json.dumps(plain), plain)
-
-
 def pack(recording: Recording) -> bytes:
     """Return the data of a page, not yet compressed.
 
@@ -110,63 +68,80 @@ def pack(recording: Recording) -> bytes:
     MissingExtraError
         If there are pictures, and Pillow, which writes them, is not installed.
     """
-    packer, total = _Packer(recording), len(recording.env_ids)
+    num_envs = len(recording.env_ids)
+    shape = num_envs, len(recording.ticks)
+    flags, rewards = np.zeros(shape, np.uint8), np.zeros(shape)
+    columns = {name: _Column(shape) for name in _COLUMNS}
+    infos: dict[str, _Column] = defaultdict(partial(_Column, shape))
     for i, frames in enumerate(recording.frames):
         for t, frame in enumerate(frames):
             if frame is not None:
-                packer.add((i, t), frame)
-        report("written", i + 1, total)
+                place = i, t
+                flags[place], rewards[place] = _flags(frame), frame.reward
+                _add_values(columns, place, frame)
+                for name, value in frame.infos.items():
+                    plain = _plain(value)
+                    # JSON: True equals 1, but looks different.
+                    infos[str(name)].put(place, json.dumps(plain), plain)
+        report("written", i + 1, num_envs)
     arrays: dict[str, NDArray[Any]] = {
-        "flags": packer.flags,
-        "rewards": packer.rewards,
-        **{name: column.numbers for name, column in packer.columns.items()},
+        "flags": flags,
+        "rewards": rewards,
+        **{name: column.numbers for name, column in columns.items()},
         "steps": np.array([tick.step for tick in recording.ticks], np.uint32),
         "resets": np.array([tick.is_reset for tick in recording.ticks], np.uint8),
-        **{f"info_{k}": each.numbers for k, each in enumerate(packer.infos.values())},
+        **{f"info_{k}": each.numbers for k, each in enumerate(infos.values())},
     }
-    columns = packer.columns
-    boards = columns["board"].values
-    shapes = [board.shape for board in boards]
-    if boards:
+    boards, tiles = columns["board"].values, recording.tiles
+    if tiles is not None and boards:
         arrays["boards"] = np.concatenate([board.reshape(-1) for board in boards])
-        assert recording.tiles is not None
-        arrays["tiles"] = np.ascontiguousarray(recording.tiles)
-    pictures = [_png(pixels) for pixels in columns["picture"].values]
+        arrays["tiles"] = np.ascontiguousarray(tiles)
+    pictures = [to_png(pixels) for pixels in columns["picture"].values]
     if pictures:
         arrays["pictures"] = np.frombuffer(b"".join(pictures), np.uint8)
     difference = recording.difference
     header = {
-        "format": FORMAT,
         "id": recording.id,
         "details": [[name, _cut(text)] for name, text in recording.details.items()],
         "envs": list(recording.env_ids),
         "groupSize": recording.group_size,
         "isText": recording.is_text,
         "isReplay": recording.is_replay,
-        "difference": None
-        if difference is None
-        else {
-            "env": difference.env_id,
-            **{name: getattr(difference, name) for name in _OF_DIFFERENCE},
-        },
-        "boardShapes": shapes[:1] if len(set(shapes)) == 1 else shapes,
-        "tileSize": 0 if recording.tiles is None else recording.tiles.shape[1],
-        "meanings": list(recording.meanings),
+        "difference": None if difference is None else asdict(difference),
+        "boardShapes": [board.shape for board in boards],
+        "tileSize": 0 if tiles is None else tiles.shape[1],
         "pictureEnds": np.cumsum([len(png) for png in pictures]).tolist(),
         "actions": columns["action"].values,
         "texts": columns["text"].values,
         "faults": columns["fault"].values,
         "infos": [
-            {"name": name, "values": column.values}
-            for name, column in packer.infos.items()
+            {"name": name, "values": each.values} for name, each in infos.items()
         ],
     }
     return _join(header, arrays)
 
 
-def to_base64(data: bytes) -> str:
-    """Return the data as zlib's compressed format in base64."""
-    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+def _flags(frame: Frame) -> int:
+    """Return the bits of a frame."""
+    flags = RESET if frame.is_reset else STEP
+    flags |= TERMINATED * frame.terminated | TRUNCATED * frame.truncated
+    if frame.success is not None:
+        flags |= SAYS_SUCCESS | SUCCESS * frame.success
+    return flags | FAULT * (frame.fault is not None)
+
+
+def _add_values(
+    columns: dict[str, _Column], place: tuple[int, int], frame: Frame
+) -> None:
+    """Put the texts, the board and the picture of a frame into columns."""
+    action = None if frame.is_reset else frame.action_name
+    texts = {"action": action, "text": frame.text, "fault": frame.fault}
+    for name, text in texts.items():
+        if text is not None:
+            columns[name].put(place, text, _cut(text))
+    for name, pixels in (("board", frame.board), ("picture", frame.picture)):
+        if pixels is not None:
+            columns[name].put(place, (pixels.shape, pixels.tobytes()), pixels)
 
 
 def _join(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -185,26 +160,16 @@ def _join(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     return struct.pack("<I", len(encoded)) + encoded + b"".join(chunks)
 
 
-def to_plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON can have it: what it cannot have becomes a text."""
-    if isinstance(value, np.ndarray) and value.size > _MOST_ENTRIES:
-        return f"{value.dtype} array of shape {value.shape}"
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        # A number of JavaScript has 53 bits.
-        is_exact = abs(value) < 1 << 53 if isinstance(value, int) else isfinite(value)
-        return value if is_exact else str(value)
-    if isinstance(value, (dict, list, tuple, set, frozenset)) and depth > _DEEPEST:
-        return "..."
-    if isinstance(value, dict):
-        items = islice(value.items(), _MOST_ENTRIES)
-        return {_cut(str(key)): to_plain(part, depth + 1) for key, part in items}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [to_plain(part, depth + 1) for part in islice(value, _MOST_ENTRIES)]
-    return _cut(str(value))
+def _plain(value: Any) -> Any:
+    """Return a value as the page shows it: what JSON lacks becomes a text."""
+    if isinstance(value, str):
+        return _cut(value)
+    plain = to_json(value)
+    if isinstance(plain, int) and abs(plain) >= 1 << 53:
+        # JavaScript would round it.
+        return str(plain)
+    text = json.dumps(plain)
+    return plain if len(text) <= LONGEST_TEXT else _cut(text)
 
 
 def _cut(text: str) -> str:
@@ -213,22 +178,3 @@ def _cut(text: str) -> str:
         return text
     more = len(text) - LONGEST_TEXT
     return f"{text[:LONGEST_TEXT]}\n... ({more:,} more characters)"
-
-
-def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """Return (H, W, 3) pixels as a PNG file.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    Image = MissingExtraError.import_module(
-        "PIL.Image", "a page with rendered frames", extra="cli", package="pillow"
-    )
-    file = io.BytesIO()
-    image = Image.fromarray(pixels)
-    if image.getcolors(256) is not None:
-        # So many colours fit into a palette, without loss.
-        image = image.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    image.save(file, format="PNG", optimize=True)
-    return file.getvalue()

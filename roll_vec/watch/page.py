@@ -12,11 +12,12 @@ import base64
 import hashlib
 import html
 import re
+import zlib
 from importlib.resources import files
 from typing import BinaryIO
 
 from roll_vec.watch.frames import Recording
-from roll_vec.watch.packing import pack, to_base64
+from roll_vec.watch.packing import pack
 
 # The parts of the page's script, in their order.
 SCRIPTS = (
@@ -24,12 +25,12 @@ SCRIPTS = (
     "texts.js",
     "boards.js",
     "conversations.js",
+    "stage.js",
     "cards.js",
     "timeline.js",
     "details.js",
-    "page.js",
     "controls.js",
-    "main.js",
+    "page.js",
 )
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -62,7 +63,7 @@ def make_page(recording: Recording) -> str:
         "title": html.escape(f"{recording.id} - roll-vec watch"),
         "style": style,
         "script": script,
-        "data": to_base64(pack(recording)),
+        "data": base64.b64encode(zlib.compress(pack(recording), 9)).decode("ascii"),
     }
     # In one pass: no text can hold the placeholder of another one.
     page = _read("page.html")

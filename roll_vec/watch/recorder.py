@@ -165,8 +165,6 @@ class FrameRecorder:
             group_size=max(1, int(getattr(unwrapped, "group_size", 1) or 1)),
             is_text=isinstance(self._env.single_action_space, Text),
             tiles=self._views.tiles,
-            meanings=tuple(cell.meaning for cell in self._views.cells),
-            glyphs=tuple(cell.glyph for cell in self._views.cells),
             difference=difference,
             is_replay=is_replay,
         )

@@ -41,8 +41,8 @@ function number(value) {
   return String(Number(value.toPrecision(6))).replace("-", "−");
 }
 
-function plural(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+function plural(count, noun, nouns = `${noun}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : nouns}`;
 }
 
 function show(value) {
@@ -87,10 +87,4 @@ function showPlaying(button, isPlaying) {
 function clip(text, length) {
   if (!length || text.length <= length) return [text, 0];
   return [text.slice(0, length), text.length - length];
-}
-
-// The text of an observation; the separators of WebShop's pages are dimmed.
-function observationNodes(text) {
-  return text.split("[SEP]").flatMap((part, i) =>
-    i ? [el("span", { className: "separator" }, "[SEP]"), visible(part)] : [visible(part)]);
 }

@@ -19,12 +19,13 @@ class Timeline {
     this.show(this.tick);
   }
 
-  play(isPlaying = !this.isPlaying) {
-    if (isPlaying && this.tick >= this.recording.numTicks - 1) this.go(0);
-    this.isPlaying = isPlaying;
+  // Play, or pause.
+  play() {
+    this.isPlaying = !this.isPlaying;
+    if (this.isPlaying && this.tick >= this.recording.numTicks - 1) this.tick = 0;
     this.#last = performance.now();
     this.#waiting = 0;
-    if (isPlaying) requestAnimationFrame((now) => this.#advance(now));
+    if (this.isPlaying) requestAnimationFrame((now) => this.#advance(now));
     this.show(this.tick);
   }
 
@@ -44,57 +45,56 @@ class Timeline {
 }
 
 const EVENTS = {
-  end: (f) => f & (TERMINATED | TRUNCATED),
-  success: (f) => f & SUCCESS && f & (TERMINATED | TRUNCATED),
+  end: (f) => f & END,
+  success: (f) => f & SUCCESS && f & END,
   fault: (f) => f & FAULT,
 };
 
-// The next tick (or the one before, direction -1) at which one of some environments has
-// an event, and those environments; null: there is none.
-function findEvent(recording, kind, envs, tick, direction) {
+// The next tick (or the one before, direction -1) at which an environment has an event,
+// and all environments that have it then; null: there is none.
+function findEvent(recording, kind, tick, direction) {
   for (let t = tick + direction; t >= 0 && t < recording.numTicks; t += direction) {
-    const hits = envs.filter((e) => EVENTS[kind](recording.flags(e, t)));
-    if (hits.length) return { tick: t, envs: hits };
+    const envs = [...recording.envs.keys()]
+      .filter((e) => EVENTS[kind](recording.flags(e, t)));
+    if (envs.length) return { tick: t, envs };
   }
   return null;
 }
 
 // Bars above the slider: the ends at each tick, by their kind.
-function drawMarks(canvas, recording, envs) {
-  const width = canvas.clientWidth, height = canvas.clientHeight;
-  const ratio = globalThis.devicePixelRatio || 1, T = recording.numTicks;
-  canvas.width = Math.max(1, Math.round(width * ratio));
-  canvas.height = Math.max(1, Math.round(height * ratio));
+function drawMarks(canvas, recording) {
+  const { clientWidth: width, clientHeight: height } = canvas, T = recording.numTicks;
+  const ratio = globalThis.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
   const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(`--${name}`);
+  context.scale(ratio, ratio);
+  const fill = (colour, ...rectangle) => {
+    context.fillStyle = style.getPropertyValue(`--${colour}`);
+    context.fillRect(...rectangle);
+  };
   const kinds = ["success", "failure", "end", "fault"];
-  const columns = Math.min(T, Math.max(1, Math.floor(width / 3)));
-  const counts = kinds.map(() => new Uint32Array(columns));
-  for (const e of envs) {
+  const columns = Math.max(1, Math.min(T, Math.floor(width / 3)));
+  const counts = Array.from({ length: columns }, () => kinds.map(() => 0));
+  for (let e = 0; e < recording.envs.length; e++) {
     for (let t = 0; t < T; t++) {
       const kind = kinds.indexOf(recording.state(e, t));
-      if (kind >= 0) counts[kind][Math.floor(t * columns / T)]++;
+      if (kind >= 0) counts[Math.floor(t * columns / T)][kind]++;
     }
   }
-  const most = Math.max(1, ...Array.from({ length: columns }, (_, c) =>
-    counts.reduce((sum, each) => sum + each[c], 0)));
+  const most = Math.max(1, ...counts.map((column) => column.reduce((sum, n) => sum + n)));
   // The thumb of the slider is 16 pixels wide: its centre goes from 8 to width - 8.
-  const inset = 8 * ratio, span = canvas.width - 2 * inset;
-  const place = (c) => inset + (columns > 1 ? span * c / (columns - 1) : 0);
-  const bar = Math.max(2 * ratio, Math.min(8 * ratio, span / columns - ratio));
-  for (let c = 0; c < columns; c++) {
-    let y = canvas.height;
-    kinds.forEach((kind, k) => {
-      if (!counts[k][c]) return;
-      const size = Math.max(3 * ratio, canvas.height * counts[k][c] / most);
-      context.fillStyle = colour(kind);
-      context.fillRect(place(c) - bar / 2, y - size, bar, size);
+  const place = (index, length) => 8 + (width - 16) * index / Math.max(1, length - 1);
+  const bar = Math.max(2, Math.min(8, (width - 16) / columns - 1));
+  counts.forEach((column, c) => {
+    let y = height;
+    column.forEach((count, k) => {
+      if (!count) return;
+      const size = Math.max(3, height * count / most);
       y -= size;
+      fill(kinds[k], place(c, columns) - bar / 2, y, bar, size);
     });
-  }
-  if (recording.differenceTick >= 0) {
-    const x = inset + (T > 1 ? span * recording.differenceTick / (T - 1) : 0);
-    context.fillStyle = colour("difference");
-    context.fillRect(x - ratio, 0, 2 * ratio, canvas.height);
-  }
+  });
+  const { differenceTick } = recording;
+  if (differenceTick >= 0) fill("difference", place(differenceTick, T) - 1, 0, 2, height);
 }

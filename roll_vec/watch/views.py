@@ -36,13 +36,11 @@ class Views:
         observer = getattr(engine, "observer", None)
         family = getattr(observer, "family", None)
         self.tiles: NDArray[np.uint8] | None = None
-        self.cells: tuple[Any, ...] = ()
         self._grids: Callable[[NDArray[np.int64]], NDArray[np.uint8]] | None = None
         self._last_boards: dict[int, NDArray[np.uint8]] = {}
         self._engine: Any = None
         if engine is not None and family is not None and hasattr(engine, "grids"):
             self.tiles = family.tiles
-            self.cells = family.cells
             self._grids = engine.grids
             if mode is AutoresetMode.SAME_STEP:
                 self._watch_ends(engine)

@@ -1,21 +1,37 @@
 """A browser without a window, and pages in it, with all that they report."""
 
 import json
+import shutil
 
 import pytest
 
 from roll_vec.watch.page import make_page
-from tests.browser.chromium import set_page_size, start_browser
 
 SIZE = 1280, 900
+ARGUMENTS = (
+    "--headless=new",
+    "--no-sandbox",  # which Chromium needs as root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--force-device-scale-factor=1",
+)
 
 
 @pytest.fixture(scope="session")
 def browser():
-    try:
-        browser = start_browser(*SIZE, logs={"browser": "ALL", "performance": "ALL"})
-    except RuntimeError as error:
-        pytest.fail(str(error), pytrace=False)
+    from selenium import webdriver
+
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        message = "a browser is needed: apt-get install chromium chromium-driver"
+        pytest.fail(message, pytrace=False)
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in ARGUMENTS:
+        options.add_argument(argument)
+    logs = {"browser": "ALL", "performance": "ALL"}
+    options.set_capability("goog:loggingPrefs", logs)
+    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
     yield browser
     browser.quit()
 
@@ -26,10 +42,16 @@ class Page:
     def __init__(self, browser, url):
         self.browser = browser
         browser.get_log("browser"), browser.get_log("performance")  # of earlier pages
-        set_page_size(browser, *SIZE)
+        self.set_size(*SIZE)
         browser.get(url)
         # The browser says which cards are on the screen a moment later.
         self.wait("return window.watchPage?.cards.some((card) => card.tick >= 0)")
+
+    def set_size(self, width, height):
+        """Set the pixels of the page, without the frame of the window."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1}
+        command = "Emulation.setDeviceMetricsOverride"
+        self.browser.execute_cdp_cmd(command, {**metrics, "mobile": False})
 
     def run(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
@@ -64,11 +86,6 @@ class Page:
         return self.run(
             "return document.querySelector(arguments[0]).textContent", selector
         )
-
-    def shown(self):
-        """Return the numbers of the environments on the page."""
-        cards = self.all(".card:not([hidden])")
-        return [int(card.get_attribute("data-env")) for card in cards]
 
     def check_quiet(self):
         """Check that nothing was reported, loaded or run that the page does not say."""

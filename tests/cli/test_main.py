@@ -119,14 +119,12 @@ def test_info_is_json_for_programs(run):
     assert content["actions"] == {"1": "Left", "2": "Down", "3": "Right", "4": "Up"}
     keyword = next(one for one in content["keywords"] if one["name"] == "size")
     assert (keyword["type"], keyword["default"]) == ("int", "4")
-    names = [split["name"] for split in content["splits"]]
-    assert names[:2] == ["test", "test-no-slip"]
     assert content["sources"][0]["version"] == "commit 35bea6a2"
 
 
 def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
     out = run("info", f"{user_module}:mine/Corridor-v0").out
-    for text in ("\n  1 Left, 2 Right\n", "\n  length=5 (int)\n", "workers=0"):
+    for text in ("\n  1 Left, 2 Right\n", "\n  length=5 ", "workers=0"):
         assert text in out
     everything = run("envs", user_module).out
     assert "roll_vec/Sokoban-v0 " in everything
@@ -193,7 +191,7 @@ def test_output_that_lacks_characters_is_no_error(monkeypatch, tmp_path, command
 # reader, or to a full device.
 CHILD = """
 import os, sys
-sys.modules.update(dict.fromkeys(extras := ["rich", "PIL", "pygame", "moviepy"]))
+sys.modules.update(dict.fromkeys(extras := ["rich", "PIL", "pygame"]))
 from roll_vec.cli import main
 cart = ["rollout", "CartPole-v1", "--num-envs=2", "--steps=2", "--no-image"]
 sys.stderr.write(f"{main(cart)}\\n")

