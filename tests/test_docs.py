@@ -25,7 +25,7 @@ TEXTS = {page: page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *PAGES]}
 
 # `make test-adapters` runs the programs of docs/frameworks.
 # Blocks that begin with "# with" need another package: `make test-exports` runs those
-# of data.md, `make test-ray` that of joined.md, `make test-learning` that of batches.md.
+# of data.md, `make test-ray` one of joined.md, `make test-learning` one of batches.md.
 WITH_PROGRAMS = [page for page in TEXTS if page.parent in (ROOT, DOCS, DOCS / "games")]
 # A folder for each page: programs may write files, and then run over them once more.
 RUN_PAGES = """
