@@ -187,29 +187,6 @@ def pop_options(
     return options_class(**{name: keywords.pop(name) for name in names}, **more)
 
 
-def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:
-    """Refuse names that `set_level_options` does not accept, and no name at all.
-
-    Parameters
-    ----------
-    options : frozen dataclass
-        See `replace_level_options`.
-    changes : mapping of str to object
-
-    Raises
-    ------
-    UnknownOptionError
-        For another name; lists those that are accepted.
-    InvalidOptionError
-        For no name.
-    """
-    accepted = options.LEVEL_OPTIONS
-    if not changes:
-        expected = f"at least one of {', '.join(accepted)}"
-        raise InvalidOptionError.expected("level options", expected, "none")
-    check_unknown(changes, accepted)
-
-
 def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Options:
     """Return options with other values of some that `set_level_options` accepts.
 
@@ -224,10 +201,13 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     UnknownOptionError
         For another name; lists those that are accepted.
     InvalidOptionError
-        For a value that cannot be used.
+        For a value that cannot be used, and for no name at all.
     """
-    if changes:
-        check_level_option_names(options, changes)
+    accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
+    if not changes:
+        expected = f"at least one of {', '.join(accepted)}"
+        raise InvalidOptionError.expected("level options", expected, "none")
+    check_unknown(changes, accepted)
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 

@@ -15,7 +15,6 @@ from roll_vec.pool.faults import Faults, raise_faults
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import (
-    LEVEL_OPTIONS,
     NO_STEP,
     EnvDescription,
     EnvFns,
@@ -88,7 +87,7 @@ class PoolEnvs:
         self.env_fns, self._options = env_fns, options
         self.records = [EnvRecord() for _ in env_fns]
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
-        self.faults = Faults(len(env_fns), options.on_error)
+        self.faults = Faults(len(env_fns))
         self.num_active = 0
         # Environments whose step ended without a task: they are stalled, or lost.
         self._steps_without_task: list[int] = []
@@ -191,7 +190,7 @@ class PoolEnvs:
         for env_id in self.observations.build_batch():
             self._fail_step(env_id, misfit_fault("step"))
             layout = None
-        self._raise_faults()
+        self.faults.raise_if_needed()
         if layout is not None:
             return layout
         whole: InfoList = [{}] * len(self)
@@ -205,10 +204,10 @@ class PoolEnvs:
         Raises
         ------
         EnvironmentFaultError
-            If a fault shall raise, or no environment can be reset any longer.
+            If no environment can be reset any longer.
         """
         self._wait()
-        self._raise_faults()
+        self.faults.raise_if_needed()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
         self._steps_without_task.clear()
@@ -238,13 +237,8 @@ class PoolEnvs:
         env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
             env_ids = self._receive(timeout, count)
-        self._raise_faults()
-        return env_ids
-
-    def _raise_faults(self) -> None:
-        if self.faults.raising:
-            self.demand_reset()
         self.faults.raise_if_needed()
+        return env_ids
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
@@ -345,13 +339,12 @@ class PoolEnvs:
         faults.count(env_id, fault)
         faults.lost.pop(env_id, None)
         record.needs_replacement, record.elapsed_steps = True, 0
-        if not faults.raises and record.num_retries < MAX_RETRIES:
+        if record.num_retries < MAX_RETRIES:
             record.skip_episode()
             return False
-        if not faults.raises:
-            faults.stall(env_id, fault)
-            record.reset_info = fault_info(fault.message)
-            self.observations.go_back(env_id)
+        faults.stall(env_id, fault)
+        record.reset_info = fault_info(fault.message)
+        self.observations.go_back(env_id)
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:
@@ -416,33 +409,16 @@ class PoolEnvs:
         return values, faults
 
     def set(self, items: Sequence[tuple[str, Any]]) -> None:
-        """Set an attribute, or level options, of each environment.
+        """Set an attribute of each environment.
 
         New objects get them, too.  If one raises, the others have them then.
         """
         values, faults = self.run_each("set", items, range(len(self)))
         for env_id in values:
-            self.records[env_id].save_attribute(*items[env_id])
+            name, value = items[env_id]
+            self.records[env_id].attributes[name] = value
         if faults:
             raise_faults(faults, unchanged=True)
-
-    def set_level_options(self, level_options: dict[str, Any]) -> None:
-        """Change the levels of all environments, now and when they are replaced.
-
-        Raises
-        ------
-        UnsupportedError
-            If an environment has no method `set_level_options`.
-        """
-        self.run("check_level_options", [level_options] * len(self))
-        try:
-            self.set([(LEVEL_OPTIONS, level_options)] * len(self))
-        except BaseException:
-            # It is unknown which have changed.  All get new objects.
-            self.faults.needs_full_reset = True
-            for record in self.records:
-                record.needs_replacement = True
-            raise
 
     # ---------------------------------------------------- the objects
 

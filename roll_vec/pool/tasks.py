@@ -17,9 +17,6 @@ import gymnasium
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 EnvFnsById = Mapping[int, Callable[[], gymnasium.Env[Any, Any]]]
 
-# Among the attributes of an environment: keywords of its method `set_level_options`.
-# The parentheses keep it apart from the names of attributes.
-LEVEL_OPTIONS = "set_level_options()"
 # A longer traceback loses its beginning, in characters.
 MAX_TRACEBACK = 8192
 _POOL_FOLDER = Path(__file__).parent

@@ -39,10 +39,9 @@ class Sessions:
     Parameters
     ----------
     envs : RollVectorEnv
-        With ``autoreset_mode="Disabled"`` and without wrappers; a pool with
-        ``on_error="truncate"``.  Of a `JoinedVectorEnv` use a part.  It belongs to the
-        sessions from now on: nobody else may use it, and `close` closes it.  The
-        keyword ``group_size``, and those of infos, have no effect.
+        With ``autoreset_mode="Disabled"`` and without wrappers.  Of a
+        `JoinedVectorEnv` use a part.  It belongs to the sessions from now on: nobody
+        else may use it, and `close` closes it.  ``group_size`` has no effect.
 
     Attributes
     ----------
@@ -70,10 +69,6 @@ class Sessions:
                 "a vector environment with autoreset_mode='Disabled'",
                 envs.autoreset_mode.value,
             )
-        if envs._raises_faults:
-            # Such a pool asks for a reset of all environments after the fault of one.
-            accepted = "pools with on_error='truncate'"
-            raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
         self._calls = CallQueue(self._rows)

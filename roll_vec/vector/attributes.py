@@ -254,7 +254,7 @@ class BatchAttributes(Batch):
         InvalidOptionError
             For a value that cannot be used.
         UnsupportedError
-            If the environments have no level options.
+            If the environments have no level options, as those of pools.
         ClosedError
         """
         self._check_idle("set_level_options")

@@ -38,8 +38,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     """Whether environments are objects: they draw themselves, and calls can fail, or be
     interrupted, halfway.
     """
-    _raises_faults: bool = False
-    """Whether a fault of one environment is an error of all."""
     engine: Engine
     autoreset_mode: AutoresetMode
     copy: bool
