@@ -15,9 +15,9 @@ have no effect on it.
 Micro-batches: calls that arrive while a batch runs wait, and all of them are the next
 batch.  Nobody waits for a fixed time, and coroutines need no threads::
 
-    thread A   step ─▶ runs [A] ───────╮ hands over to B
-    thread B      step ─▶ waits ───────┴▶ runs [B, C] ─▶ result
-    task C           step_async ─▶ waits ··············▶ result
+    thread A   step ─▶ runs [A] ─▶ result
+    thread B      step ─▶ waits ──▶ runs [B, C] ─▶ result
+    thread C         step ─▶ waits ··············▶ result
 
 A pool with workers has no batches: each step starts at once and ends when it is done,
 so that a slow environment holds up nobody else.
@@ -25,7 +25,6 @@ so that a slow environment holds up nobody else.
 The files, in reading order:
 
 - ``sessions.py``: `Sessions` and `Session`, the public classes
-- ``calls.py``: a caller that waits, and one call of a session
 - ``call_queue.py``: the calls that wait, and the batches that are made of them
 - ``env_rows.py``: makes the calls on the engine of a batch
 - ``free_rows.py``: the environments that no session has, and the callers that wait

@@ -1,8 +1,7 @@
-"""The queue of the calls of sessions; a caller makes them, or a thread.
+"""The calls of sessions, and their queue; a caller makes them, or a thread.
 
-Without workers, the first caller that finds nobody at work leads: it makes its call and
-all that wait, as a batch.  At its end the caller that waits longest leads the next
-one, with all calls that have come meanwhile.  A caller leads one batch at most, so
+Without workers, a caller that gets the lock makes all calls that wait, as a batch.  A
+caller whose call was made by another one finds its result when it gets the lock.  So
 nobody works for others for long; a call waits for the batch that runs and for the next.
 
 Steps in workers take long, and a batch of them would end with its slowest.  There a
@@ -13,11 +12,80 @@ as there are any.
 from __future__ import annotations
 
 import asyncio
+import copy
 import threading
+from collections.abc import Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from roll_vec.errors import ClosedError
-from roll_vec.sessions.calls import Call, copy_error, wake
-from roll_vec.sessions.env_rows import EnvRows
+
+if TYPE_CHECKING:
+    from roll_vec.sessions.env_rows import EnvRows
+
+Operation: TypeAlias = Literal["reset", "step", "render", "get_state", "set_state"]
+
+
+class Call:
+    """A reset, a step, or something else that one session has asked for.
+
+    Parameters
+    ----------
+    row : int
+        The environment of the batch.
+    operation : str
+    argument
+        The action of a step; the seed and the options of a reset; a state.
+    epoch : int
+        How often all environments had to be reset before this call.
+
+    Attributes
+    ----------
+    future : Future or None
+        The caller waits for it, if a thread makes the call.
+    is_done : bool
+        Whether there is a result or an error.
+    is_lost : bool
+        Whether the caller stopped to wait after it had begun: its result is unknown.
+    """
+
+    def __init__(
+        self, row: int, operation: Operation, argument: Any, epoch: int
+    ) -> None:
+        self.row, self.operation, self.argument = row, operation, argument
+        self.epoch = epoch
+        self.future: Future[None] | None = None
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self.is_done = self.is_lost = False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing else may be active while it is made."""
+        return self.operation not in ("reset", "step")
+
+    @property
+    def has_result(self) -> bool:  # noqa: D102
+        return self.is_done and self._error is None
+
+    def end(self, result: Any, error: BaseException | None = None) -> None:
+        """Set the result, in the form of the single environment, or the error."""
+        self._result, self._error, self.is_done = result, error, True
+        if self.future is not None:
+            self.future.set_result(None)
+
+    def fail(self, error: BaseException) -> None:
+        """Set a copy of an error, with its separate traceback; others may have it."""
+        with suppress(Exception):
+            error = copy.copy(error)
+        self.end(None, error)
+
+    def get(self) -> Any:
+        """Return the result, or raise the error."""
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 class CallQueue:
@@ -31,19 +99,16 @@ class CallQueue:
 
     def __init__(self, rows: EnvRows) -> None:
         self._rows = rows
+        # Held while a batch runs.
+        self._lock = threading.Lock()
         # Held for a few instructions only, never while a batch runs.
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
-        self._batch: list[Call] = []
-        # The call whose caller was chosen to make a batch, until this batch has ended.
-        self._leader: Call | None = None
-        self._is_idle = threading.Event()
-        self._is_idle.set()
+        # That of steps in workers, while there are any.
+        self._thread: threading.Thread | None = None
         self.is_closed = False
 
-    # ------------------------------------------------------------- callers
-
-    async def run(self, call: Call) -> None:
+    def run(self, call: Call) -> None:
         """Let a call wait, and return when it is done.
 
         Raises
@@ -52,89 +117,75 @@ class CallQueue:
         KeyboardInterrupt
             The call is withdrawn then, or `Call.is_lost`.
         """
-        must_lead = self._submit(call)
         try:
-            if not must_lead:
-                await call.wait()
-            elif call.loop is not None:
-                # Coroutines that are ready by now join the batch.
-                await asyncio.sleep(0)
-            if not call.is_done:
-                self._lead(call)
+            self._submit(call)
+            if call.future is None:
+                self._make(call)
+            else:
+                call.future.result()
         except BaseException:
             self._withdraw(call)
             raise
 
-    def _submit(self, call: Call) -> bool:
-        """Let a call wait; return whether its caller leads."""
+    async def run_async(self, call: Call) -> None:
+        """Run a call of a coroutine; see `run`."""
+        try:
+            self._submit(call)
+            if call.future is None:
+                # Coroutines that are ready by now join the batch.
+                await asyncio.sleep(0)
+                self._make(call)
+            else:
+                await asyncio.wrap_future(call.future)
+        except BaseException:
+            self._withdraw(call)
+            raise
+
+    def _submit(self, call: Call) -> None:
+        """Let a call wait; see that a thread makes it, if there are workers."""
         with self._mutex:
             if self.is_closed:
                 raise closed_error()
             self._waiting.append(call)
             if not self._rows.has_workers:
-                if self._leader is None:
-                    self._leader = call
-                return self._leader is call
-            needs_thread = self._is_idle.is_set()
-            self._is_idle.clear()
-        if needs_thread:
-            name = "roll_vec-sessions"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
-        else:
-            self._rows.wake()
-        return False
+                return
+            call.future = Future()
+            # A coroutine that is cancelled does not cancel it.
+            call.future.set_running_or_notify_cancel()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="roll_vec-sessions", daemon=True
+                )
+                self._thread.start()
+        self._rows.wake()
 
     def _withdraw(self, call: Call) -> None:
         """Remove a call whose caller does not wait any longer, unless it has begun."""
         with self._mutex:
             # Otherwise it was made, or it is in the batch that runs.
             call.is_lost = call not in self._waiting
-            if call.is_lost:
-                return
-            self._waiting.remove(call)
-            is_leader = self._leader is call
-        if is_leader:
-            self._hand_over()
+            if not call.is_lost:
+                self._waiting.remove(call)
 
-    # ------------------------------------------------------------- batches
-
-    def _lead(self, leader: Call) -> None:
-        """Make the calls that wait, wake their callers, and hand over."""
-        with self._mutex:
-            if self._leader is not leader:
-                # It was withdrawn, or all is closed.
-                return
-            self._is_idle.clear()
-        try:
-            self._make_calls(leader)
-        finally:
-            self._hand_over()
-
-    def _hand_over(self) -> None:
-        """Choose and wake the caller that leads next, if any waits."""
-        while True:
-            with self._mutex:
-                self._is_idle.set()
-                self._leader = self._waiting[0] if self._waiting else None
-                leader = self._leader
-            if leader is None or wake([leader]):
-                return
-            # Its event loop is closed: nobody waits for it.
-            with self._mutex:
-                if leader in self._waiting:
-                    self._waiting.remove(leader)
+    def _make(self, call: Call) -> None:
+        """Make all calls that wait, unless another caller has made this one."""
+        with self._lock:
+            if self.is_closed and not call.is_done:
+                raise closed_error()
+            if not call.is_done:
+                self._make_calls()
 
     def _work(self) -> None:
         """Start calls in workers and receive results, until there are none."""
         while True:
             with self._mutex:
                 if self.is_closed or not (self._waiting or self._rows.active):
-                    self._is_idle.set()
+                    self._thread = None
                     return
             self._make_calls()
 
-    def _select_calls(self) -> None:
-        """Let the calls that can start be the next batch."""
+    def _select_calls(self) -> list[Call]:
+        """Remove the calls that can start, and return them."""
         calls: list[Call] = []
         others: list[Call] = []
         is_blocked = False
@@ -146,58 +197,44 @@ class CallQueue:
                     is_blocked = is_blocked or call.is_alone
                 else:
                     calls.append(call)
-            self._batch, self._waiting = calls, others
+            self._waiting = others
+        return calls
 
-    def _make_calls(self, leader: Call | None = None) -> None:
-        """Start calls, receive results, and wake the callers of those that are done.
-
-        The caller that leads is awake.
-        """
-        ended_calls: list[Call] = []
+    def _make_calls(self) -> None:
+        """Start calls and receive results: of all, or of workers those that arrive."""
+        has_workers, calls = self._rows.has_workers, []
         try:
-            self._select_calls()
-            self._rows.start(self._batch)
-            # Errors, pictures and states do not wait for the steps of others.
-            wake(call for call in self._batch if call.is_done and call is not leader)
+            calls = self._select_calls()
+            self._rows.start(calls)
             while self._rows.active:
-                ended_calls += self._rows.collect()
-                if leader is None:
+                self._rows.collect()
+                if has_workers:
                     break
         except BaseException as error:
             # Of all: faults of one environment are its results.
-            ended_calls = [*self._batch, *self._rows.active]
-            is_interrupt = leader is not None and not isinstance(error, Exception)
-            if is_interrupt:
-                # Ctrl-C strikes the thread of one caller; the others learn of it.
-                message = "the batch of this call was interrupted"
-                _fail_rest(ended_calls, RuntimeError(message))
-            else:
-                _fail_rest(ended_calls, error)
+            calls += self._rows.active
             self._rows.demand_reset()
-            if is_interrupt:
-                raise
-        finally:
-            wake(call for call in ended_calls if call is not leader)
+            if has_workers or isinstance(error, Exception):
+                _fail_rest(calls, error)
+                return
+            # Ctrl-C strikes the thread of one caller; the others learn of it.
+            _fail_rest(calls, RuntimeError("the batch of this call was interrupted"))
+            raise
 
     def close(self) -> None:
-        """Wake all callers with a ClosedError, also of steps in workers.
+        """Let all callers that wait raise a ClosedError, also of steps in workers.
 
         A batch that runs is ended first.  Every later call raises ClosedError.
         """
         with self._mutex:
             self.is_closed = True
-            calls, self._waiting = self._waiting, []
-            if self._is_idle.is_set():
-                self._leader = None
-            # A caller that was about to lead asks for its result after this lock.
-            for call in calls:
-                call.fail(closed_error())
-        wake(calls)
+            thread = self._thread
         self._rows.wake()
-        self._is_idle.wait()
-        active = self._rows.active
-        _fail_rest(active, closed_error())
-        wake(active)
+        if thread is not None:
+            thread.join()
+            _fail_rest([*self._waiting, *self._rows.active], closed_error())
+        with self._lock:
+            pass
 
 
 def closed_error() -> ClosedError:
@@ -205,8 +242,8 @@ def closed_error() -> ClosedError:
     return ClosedError("the sessions are closed")
 
 
-def _fail_rest(calls: list[Call], error: BaseException) -> None:
+def _fail_rest(calls: Iterable[Call], error: BaseException) -> None:
     """Let calls fail that have no result yet."""
     for call in calls:
         if not call.is_done:
-            call.fail(copy_error(error))
+            call.fail(error)
