@@ -15,9 +15,9 @@ have no effect on it.
 Micro-batches: calls that arrive while a batch runs wait, and all of them are the next
 batch.  Nobody waits for a fixed time, and coroutines need no threads::
 
-    thread A   step ─▶ runs [A] ─▶ result
-    thread B      step ─▶ waits ──▶ runs [B, C] ─▶ result
-    thread C         step ─▶ waits ··············▶ result
+    thread A   step ─▶ runs [A] ───────╮ hands over to B
+    thread B      step ─▶ waits ───────┴▶ runs [B, C] ─▶ result
+    task C           step_async ─▶ waits ··············▶ result
 
 A pool with workers has no batches: each step starts at once and ends when it is done,
 so that a slow environment holds up nobody else.

@@ -1,7 +1,8 @@
 """The calls of sessions, and their queue; a caller makes them, or a thread.
 
-Without workers, a caller that gets the lock makes all calls that wait, as a batch.  A
-caller whose call was made by another one finds its result when it gets the lock.  So
+Without workers, the first caller that finds nobody at work leads: it makes its call and
+all that wait, as a batch.  At its end the caller that waits longest leads the next
+one, with all calls that have come meanwhile.  A caller leads one batch at most, so
 nobody works for others for long; a call waits for the batch that runs and for the next.
 
 Steps in workers take long, and a batch of them would end with its slowest.  There a
@@ -15,7 +16,6 @@ import asyncio
 import copy
 import threading
 from collections.abc import Iterable
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -42,8 +42,6 @@ class Call:
 
     Attributes
     ----------
-    future : Future or None
-        The caller waits for it, if a thread makes the call.
     is_done : bool
         Whether there is a result or an error.
     is_lost : bool
@@ -55,7 +53,11 @@ class Call:
     ) -> None:
         self.row, self.operation, self.argument = row, operation, argument
         self.epoch = epoch
-        self.future: Future[None] | None = None
+        # A bare lock: an Event takes five times as long.
+        self._is_asleep = threading.Lock()
+        self._is_asleep.acquire()
+        # Of a coroutine that waits.
+        self._future: asyncio.Future[None] | None = None
         self._result: Any = None
         self._error: BaseException | None = None
         self.is_done = self.is_lost = False
@@ -72,14 +74,34 @@ class Call:
     def end(self, result: Any, error: BaseException | None = None) -> None:
         """Set the result, in the form of the single environment, or the error."""
         self._result, self._error, self.is_done = result, error, True
-        if self.future is not None:
-            self.future.set_result(None)
+        self.wake()
 
     def fail(self, error: BaseException) -> None:
         """Set a copy of an error, with its separate traceback; others may have it."""
         with suppress(Exception):
             error = copy.copy(error)
         self.end(None, error)
+
+    def wait(self) -> None:
+        """Wait for `wake`."""
+        self._is_asleep.acquire()
+
+    async def wait_async(self) -> None:
+        """Wait for `wake`, in a coroutine."""
+        self._future = asyncio.get_running_loop().create_future()
+        # In this order: `wake` looks for the future when it has released the lock.
+        if self._is_asleep.locked():
+            await self._future
+
+    def wake(self) -> None:
+        """Let the caller go on, because the call is done, or so that it leads."""
+        if self._is_asleep.locked():
+            self._is_asleep.release()
+        future = self._future
+        if future is not None:
+            # An event loop that is closed raises: nobody waits there.
+            with suppress(RuntimeError):
+                future.get_loop().call_soon_threadsafe(_finish, future)
 
     def get(self) -> Any:
         """Return the result, or raise the error."""
@@ -99,13 +121,15 @@ class CallQueue:
 
     def __init__(self, rows: EnvRows) -> None:
         self._rows = rows
-        # Held while a batch runs.
-        self._lock = threading.Lock()
         # Held for a few instructions only, never while a batch runs.
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
+        # The call whose caller makes a batch, until this batch has ended.
+        self._leader: Call | None = None
         # That of steps in workers, while there are any.
         self._thread: threading.Thread | None = None
+        self._is_idle = threading.Event()
+        self._is_idle.set()
         self.is_closed = False
 
     def run(self, call: Call) -> None:
@@ -119,10 +143,10 @@ class CallQueue:
         """
         try:
             self._submit(call)
-            if call.future is None:
-                self._make(call)
-            else:
-                call.future.result()
+            if call is not self._leader:
+                call.wait()
+            if not call.is_done:
+                self._lead()
         except BaseException:
             self._withdraw(call)
             raise
@@ -131,27 +155,26 @@ class CallQueue:
         """Run a call of a coroutine; see `run`."""
         try:
             self._submit(call)
-            if call.future is None:
-                # Coroutines that are ready by now join the batch.
-                await asyncio.sleep(0)
-                self._make(call)
-            else:
-                await asyncio.wrap_future(call.future)
+            # Coroutines that are ready by now join the batch.
+            await asyncio.sleep(0)
+            if not (call.is_done or call is self._leader):
+                await call.wait_async()
+            if not call.is_done:
+                self._lead()
         except BaseException:
             self._withdraw(call)
             raise
 
     def _submit(self, call: Call) -> None:
-        """Let a call wait; see that a thread makes it, if there are workers."""
+        """Let a call wait, or its caller lead; with workers a thread makes it."""
         with self._mutex:
             if self.is_closed:
                 raise closed_error()
             self._waiting.append(call)
             if not self._rows.has_workers:
+                if self._leader is None:
+                    self._leader = call
                 return
-            call.future = Future()
-            # A coroutine that is cancelled does not cancel it.
-            call.future.set_running_or_notify_cancel()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, name="roll_vec-sessions", daemon=True
@@ -166,14 +189,25 @@ class CallQueue:
             call.is_lost = call not in self._waiting
             if not call.is_lost:
                 self._waiting.remove(call)
+            is_leader = self._leader is call
+        if is_leader:
+            self._hand_over()
 
-    def _make(self, call: Call) -> None:
-        """Make all calls that wait, unless another caller has made this one."""
-        with self._lock:
-            if self.is_closed and not call.is_done:
-                raise closed_error()
-            if not call.is_done:
-                self._make_calls()
+    def _lead(self) -> None:
+        """Make all calls that wait, and let another caller lead."""
+        self._is_idle.clear()
+        try:
+            self._make_calls()
+        finally:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Choose the caller that leads next, if any waits."""
+        with self._mutex:
+            self._is_idle.set()
+            self._leader = self._waiting[0] if self._waiting else None
+            if self._leader is not None:
+                self._leader.wake()
 
     def _work(self) -> None:
         """Start calls in workers and receive results, until there are none."""
@@ -228,13 +262,19 @@ class CallQueue:
         """
         with self._mutex:
             self.is_closed = True
+            calls, self._waiting = self._waiting, []
             thread = self._thread
+            _fail_rest(calls, closed_error())
         self._rows.wake()
+        self._is_idle.wait()
         if thread is not None:
             thread.join()
-            _fail_rest([*self._waiting, *self._rows.active], closed_error())
-        with self._lock:
-            pass
+        _fail_rest(self._rows.active, closed_error())
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def closed_error() -> ClosedError:
