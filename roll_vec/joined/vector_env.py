@@ -98,6 +98,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     # Until the constructor has ended, so that `close` does nothing before.
     closed = True
+    # Observations are joined in a new batch.
+    copy = True
     # The thread that is in a call, see `one_at_a_time`.
     _caller = 0
     _action_stream: Any = None
@@ -125,9 +127,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         ]
         for name in ("autoreset_mode", "render_mode"):
             values = [getattr(one, name) for one in all_of]
-            if len(set(values)) > 1 or values[0] == "human":
-                # A window shows boards of one batch.
-                wanted = f"one {name} in all parts, and not human"
+            if len(set(values)) > 1:
+                wanted = f"one {name} in all parts"
                 raise InvalidOptionError.expected("parts", wanted, values)
         first, self._sizes = all_of[0], [one.num_envs for one in all_of]
         self._starts = starts = [0, *accumulate(self._sizes)]
@@ -417,9 +418,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 steps = np.ones((count, self.num_envs), np.bool_)
                 return Rollout(*self._join_steps(results, steps, out))
         batches = [batch for batch, _ in self._ask_all("observe")]
-        arguments = self.step, join_batches(space, batches), actions, count, out
+        observations = join_batches(space, batches)
         try:
-            return run_steps(space, self.num_envs, mode is SAME_STEP, *arguments)
+            return run_steps(self, self.step, observations, actions, count, out)
         except BaseException:
             # Some steps were made.
             if self._has_ended is not ended:

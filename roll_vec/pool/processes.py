@@ -22,7 +22,6 @@ from typing import Any
 
 from gymnasium.vector.utils import CloudpickleWrapper
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import (
     EnvFns,
@@ -118,11 +117,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         See `QueuedWorkers`.
     lost : dict of int to str
         See `Faults`: the workers add the environments whose process has ended.
-
-    Raises
-    ------
-    InvalidOptionError
-        In a daemon process.
     """
 
     _exit_patience = 0.3
@@ -133,13 +127,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         options: PoolOptions,
         lost: dict[int, str],
     ) -> None:
-        if multiprocessing.current_process().daemon:
-            message = (
-                "executor='process': this process is a daemon, which may not start "
-                "processes of its own: use executor='thread' or workers=0 in it, or "
-                "start it with daemon=False"
-            )
-            raise InvalidOptionError(message)
         self._context: Any = multiprocessing.get_context(options.context)
         self._lost = lost
         self._last_check = time.monotonic()

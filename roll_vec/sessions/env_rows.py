@@ -124,8 +124,6 @@ class EnvRows:
         mode = self._envs.render_mode
         if mode is None and not self._envs._has_objects:
             return None
-        # A window is for one batch, not for one of its environments.
-        mode = "rgb_array" if mode == "human" else mode
         (frame,) = self._engine.frames(np.array([row]), mode or "")
         return frame
 

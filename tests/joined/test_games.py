@@ -359,14 +359,12 @@ def test_parts_that_do_not_fit():
         return roll_vec.make_vec(LAKES, 2, **keywords)
 
     one = lakes()
-    human = lakes(render_mode="human")
     bad = [
         ([], "got .."),
         ([one, one], "different"),
         ([one, 3], "without wrappers, got"),
         ([one, lakes(autoreset_mode=SAME_STEP)], "one autoreset_mode"),
         ([one, lakes(render_mode="ansi")], "one render_mode"),
-        ([human], "not human"),
         ([one, roll_vec.make_vec(SOKOBAN, 2)], "of one space, or of texts"),
     ]
     for parts, words in bad:

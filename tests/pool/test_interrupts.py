@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import gc
 import multiprocessing
 import os
 import signal
@@ -278,19 +277,6 @@ def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     check_reset_and_close(env)
     # `multiprocessing` takes it for alive.
     multiprocessing.process._children.discard(process)
-
-
-@EACH_EXECUTOR
-def test_garbage_collection_after_an_interrupt_demands_nothing(workers):
-    """Ctrl-C may come within `contextlib`, between the package's own lines."""
-    env = step_once(workers)
-    context = env._asking("get_state")
-    context.__enter__()
-    env.reset(seed=5)
-    del context
-    gc.collect()
-    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
-    env.close()
 
 
 def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
