@@ -120,14 +120,14 @@ def refuse_unused(
     warn_caller(message, RollVecWarning)
 
 
-def check_reset_keys(known: Iterable[str], options: Any) -> None:
+def check_reset_keys(names: Iterable[str], options: Any) -> None:
     """Check the ``options`` of a reset: warn of keys that the environment ignores.
 
     It is a warning and no error, because wrappers add keys.
 
     Parameters
     ----------
-    known : iterable of str
+    names : iterable of str
         The keys that the environment reads.
     options : object
 
@@ -140,10 +140,10 @@ def check_reset_keys(known: Iterable[str], options: Any) -> None:
         return
     if not isinstance(options, Mapping):
         raise InvalidOptionTypeError.expected("options", "a dict or None", options)
-    known = tuple(known)
-    unknown = [repr(key) for key in options if key not in known]
+    names = tuple(names)
+    unknown = [repr(key) for key in options if key not in names]
     if unknown:
-        accepted = ", ".join(map(repr, known)) or "none"
+        accepted = ", ".join(map(repr, names)) or "none"
         message = (
             f"options of reset: {', '.join(unknown)}: this environment ignores them; "
             f"those that it knows: {accepted}"

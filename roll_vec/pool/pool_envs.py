@@ -24,7 +24,7 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import SerialWorkers, Workers
-from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
+from roll_vec.vector.infos import AnyInfos, InfoList, stack_plain
 from roll_vec.vector.known_infos import fault_info
 
 _INFO = itemgetter(4)
@@ -40,14 +40,6 @@ class _EnvFnsWrapper(CloudpickleWrapper):
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
         """Return itself: a copy of a pool shares the constructors."""
         return self
-
-
-def _find_unstackable(operation: str, infos: InfoList) -> dict[int, Fault]:
-    """Return the faults of infos that cannot be stacked, by index."""
-    return {
-        k: misfit_fault(operation, f"the info cannot be stacked: {reason}")
-        for k, reason in find_unstackable(infos).items()
-    }
 
 
 class PoolEnvs:
@@ -183,10 +175,6 @@ class PoolEnvs:
         results = self.results
         infos = list(map(_INFO, map(results.__getitem__, env_ids)))
         layout = stack_plain(infos, env_ids, len(results))
-        if layout is None:
-            for k, fault in _find_unstackable("step", infos).items():
-                self._fail_step(env_ids[k], fault)
-        # After these: it forgets the observations before the steps.
         for env_id in self.observations.build_batch():
             self._fail_step(env_id, misfit_fault("step"))
             layout = None
@@ -268,30 +256,27 @@ class PoolEnvs:
             # Ctrl-C, or no process can be started: the state of the tasks is unknown.
             self.demand_reset()
             raise
-        ended_ids: list[int] = []
+        done_ids: list[int] = []
         for operation, env_ids, values in outcomes:
             self.num_active -= len(env_ids)
             if operation == "reset":
                 values = self._check_values(operation, values)
-                ended_ids += self._save_resets(env_ids, values)
+                done_ids += self._save_resets(env_ids, values)
                 continue
             if checks_steps:
                 values = self._check_values(operation, values)
             self._save_steps(env_ids, values)
-            ended_ids += env_ids
+            done_ids += env_ids
         self.observations.is_stale = True
-        return ended_ids
+        return done_ids
 
     def _check_values(self, operation: str, values: Sequence[Any]) -> list[Any]:
         """Return results, with a fault in place of one that fits into no batch."""
-        checked = list(values)
+        results = list(values)
         indices = [k for k, value in enumerate(values) if type(value) is not Fault]
-        infos = [values[k][-1] for k in indices]
-        for i, fault in _find_unstackable(operation, infos).items():
-            checked[indices[i]] = fault
         for i in self.observations.find_misfits([values[k][0] for k in indices]):
-            checked[indices[i]] = misfit_fault(operation)
-        return checked
+            results[indices[i]] = misfit_fault(operation)
+        return results
 
     def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
         if Fault in map(type, values):
@@ -395,11 +380,11 @@ class PoolEnvs:
         try:
             self.workers.submit(operation, env_ids, arguments)
             # An environment may have several tasks.
-            num_ended = 0
-            while num_ended < len(env_ids):
-                for _, ended_ids, results in self.workers.collect():
-                    num_ended += len(ended_ids)
-                    for env_id, value in zip(ended_ids, results, strict=True):
+            count = 0
+            while count < len(env_ids):
+                for _, done_ids, results in self.workers.collect():
+                    count += len(done_ids)
+                    for env_id, value in zip(done_ids, results, strict=True):
                         by_kind = faults if type(value) is Fault else values
                         by_kind.setdefault(env_id, value)
         except BaseException:

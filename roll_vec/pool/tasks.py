@@ -126,10 +126,9 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
     return Fault("exception", f"{message}: {text}" if text else message, error)
 
 
-def misfit_fault(
-    operation: str, reason: str = "the observation is not one of the observation space"
-) -> Fault:
+def misfit_fault(operation: str) -> Fault:
     """Return the fault of a result that cannot be part of a batch."""
+    reason = "the observation is not one of the observation space"
     return Fault("exception", f"exception in {operation}: {reason}")
 
 

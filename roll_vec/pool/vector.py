@@ -58,8 +58,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     ``warnings.simplefilter("error", EnvironmentFaultWarning)`` makes it an error, after
     which all environments must be reset.
 
-    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that cannot be
-    brought into it, such as a dict that holds itself, is a fault of that environment.
+    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  One that cannot be
+    brought into it, such as a dict that holds itself, raises in the call.
 
     `solve` calls the method of this name that an environment may have.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.errors import EnvironmentFaultError
-from roll_vec.sessions.call_queue import Call
+from roll_vec.sessions.calls import Call
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import EnvResult, batch_actions
 
@@ -78,8 +78,8 @@ class EnvRows:
         batch = batch_actions(
             self._envs.single_action_space, [call.argument for call in calls]
         )
-        checked = self._steps.check_actions(batch, np.zeros(len(calls), np.bool_))
-        return {call.row: action for call, action in zip(calls, checked, strict=True)}
+        actions = self._steps.check_actions(batch, np.zeros(len(calls), np.bool_))
+        return {call.row: action for call, action in zip(calls, actions, strict=True)}
 
     def collect(self) -> None:
         """Wait until some calls are done, or for `wake`."""

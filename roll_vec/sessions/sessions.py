@@ -22,7 +22,8 @@ from roll_vec.errors import (
 )
 from roll_vec.options import check_seconds
 from roll_vec.seeding import check_seed
-from roll_vec.sessions.call_queue import Call, CallQueue, Operation, closed_error
+from roll_vec.sessions.call_queue import CallQueue, closed_error
+from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.free_rows import FreeRows
 from roll_vec.vector.env import RollVectorEnv

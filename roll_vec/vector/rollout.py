@@ -78,7 +78,9 @@ def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> Non
         dtype, shape = like.dtype, (num_steps, *like.shape)
         fits = isinstance(array, np.ndarray) and array.shape == shape
         if not fits or array.dtype != dtype or not array.flags.carray:
-            value = getattr(array, "dtype", array), np.shape(array)
+            value: Any = array
+            if isinstance(array, np.ndarray):
+                value = f"{array.dtype} of shape {array.shape}"
             accepted = f"a writable array in C order, {dtype} of shape {shape}"
             raise InvalidOptionError.expected(name, accepted, value)
     for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):

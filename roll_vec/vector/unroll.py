@@ -192,16 +192,16 @@ def check_plan(
     InvalidActionError
         Names the step.
     """
-    checked, ignored = [], has_ended
+    plan, skip_mask = [], has_ended
     for t in range(len(actions)):
         if t and mode is NEXT_STEP:
-            ignored = np.ones_like(has_ended)
+            skip_mask = np.ones_like(has_ended)
         try:
-            checked.append(check(actions[t], ignored))
+            plan.append(check(actions[t], skip_mask))
         except InvalidActionError as error:
             message = f"step {t}: {error}"
             raise type(error)(message) from error
-    return checked
+    return plan
 
 
 def run_steps(
