@@ -27,7 +27,7 @@ from roll_vec.joined.parts import MOVES, Call, describe, join_spaces
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.action_sampling import BatchActionSampling
+from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
     NEXT_STEP,
     SAME_STEP,
@@ -103,10 +103,10 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     # The thread that is in a call, see `one_at_a_time`.
     _caller = 0
     _action_stream: Any = None
-    sample_actions = BatchActionSampling.sample_actions
-    _check_open: Any = BatchActionSampling._check_open
-    np_random: Any = BatchActionSampling.np_random
-    np_random_seed: Any = BatchActionSampling.np_random_seed
+    sample_actions = BatchAttributes.sample_actions
+    _check_open: Any = BatchAttributes._check_open
+    np_random: Any = BatchAttributes.np_random
+    np_random_seed: Any = BatchAttributes.np_random_seed
     final_obs = RollVectorEnv.final_obs
 
     def __init__(

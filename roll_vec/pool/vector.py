@@ -217,9 +217,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     @property
     def fault_counts(self) -> NDArray[np.int64]:
         """(num_envs,) int64: failed steps and attempts at a reset, by environment."""
-        counts = self.engine.faults.counts.copy()
-        self._warn()
-        return counts
+        return self.engine.faults.counts.copy()
 
     @property
     def faults(self) -> dict[str, int]:
@@ -228,9 +226,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
         failed in all attempts.
         """
-        counts = dict(self.engine.faults.counts_by_kind)
-        self._warn()
-        return counts
+        return dict(self.engine.faults.counts_by_kind)
 
     @property
     def abandoned_threads(self) -> int:

@@ -1,4 +1,4 @@
-"""Attributes, frames and levels of a batch's environments."""
+"""Attributes, frames, levels and random actions of a batch's environments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import FrozenAttributeError, InvalidOptionError, RollVecError
 from roll_vec.options import check_choice
+from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.vector.action_sampling import ActionStream
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_indices
 from roll_vec.vector.values import decode_seeds
@@ -22,6 +24,7 @@ OBJECTIVES = ("moves", "pushes")
 class BatchAttributes(Batch):
     """Base of `roll_vec.vector.env.RollVectorEnv`: what environments are asked."""
 
+    _action_stream: ActionStream | None = None
     # Of snapshots, with its digest; level options are in it.
     _cached_configuration: tuple[dict[str, Any], str] | None = None
 
@@ -256,3 +259,50 @@ class BatchAttributes(Batch):
             autoreset.unfinished_call = before
             raise
         autoreset.unfinished_call = before
+
+    # ---------------------------------------------------------- random actions
+
+    def sample_actions(
+        self, action_mask: Any = None, *, seed: int | None = None
+    ) -> Any:
+        """Return a random action for each environment, all actions equally likely.
+
+        Of environments that act by text these are examples of their action space, such
+        as the names of moves in the form that the parser expects.
+
+        Parameters
+        ----------
+        action_mask : (num_envs, n) of 0 and 1, or None
+            For n integer actions: 1 where an action may be chosen, as
+            ``infos["action_mask"]`` has it.  A row of zeros chooses the first action.
+        seed : int or None
+            Begin a new sequence.  None: continue; the first sequence has a seed of the
+            operating system.
+
+        Returns
+        -------
+        (num_envs,) integers, a tuple of num_envs str, or a batch of another space
+
+        Raises
+        ------
+        InvalidSeedError
+        InvalidOptionError
+            If the mask does not fit the actions.
+        ClosedError
+
+        Notes
+        -----
+        The action of environment i in call t after ``seed=s`` depends on s, i and t
+        alone.  `reset`, `step` and `set_state` do not change this sequence, and it
+        changes nothing in them.  Spaces other than `Discrete` and texts with examples
+        are sampled environment by environment, which takes much longer.
+        """
+        self._check_open()
+        stream = self._action_stream
+        if seed is not None or stream is None:
+            seed = draw_entropy() if seed is None else check_seed(seed)
+            stream = ActionStream(self, seed)
+        actions = stream.next_actions(action_mask)
+        # A mask that is refused begins no sequence.
+        self._action_stream = stream
+        return actions

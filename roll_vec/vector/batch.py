@@ -25,8 +25,7 @@ from roll_vec.vector.steps import CalledSteps, Steps
 class Batch(VectorEnv[Any, Any, Any]):
     """The first base of `roll_vec.vector.env.RollVectorEnv`, which fills it.
 
-    Upon it stand, in this order, `BatchAttributes`, `BatchActionSampling`,
-    `BatchSnapshots`.
+    Upon it stand, in this order, `BatchAttributes` and `BatchSnapshots`.
     """
 
     _has_objects: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
-from roll_vec.vector.action_sampling import BatchActionSampling
+from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.values import encode_seeds, replace_rows
@@ -24,7 +24,7 @@ from roll_vec.vector.vector_state import (
 )
 
 
-class BatchSnapshots(BatchActionSampling):
+class BatchSnapshots(BatchAttributes):
     """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""
 
     @one_at_a_time
