@@ -38,9 +38,8 @@ class PoolOptions:
         Kind of workers: ``thread`` for environments that wait, or ``process``.
         Processes are for environments that keep a core busy or that must be stopped:
         only a process can stop code that never returns.  A thread whose environment
-        takes too long is abandoned: it is a daemon thread, ``abandoned_threads`` counts
-        it, and nobody waits for it.  Code that holds the interpreter lock meanwhile
-        stops the whole program.
+        takes too long is abandoned: it is a daemon thread, and nobody waits for it.
+        Code that holds the interpreter lock meanwhile stops the whole program.
     step_timeout : float or None
         Seconds that a step itself may run; needs workers.  Waiting for the worker does
         not count.

@@ -141,10 +141,10 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         return ProcessQueue(index, env_ids)
 
     @staticmethod
-    def _stop(queues: Sequence[ProcessQueue], patience: float, process_id: int) -> int:
+    def _stop(queues: Sequence[ProcessQueue], patience: float, process_id: int) -> None:
         """End the processes: ask them, and kill those that do not end in time."""
         if os.getpid() != process_id:
-            return 0  # a fork has only copies of the pipes
+            return  # a fork has only copies of the pipes
         active = [queue for queue in queues if queue.process is not None]
         for queue in active:
             with suppress(OSError):
@@ -154,7 +154,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             queue.process.join(max(end - time.monotonic(), 0.0))
         for queue in active:
             queue.kill()
-        return 0
 
     def _start_process(self, queue: ProcessQueue) -> None:
         task_reader, queue.task_pipe = self._context.Pipe(duplex=False)

@@ -228,11 +228,6 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         """
         return dict(self.engine.faults.counts_by_kind)
 
-    @property
-    def abandoned_threads(self) -> int:
-        """Number of threads that were left to environments that took too long."""
-        return self.engine.envs.workers.abandoned_threads
-
     def _warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
         if self.engine.faults.warning:

@@ -47,7 +47,6 @@ def test_close_beside_one_that_hangs(command, monkeypatch):
     if is_thread:
         HANGING.wait()
     env.close()
-    assert env.abandoned_threads == is_thread
 
 
 @EACH_WORKER
