@@ -249,10 +249,8 @@ class BatchAttributes(Batch):
         self._drop_leftovers()
         self._cached_configuration = None
         autoreset = self._autoreset
-        before, autoreset.unfinished_call = (
-            autoreset.unfinished_call,
-            "set_level_options",
-        )
+        before = autoreset.unfinished_call
+        autoreset.unfinished_call = "set_level_options"
         try:
             self.engine.set_level_options(level_options)
         except RollVecError:  # nothing has changed

@@ -541,6 +541,28 @@ def test_an_environment_is_used_again_when_its_last_step_has_ended(gates):
     assert successor.step(2)[0] == 2
 
 
+@in_batches
+@pytest.mark.parametrize("way", ["coroutine", "thread"])
+def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates, way):
+    (first, second), calls = open_started(gates[0], 2), gates[0]._calls
+
+    async def cancel_leader():
+        leader = asyncio.ensure_future(first.step_async(1))
+        await asyncio.sleep(0)
+        if way == "coroutine":
+            follower = asyncio.ensure_future(second.step_async(2))
+            leader.cancel()
+            return await asyncio.wait_for(follower, 5)
+        future = run_in_thread(second.step, 2)
+        wait_until(lambda: len(calls._waiting) == 2)
+        leader.cancel()
+        return await asyncio.wait_for(asyncio.wrap_future(future), 5)
+
+    assert asyncio.run(cancel_leader())[0] == 2
+    # The call that was cancelled was not made.
+    assert first.step(4)[4]["number"] == 1
+
+
 # ---------------------------------------------------------------- open and close
 
 
