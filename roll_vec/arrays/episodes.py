@@ -17,7 +17,6 @@ from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedEr
 from roll_vec.kernels.rng.pcg64 import seed_rows
 from roll_vec.options import (
     MAX_INT,
-    check_level_option_names,
     check_reset_keys,
     replace_level_options,
 )
@@ -226,7 +225,6 @@ class EpisodeEngine(ObservedEngine):
                 "environment"
             )
             raise UnsupportedError(message)
-        check_level_option_names(self.options, level_options)
         options = replace_level_options(self.options, level_options)
         for name, value in options.kernel_constants.items():
             if not np.array_equal(
