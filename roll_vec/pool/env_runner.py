@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -74,6 +74,9 @@ class EnvRunner:
     in_caller : bool
         Whether this runs in the thread of the caller, where a KeyboardInterrupt is
         Ctrl-C and not a fault.
+    on_seed : callable or None
+        Called before a reset with its seed, if it has one, or if a new object begins
+        the episode of a known seed.
 
     Attributes
     ----------
@@ -81,10 +84,17 @@ class EnvRunner:
         The environment objects; one that was lost has no entry.
     """
 
-    def __init__(self, env_fns: EnvFnsById, *, in_caller: bool = False) -> None:
+    def __init__(
+        self,
+        env_fns: EnvFnsById,
+        *,
+        in_caller: bool = False,
+        on_seed: Callable[[int], None] | None = None,
+    ) -> None:
         self.env_fns = env_fns
         self.envs: dict[int, gymnasium.Env[Any, Any]] = {}
         self._interrupts = KeyboardInterrupt if in_caller else ()
+        self._on_seed = on_seed
 
     def run(self, task: Task) -> Any:
         """Return the result of a task, or its `Fault`."""
@@ -224,6 +234,11 @@ class EnvRunner:
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
+        if self._on_seed is not None:
+            if request.seed is not None:
+                self._on_seed(request.seed)
+            elif request.replace_env and request.position is not None:
+                self._on_seed(episode_seed(*request.position))
         if request.replace_env:
             self._build_with(env_id, request.attributes)
         env = self.envs[env_id]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+import numpy as np
 
 from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import (
@@ -19,6 +22,7 @@ from roll_vec.pool.tasks import (
     make_picklable,
     unsendable_fault,
 )
+from roll_vec.seeding import draw_entropy
 
 READY = b"ready"
 STOP = b"stop"
@@ -47,7 +51,9 @@ def run_worker(
     for connection in inherited_pipes:
         connection.close()
     threading.Thread(target=_watch_parent, daemon=True).start()
-    runner = EnvRunner(env_fns())
+    # A fork has those of its parent: all workers would draw the same numbers.
+    seed_global_generators(draw_entropy())
+    runner = EnvRunner(env_fns(), on_seed=seed_global_generators)
     try:
         result_pipe.send_bytes(READY)
         while True:
@@ -59,6 +65,22 @@ def run_worker(
     except (EOFError, OSError):
         pass  # the parent has ended
     runner.close_all()
+
+
+def seed_global_generators(seed: int) -> None:
+    """Seed the global generators of Python and numpy, of this worker process alone.
+
+    Environments that draw from them then differ between workers, and do the same again
+    for the same seed.  No other code of this package seeds or reads them.
+
+    Parameters
+    ----------
+    seed : int
+        Of any size, not negative.
+    """
+    words = np.random.SeedSequence(seed).generate_state(8)
+    random.seed(words.tobytes())
+    np.random.seed(words)  # noqa: NPY002
 
 
 def _watch_parent() -> None:
