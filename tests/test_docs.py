@@ -36,6 +36,11 @@ for page, blocks in json.load(sys.stdin).items():
     os.chdir(page)
     for run in range(2):
         for number, block in enumerate(blocks if run == 0 or os.listdir() else ()):
+            head = block.partition("\\n")[0]
+            if head.endswith(".py"):  # "# NAME.py": a module that later blocks import
+                with open(head[2:], "w") as file:
+                    file.write(block)
+                continue
             exec(compile(block, f"<python block {number} of {page}>", "exec"), {})
     os.chdir(start)
 """
