@@ -23,7 +23,7 @@ from roll_vec.evaluation.chat import ChatEndpoint, play_chat
 from roll_vec.evaluation.difficulty import draw_levels
 from roll_vec.evaluation.episodes import EpisodeResults, play_episodes, play_split
 from roll_vec.evaluation.policies import OraclePolicy, UniformPolicy
-from roll_vec.evaluation.results import ResultHeader, compare_results, evaluate
+from roll_vec.evaluation.results import compare_results, evaluate
 from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.statistics import wilson_interval
 
@@ -31,7 +31,6 @@ __all__ = [
     "ChatEndpoint",
     "EpisodeResults",
     "OraclePolicy",
-    "ResultHeader",
     "Split",
     "UniformPolicy",
     "compare_results",

@@ -13,9 +13,10 @@ import pytest
 import roll_vec
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation import UniformPolicy
-from roll_vec.export import FORMATS, export
+from roll_vec.export import export
 from roll_vec.export.parquet import ParquetFormat
 from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows
+from roll_vec.export.writer import FORMATS
 from roll_vec.trajectories import play_seeds
 from tests.golden import assert_golden
 

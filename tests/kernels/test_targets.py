@@ -5,12 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import (
-    Countdown,
-    CountdownOptions,
-    evaluate,
-    solve,
-)
+from roll_vec.envs.countdown import Countdown, solve
+from roll_vec.envs.countdown.grading import evaluate
+from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
