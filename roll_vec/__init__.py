@@ -12,7 +12,9 @@ from roll_vec.registration import register, register_all
 from roll_vec.version import __version__
 
 if TYPE_CHECKING:
+    from roll_vec import adapters as adapters
     from roll_vec import descriptions as descriptions
+    from roll_vec import envs as envs
     from roll_vec import errors as errors
     from roll_vec import evaluation as evaluation
     from roll_vec import export as export
