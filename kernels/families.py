@@ -119,12 +119,12 @@ class LevelEpisodes(NamedTuple):
 class GameKernels(NamedTuple):
     """The kernels of a family over all rows; see `make_family`."""
 
-    begin_rows: Any
     begin_levels: Any  # None: there are no levels
     unroll: Any
     unroll_rows: Any
-    make_step: Any  # of the type of the fixed arguments, see `.bound`
-    make_blind_step: Any  # the same, but nothing is observed
+    make_step: Any
+    """``make_step(fixed_type, observes)``: see `.bound.make_step`; without ``observes``
+    the first two of its kernels observe nothing."""
     make_play: Any
     write_masks: Any  # None: there is no rule ``legal``
 
@@ -354,9 +354,8 @@ def make_family(rules, declaration, key, tuned_step=None):
     key : str
         Digest of the rules and the declaration.
     tuned_step : kernel or None
-        ``tuned_step(start, stop, at, actions, skip_mask, rules, variables, options,
-        rng_states, elapsed_steps, results, infos)`` does what ``play_rows`` below does.
-        Variables, options and infos are named tuples.
+        It does what ``play_rows`` below does, with the same arguments.  Variables,
+        options and infos are named tuples.
     """
     begin, step, observe, legal = rules
     variables_type, options_type, infos_type = declaration[:3]
@@ -453,19 +452,10 @@ def make_family(rules, declaration, key, tuned_step=None):
         ):
             variables, options, rng_states, elapsed_steps = state
             named, settings = variables_type(*variables), options_type(*options)
+            with_names = named, settings, rng_states, elapsed_steps
+            shown = infos_type(*infos)
             tuned_step(
-                start,
-                stop,
-                at,
-                actions,
-                skip_mask,
-                rules,
-                named,
-                settings,
-                rng_states,
-                elapsed_steps,
-                results,
-                infos_type(*infos),
+                start, stop, at, actions, skip_mask, rules, with_names, results, shown
             )
 
         @functools.partial(kernel, key=key, inline=True)
@@ -496,12 +486,6 @@ def make_family(rules, declaration, key, tuned_step=None):
             """Write the infos of a reset of row i to row k; see `.unroll`."""
             copy_row(variables_type(*state[0]), i, reset_type(*reset_infos), k)
 
-    @compiled
-    def begin_rows(start, stop, rows, episodes, state):
-        """Begin the next episodes of ``rows[start:stop]``, whose levels are there."""
-        for j in range(np.uint64(start), np.uint64(stop)):
-            begin_next(np.uint64(rows[j]), episodes, state)
-
     write_masks = None
     if legal is not None:
 
@@ -530,23 +514,23 @@ def make_family(rules, declaration, key, tuned_step=None):
 
     steps = play_block, play_row, observe_range, begin_next, write_reset_infos
     unroll, unroll_rows = make_unroll(*steps, key)
-    begins = begin_next, write_reset_infos
     num_others = len(infos_type._fields) - num_flags - num_reset_infos
     counts = num_flags, num_others, num_reset_infos
+
+    def make_fixed_step(fixed_type, observes):
+        more = begin_next, write_reset_infos, *counts
+        kernels = make_step(step_rows, observe_range, *more, key, fixed_type)
+        if observes:
+            return kernels
+        parts, name = (step_blindly, _observe_nothing), f"{key}-blind"
+        step, begin, _ = make_step(*parts, *more, name, fixed_type)
+        return step, begin, kernels[2]
+
     return GameKernels(
-        begin_rows,
         begin_levels,
         unroll,
         unroll_rows,
-        functools.partial(make_step, step_rows, *begins, observe_range, *counts, key),
-        functools.partial(
-            make_step,
-            step_blindly,
-            *begins,
-            _observe_nothing,
-            *counts,
-            f"{key}-blind",
-        ),
+        make_fixed_step,
         functools.partial(make_play, play_row, observe_range, key),
         write_masks,
     )

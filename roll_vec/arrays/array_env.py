@@ -20,10 +20,10 @@ from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
-from roll_vec.arrays.rules import RULES, names_of
+from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
-from roll_vec.kernels.families import Declaration, GameKernels
+from roll_vec.kernels.families import GameKernels
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
     check_bool,
@@ -447,9 +447,10 @@ class ArrayEnv(TextOptions):
         """Return the variables of a batch by name."""
         return dict(zip(self.variables, variables, strict=True))
 
-    def row_of(self, variables: Arrays) -> Row:
+    def row_of(self, variables: Arrays, is_writable: bool = True) -> Row:
         """Return the first environment of a batch as rules see it."""
-        return Row(self.declaration.variables(*variables), self._row_constants, 0)
+        named = self.declaration.variables(*variables)
+        return Row(named, self._row_constants, 0, is_writable)
 
     @functools.cached_property
     def _row_constants(self) -> Any:
@@ -481,11 +482,6 @@ class ArrayEnv(TextOptions):
         return [getattr(type(self), name, None) for name in RULES]
 
     @functools.cached_property
-    def names_in_rules(self) -> frozenset[str]:
-        """All names that rules, and the functions that they call, mention."""
-        return names_of([*self.rules(), declarations.tuned_step_of(self)])
-
-    @functools.cached_property
     def has_generator(self) -> bool:
         """Whether a rule draws random numbers."""
         if self.seeding == "stream":
@@ -495,34 +491,17 @@ class ArrayEnv(TextOptions):
         return any(declarations.uses_argument(*each) for each in rules)
 
     @functools.cached_property
-    def constants(self) -> dict[str, Any]:
-        """What rules read as ``env.name`` beside variables: numbers and arrays.
-
-        A tuple or list of numbers is an array for them.  A property is one of these
-        if a rule reads it.
-
-        Raises
-        ------
-        InvalidOptionError
-            For numbers that a rule reads and kernels cannot hold.
-        """
-        return declarations.read_constants(self)
-
-    @functools.cached_property
-    def kernel_constants(self) -> dict[str, Any]:
-        """Those of the `constants` that kernels read."""
-        return declarations.kernel_constants_of(self)
-
-    @functools.cached_property
-    def declaration(self) -> Declaration:
-        """What kernels are made of beside the rules."""
-        return declarations.declare(self)
-
-    @functools.cached_property
     def code(self) -> RuleCode:
         """The rules as they are now: batches with these options keep them."""
-        parts = declarations.describe_declaration(self)
-        return copy_rules(self.name, self.rules(), parts)
+        return copy_rules(self.name, self.rules())
+
+    # Numbers and arrays that rules read as ``env.name`` beside variables.  A property
+    # is one of these if a rule reads it.
+    constants = functools.cached_property(declarations.read_constants)
+    # Those that kernels read.
+    kernel_constants = functools.cached_property(declarations.kernel_constants_of)
+    # What kernels are made of beside the rules.
+    declaration = functools.cached_property(declarations.declare)
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import dis
-import enum
 import functools
 import inspect
 import math
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.rule_code import RuleCode, copy_rules
+from roll_vec.arrays.rule_code import RuleCode, hash_lines
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import IS_COMPILED, Rule
+from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
     MAX_INT,
@@ -115,72 +114,46 @@ def read_constants(owner: Any) -> dict[str, Any]:
             continue
         member = inspect.getattr_static(type(owner), name, None)
         is_property = isinstance(member, (property, functools.cached_property))
-        is_read = name in owner.names_in_rules
+        is_read = name in owner.code.names
         if callable(member) or (is_property and not is_read):
             continue
-        full_name = f"{type(owner).__name__}.{name}"
-        try:
-            value = read_constant(full_name, getattr(owner, name))
-        except InvalidOptionError:
-            if is_read:
-                raise
-            continue
-        if value is not None:
-            result[name] = value
+        value = getattr(owner, name)
+        constant = read_constant(value)
+        if constant is not None:
+            result[name] = constant
         elif is_read:
-            accepted = "a number, or an array of numbers, as a rule reads it"
-            value = getattr(owner, name)
+            accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
+            full_name = f"{type(owner).__name__}.{name}"
             raise InvalidOptionError.expected(full_name, accepted, value)
     return {**result, **owner.reset_options}
 
 
-def read_constant(name: str, value: Any) -> Any:
-    """Return a number or an array of numbers that kernels can hold, else None.
-
-    Raises
-    ------
-    InvalidOptionError
-        For a number that kernels cannot hold, and an array of anything but numbers.
-    """
+def read_constant(value: Any) -> Any:
+    """Return a number or an array of numbers that kernels can hold, else None."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
-    if isinstance(value, (int, np.integer)):
-        if int(value) not in _INT64:
-            raise InvalidOptionError.expected(name, accepted, value)
-        return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value) if int(value) in _INT64 else None
     if not isinstance(value, (tuple, list, np.ndarray)):
         return None
     try:
         # A copy: kernels are compiled anew for an array that is read-only.
         array = np.array(value, order="C")
-        if not isinstance(value, np.ndarray):
-            # numpy would make them unsigned, or floats.
-            numbers = np.array(value, object).ravel().tolist()
-            integers = (each for each in numbers if isinstance(each, (int, np.integer)))
-            if not all(int(each) in _INT64 for each in integers):
-                raise OverflowError
-    except (ValueError, OverflowError):  # also for rows of several lengths
-        raise InvalidOptionError.expected(name, accepted, value) from None
-    if array.dtype == np.float16:
-        return array.astype(np.float64)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidOptionError.expected(name, accepted, value)
-    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
-        raise InvalidOptionError.expected(name, accepted, value)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    except ValueError:  # for rows of several lengths
+        return None
+    if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+        # numpy makes floats of integers beside one of more than 63 bits.
+        numbers = np.array(value, object).ravel().tolist()
+        if any(isinstance(each, int) and each not in _INT64 for each in numbers):
+            return None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype in _DTYPES else None
 
 
 def check_option(name: str, value: Any, default: Any) -> Any:
     """Return the value of an option, of the type that its default has."""
-    if isinstance(default, enum.Enum):
-        try:
-            return type(default)(value)
-        except ValueError:
-            accepted = f"one of {', '.join(map(repr, type(default)))}"
-            raise InvalidOptionError.expected(name, accepted, value) from None
     if isinstance(default, (bool, np.bool_)):
         return check_bool(name, value)
     if isinstance(default, (int, np.integer)):
@@ -253,7 +226,7 @@ def kernel_constants_of(owner: Any) -> dict[str, Any]:
     be compiled anew.
     """
     lengths = {length for axes in _axes_of(owner) for length in axes}
-    names = owner.names_in_rules | lengths | set(owner.reset_options)
+    names = owner.code.names | lengths | set(owner.reset_options)
     return {name: each for name, each in owner.constants.items() if name in names}
 
 
@@ -288,22 +261,16 @@ def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any,
     )
 
 
-def describe_declaration(owner: Any) -> Any:
-    """Return what kernels depend on beside the rules; its `repr` tells two apart."""
-    declaration = owner.declaration
-    names = [each and each._fields for each in declaration[:6]]
-    return names, declaration[6:], _known_lengths(owner), _describe_kernel(owner)
-
-
-def _describe_kernel(owner: Any) -> Any:
-    """Return what tells the tuned step of a class apart from others."""
-    tuned_step = tuned_step_of(owner)
-    if tuned_step is None:
-        return None
-    if tuned_step.__module__.startswith("roll_vec.kernels."):
-        # An edit of these compiles all kernels anew.
-        return tuned_step.__module__, tuned_step.__qualname__
-    return copy_rules(owner.name, [Rule(tuned_step.py_func)], ()).digest
+def key_of(code: RuleCode, declaration: Declaration, tuned_step: Any) -> str:
+    """Return what tells the kernels of a family apart from all others."""
+    classes, rest = declaration[:6], declaration[6:]
+    names = [each and each._fields for each in classes]
+    row: Any = declaration.variables
+    lengths, kernel = (row.lengths, row.output_lengths), None
+    if tuned_step is not None:
+        # An edit of a kernel of the package compiles all of them anew.
+        kernel = tuned_step.__module__, tuned_step.__qualname__
+    return hash_lines([code.digest, repr((names, lengths, rest, kernel))])
 
 
 @functools.lru_cache(maxsize=64)
@@ -311,5 +278,6 @@ def make_kernels(
     code: RuleCode, declaration: Declaration, tuned_step: Any
 ) -> GameKernels:
     """Return kernels; they are compiled once for equal rules."""
-    family: GameKernels = make_family(code.rules, declaration, code.digest, tuned_step)
+    key = key_of(code, declaration, tuned_step)
+    family: GameKernels = make_family(code.rules, declaration, key, tuned_step)
     return family

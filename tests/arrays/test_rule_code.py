@@ -12,6 +12,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
+from roll_vec.arrays.declarations import key_of
 from roll_vec.errors import InvalidOptionError
 from tests.arrays import random_games
 from tests.conftest import JIT_OFF
@@ -20,7 +21,6 @@ needs_jit = pytest.mark.skipif(JIT_OFF, reason="with the JIT off nothing is comp
 
 SOURCE = """
 import enum
-from collections import namedtuple
 
 import numba
 import numpy as np
@@ -40,8 +40,7 @@ class Code(enum.IntEnum):
     WALL = 4
 
 
-Point = namedtuple("Point", "gold wall")
-POINT = Point(5, 7)
+POINT = 5, 7
 
 
 def make_adder(number):
@@ -55,14 +54,14 @@ def make_adder(number):
 add = make_adder(2)
 
 
-@numba.njit(error_model="python")
+@roll_vec.rule
 def half(x):
     return x / 2.0
 
 
 @roll_vec.rule
 def move(env, table=DEFAULT, by=STEP):
-    env.x += by + Code.GOLD + POINT.gold + TABLE[500] + constants.SPEED
+    env.x += by + Code.GOLD + POINT[0] + TABLE[500] + constants.SPEED
     env.x = add(env.x) + int(table[900] + half(2.0) + ZERO)
 
 
@@ -100,12 +99,9 @@ CHANGES = [
     ("* 900 + (1,)", "* 900 + (2,)"),
     ("GOLD = 3", "GOLD = 2"),
     ("WALL = 4", "STONE = 4"),
-    ("enum.IntEnum", "enum.IntFlag"),
-    ('"gold wall"', '"wall gold"'),
-    ("Point(5, 7)", "Point(5, 8)"),
+    ("POINT = 5, 7", "POINT = 5, 8"),
     ("make_adder(2)", "make_adder(3)"),
     ("x + number", "x - number"),
-    ('error_model="python"', 'error_model="numpy"'),
     ("x / 2.0", "x * 2.0"),
     ("by=STEP", "by=STEP + 5"),
     ("env.x += by", "env.x -= by"),
@@ -142,14 +138,13 @@ def load(tmp_path, monkeypatch):
 
 
 def digest_of(cls):
-    return cls().code.digest
+    options = cls()
+    return key_of(options.code, options.declaration, None)
 
 
 def test_a_digest_covers_all_that_code_is_made_from(load):
     digests = {digest_of(load())}
     for old, new in CHANGES:
-        if JIT_OFF and "error_model" in old:
-            continue  # then it is a function of Python
         assert SOURCE.count(old) == 1
         digest = digest_of(load(SOURCE.replace(old, new)))
         assert digest not in digests, (old, new)
@@ -175,14 +170,14 @@ def test_a_digest_has_nothing_of_the_place_of_a_file(load):
         ("np.vectorize(abs)", "move: STEP is <numpy.vectorize"),
         ("object()", "move: STEP is <object"),
         ("np.arange(3)", "move: STEP is array"),
-        pytest.param("numba.vectorize(abs_)", "move: STEP is", marks=needs_jit),
-        pytest.param("abs_", "move: STEP is .* with the decorator", marks=needs_jit),
-        pytest.param("numba.njit('i8(i8)')(abs_)", "move: STEP is", marks=needs_jit),
+        ("abs_", "move: STEP is .* with the decorator"),
+        ("numba.njit(abs_)", "move: STEP is .* with the decorator"),
+        ("KeyError('x')", "move: STEP is KeyError"),
     ],
 )
 def test_what_no_digest_covers_is_refused(load, value, text):
     source = SOURCE.replace("STEP = 1", f"def abs_(x): return -x\nSTEP = {value}")
-    with pytest.raises(InvalidOptionError, match=f"Mine: {text}"):
+    with pytest.raises(InvalidOptionError, match=rf"Mine\.{text}"):
         digest_of(load(source.replace("by=STEP", "by=1").replace("by +", "STEP +")))
 
 
@@ -200,7 +195,7 @@ def test_rules_read_what_was_there_when_the_batch_was_made(load):
     module = cls.step.py_func.__globals__
     envs = roll_vec.make_vec("tests_rule_code/Mine-v0", 1)
     # A number, and a function, as cells of a notebook define them anew.
-    module["POINT"] = module["Point"](50, 7)
+    module["POINT"] = 50, 7
     assert play(cls) == [first + 45]
     module["add"] = module["make_adder"](20)
     assert play(cls) == [first + 45 + 18]
@@ -307,25 +302,3 @@ def test_a_rule_may_call_itself_and_no_rules_call_each_other(load, name):
     else:
         with pytest.raises(InvalidOptionError, match="ping is called in a circle"):
             digest_of(cls)
-
-
-def test_an_exception_is_of_the_class_that_the_rule_names(load):
-    body = ["env.y += 1", "if env.y > 20: raise Lost('text')", "return 0.0, False"]
-    source = SOURCE.replace("return 0.0, env.x > 3", "\n        ".join(body))
-    source = source.replace(
-        "        move(env)\n        env.y = env.up + env.down\n", ""
-    )
-    classes = []
-    for _ in range(2):
-        cls = load(source)
-        lost = type("Lost", (Exception,), {})
-        cls.step.py_func.__globals__["Lost"] = lost
-        roll_vec.register("tests_rule_code/Lost-v0", cls, force=True)
-        envs = roll_vec.make_vec("tests_rule_code/Lost-v0", 2)
-        envs.reset(seed=0)
-        for _ in range(20):
-            envs.step([0, 0])
-        with pytest.raises(lost, match=r"Mine.step.* in environment 0: Lost: text"):
-            envs.step([0, 0])
-        classes.append(lost)
-    assert classes[0] is not classes[1]
