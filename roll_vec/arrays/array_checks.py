@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -31,7 +32,7 @@ _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers", "next_episode"),
+    *("episodes_first_seeds", "episodes_numbers", "level_numbers"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (
@@ -109,9 +110,9 @@ def _look(options: ArrayEnv, variables: Any) -> None:
         arrays = (options.named(variables)[str(options.observation)],)
     else:
         clear_row(arrays, 0)
-        output = options.declaration.outputs
-        is_row = output is not None
-        out = Row(output(*arrays), (), 0) if is_row else Items(arrays[0][0], "out")
+        out: Any = Items(arrays[0][0], "out")
+        if "" not in options.parts:
+            out = Row(namedtuple("Row", options.parts)(*arrays), (), 0)
         _write(options, "observe", observe, view, out)
     for (part, space), array in zip(options.parts.items(), arrays, strict=True):
         is_number = isinstance(space, Discrete)

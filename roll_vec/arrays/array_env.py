@@ -449,12 +449,13 @@ class ArrayEnv(TextOptions):
 
     def row_of(self, variables: Arrays, is_writable: bool = True) -> Row:
         """Return the first environment of a batch as rules see it."""
-        named = self.declaration.variables(*variables)
-        return Row(named, self._row_constants, 0, is_writable)
+        row_type, constants = self._row_parts
+        return Row(row_type(*variables), constants, 0, is_writable)
 
     @functools.cached_property
-    def _row_constants(self) -> Any:
-        return namedtuple("Row", self.constants)(**self.constants)
+    def _row_parts(self) -> tuple[Any, Any]:
+        constants = namedtuple("Row", self.constants)(**self.constants)
+        return namedtuple("Row", self.variables), constants
 
     @property
     def known_limits(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import functools
 import inspect
 import math
 import types
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -51,8 +50,7 @@ def read_variable(owner: Any, name: str, declared: Any) -> Variable:
     """
     full_name = f"{type(owner).__name__}.state[{name!r}]"
     dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-    if isinstance(shape, (int, np.integer, str)):
-        shape = (shape,)
+    shape = shape if isinstance(shape, tuple) else (shape,)
     try:
         dtype = np.dtype(dtype)
     except TypeError:
@@ -60,16 +58,13 @@ def read_variable(owner: Any, name: str, declared: Any) -> Variable:
     if dtype not in _DTYPES:
         accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
         raise InvalidOptionError.expected(full_name, accepted, declared)
-    lengths = []
-    for length in shape:
-        is_name = isinstance(length, str)
-        value: Any = getattr(owner, length, None) if is_name else length
+    lengths = [getattr(owner, str(each), each) for each in shape]
+    for length, value in zip(shape, lengths, strict=True):
         is_integer = isinstance(value, (int, np.integer))
         if isinstance(value, bool) or not is_integer or value < 1:
             accepted = "a shape of positive numbers and names of options"
             raise InvalidOptionError.expected(full_name, accepted, length)
-        lengths.append(int(value))
-    return dtype, tuple(lengths)
+    return dtype, tuple(map(int, lengths))
 
 
 def tuned_step_of(owner: Any) -> Any:
@@ -191,24 +186,29 @@ def declare(owner: Any) -> Declaration:
     owner : ArrayEnv
     """
     infos, num_flags = sort_infos(owner)
-    names = {
-        "variables": tuple(owner.variables),
-        "options": tuple(owner.kernel_constants),
-        "infos": infos,
-        "outputs": (str(owner.observation),),
-        "level": tuple(owner.level_variables),
-        "reset_infos": tuple(name for name in infos if name in owner.reset_infos),
-    }
-    copies_variable = False
-    if owner.rules()[2] is not None:
-        names["outputs"] = tuple(owner.parts)
-    else:
-        (space,) = owner.parts.values()
-        copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
-    classes = _make_types(*names.values(), lengths=_known_lengths(owner))
-    is_discrete, draws = not isinstance(owner.actions, Box), owner.has_generator
-    rest = num_flags, is_discrete, draws, copies_variable
-    return Declaration._make((*classes, *rest))
+    outputs, copies_variable = tuple(owner.parts), False
+    if owner.rules()[2] is None:
+        (space,), outputs = owner.parts.values(), (str(owner.observation),)
+        copies_variable = owner.variables[outputs[0]][0] == space.dtype
+    axes = _axes_of(owner)
+    known = dict.fromkeys(length for each in axes for length in each)
+    names = {getattr(owner, str(each), each): each for each in known}
+    # A length is a number or the name of an option with this value; None: unknown.
+    observed = owner.allocate_observations(0)[0].shape[1:]
+    return Declaration(
+        variables=tuple(owner.variables),
+        options=tuple(owner.kernel_constants),
+        infos=infos,
+        outputs=outputs,
+        level=tuple(owner.level_variables),
+        reset_infos=tuple(name for name in infos if name in owner.reset_infos),
+        lengths=tuple(axes),
+        output_lengths=tuple(names.get(length) for length in observed),
+        num_flags=num_flags,
+        is_discrete=not isinstance(owner.actions, Box),
+        draws=owner.has_generator,
+        copies_variable=copies_variable,
+    )
 
 
 def _axes_of(owner: Any) -> list[tuple[Any, ...]]:
@@ -230,54 +230,13 @@ def kernel_constants_of(owner: Any) -> dict[str, Any]:
     return {name: each for name, each in owner.constants.items() if name in names}
 
 
-def _known_lengths(owner: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return what kernels know of the shapes of variables, and of the observation.
-
-    A length is a number or the name of an option with this value; None: unknown.
-    """
-    axes = _axes_of(owner)
-    lengths = dict.fromkeys(length for each in axes for length in each)
-    names = {getattr(owner, str(each), each): each for each in lengths}
-    output = owner.allocate_observations(0)[0].shape[1:]
-    return tuple(axes), tuple(names.get(length) for length in output)
-
-
-@functools.lru_cache(maxsize=64)
-def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the classes of a `Declaration`: the same ones for the same names."""
-    make: Any = namedtuple
-    row, options, infos, outputs, level, reset_infos = (
-        make("Row", () if fields == ("",) else fields) for fields in names
-    )
-    axes, row.output_lengths = lengths
-    row.lengths = dict(zip(row._fields, axes, strict=True))
-    return (
-        row,
-        options,
-        infos,
-        None if names[3] == ("",) else outputs,
-        level if names[4] else None,
-        reset_infos,
-    )
-
-
-def key_of(code: RuleCode, declaration: Declaration, tuned_step: Any) -> str:
-    """Return what tells the kernels of a family apart from all others."""
-    classes, rest = declaration[:6], declaration[6:]
-    names = [each and each._fields for each in classes]
-    row: Any = declaration.variables
-    lengths, kernel = (row.lengths, row.output_lengths), None
-    if tuned_step is not None:
-        # An edit of a kernel of the package compiles all of them anew.
-        kernel = tuned_step.__module__, tuned_step.__qualname__
-    return hash_lines([code.digest, repr((names, lengths, rest, kernel))])
-
-
 @functools.lru_cache(maxsize=64)
 def make_kernels(
     code: RuleCode, declaration: Declaration, tuned_step: Any
 ) -> GameKernels:
     """Return kernels; they are compiled once for equal rules."""
-    key = key_of(code, declaration, tuned_step)
+    # An edit of a kernel of the package compiles all of them anew.
+    tuned = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
+    key = hash_lines([code.digest, repr((declaration, tuned))])
     family: GameKernels = make_family(code.rules, declaration, key, tuned_step)
     return family

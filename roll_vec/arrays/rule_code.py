@@ -25,8 +25,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import IS_COMPILED, Rule
 
 _LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
-# A name that code reads, and the attributes that it reads of it, one of another.
-Chain = tuple[str, ...]
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
 # Compiled code names a module that every process can import.
 _MODULE = Rule.__module__
@@ -100,7 +98,7 @@ def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 def _globals_of(function: types.FunctionType) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
     module = function.__globals__
-    names = dict.fromkeys(name for name, *_ in _chains_of(function.__code__))
+    names = dict.fromkeys(name for name, _ in _reads_of(function.__code__))
     values = {name: module[name] for name in names if name in module}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
@@ -112,28 +110,22 @@ def _globals_of(function: types.FunctionType) -> dict[str, Any]:
 
 
 @functools.lru_cache(1000)
-def _chains_of(code: types.CodeType) -> tuple[Chain, ...]:
-    """Return the globals that code loads, each with attributes: ``np``, ``int8``.
+def _reads_of(code: types.CodeType) -> tuple[tuple[str, str], ...]:
+    """Return the globals that code loads, each with an attribute: ``np``, ``int8``.
 
     It is kept, as it takes ten times as long as to make an environment.
     """
-    chains: list[list[str]] = []
-    is_open = False
+    reads, name = set(), ""
     for part in _codes_of(code):
         for each in dis.get_instructions(part):
             if each.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
-                chains.append([each.argval])
-                is_open = True
-            elif is_open and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                chains[-1].append(each.argval)
-            elif each.opname != "EXTENDED_ARG":
-                is_open = False
-    return tuple(sorted(set(map(tuple, chains))))
-
-
-def _after(chains: Iterable[Chain], name: str) -> tuple[Chain, ...]:
-    """Return the rest of the chains that begin with a name."""
-    return tuple(chain[1:] for chain in chains if chain[:1] == (name,))
+                name = each.argval
+                reads.add((name, ""))
+            elif name and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                reads.add((name, each.argval))
+            if each.opname not in ("LOAD_GLOBAL", "LOAD_DEREF", "EXTENDED_ARG"):
+                name = ""
+    return tuple(sorted(reads))
 
 
 class _Copier:
@@ -153,17 +145,8 @@ class _Copier:
         # Rules that are copied at present, each called by the one before.
         self._callers: list[Rule] = []
 
-    def copy(self, name: str, value: Any, chains: tuple[Chain, ...] = ()) -> Any:
-        """Return a copy of a value that a rule reads under a name, and describe it.
-
-        Parameters
-        ----------
-        name : str
-            For errors.
-        value : object
-        chains : tuple of tuples of str
-            What the rule reads of the value: attributes, attributes of these, ...
-        """
+    def copy(self, name: str, value: Any) -> Any:
+        """Return a copy of a value that a rule reads under a name, and describe it."""
         cls, kind = type(value), type(value).__name__
         if cls in _NUMBERS:
             self._add(kind, value)
@@ -178,8 +161,8 @@ class _Copier:
             self._add(value.__name__, members)
             value = types.ModuleType(value.__name__)
             vars(value).update(members)
-        elif isinstance(value, types.ModuleType):
-            value = self._copy_module(name, value, chains)
+        elif isinstance(value, types.ModuleType) and _is_library(value.__name__):
+            self._add("module", value.__name__)
         elif isinstance(value, Rule):
             value = self._copy_rule(name, value)
         elif _is_of_library(value) or _is_kernel(value):
@@ -207,24 +190,6 @@ class _Copier:
         if value is np.random or (is_type and not is_ours):
             self._refuse(name, value)
 
-    def _copy_module(
-        self, name: str, module: types.ModuleType, chains: tuple[Chain, ...]
-    ) -> types.ModuleType:
-        """Return a module with the attributes that a rule reads."""
-        self._add("module", module.__name__)
-        keys = dict.fromkeys(chain[0] for chain in chains if chain)
-        values = {key: getattr(module, key) for key in keys if hasattr(module, key)}
-        if module.__name__.partition(".")[0] in _LIBRARIES:
-            for key, value in values.items():
-                self._check_numpy(f"{name}.{key}", value)
-            return module
-        result = types.ModuleType(module.__name__)
-        for key, value in values.items():
-            self._add(key)
-            copy = self.copy(f"{name}.{key}", value, _after(chains, key))
-            setattr(result, key, copy)
-        return result
-
     def _copy_rule(self, name: str, rule: Rule) -> Rule:
         """Return a copy of a rule, with copies of all that it reads."""
         if rule in self.copies:
@@ -251,11 +216,15 @@ class _Copier:
         defaults = function.__defaults__, *(function.__kwdefaults__ or {}).items()
         copied = self.copy(f"{name}: a default", defaults)
         copy.__defaults__, copy.__kwdefaults__ = copied[0], dict(copied[1:]) or None
-        for key, value in _globals_of(function).items():
+        values = _globals_of(function)
+        for key, attribute in _reads_of(code):
+            if key in values:
+                value = getattr(values[key], attribute, None)
+                self._check_numpy(f"{name}: {key}.{attribute}", value)
+        for key, value in values.items():
             self._add(key)
             self._check_numpy(f"{name}: {key}", value)
-            chains = _after(_chains_of(code), key)
-            scope[key] = self.copy(f"{name}: {key}", value, chains)
+            scope[key] = self.copy(f"{name}: {key}", value)
         for key, cell in zip(code.co_freevars, cells, strict=True):
             if key in scope:
                 cell.cell_contents = scope.pop(key)
@@ -277,12 +246,16 @@ def _describe(code: types.CodeType) -> tuple[Any, ...]:
     return code.co_code.hex(), constants, names, arguments, code.co_flags, table
 
 
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
+
+
 def _is_of_library(value: Any) -> bool:
     """Return whether a library that rules may use has a value under its name."""
     module = getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         module = "numpy"
-    if not isinstance(module, str) or module.partition(".")[0] not in _LIBRARIES:
+    if not (isinstance(module, str) and _is_library(module)):
         return False
     name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
     try:

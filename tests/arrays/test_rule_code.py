@@ -12,7 +12,6 @@ import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
-from roll_vec.arrays.declarations import key_of
 from roll_vec.errors import InvalidOptionError
 from tests.arrays import random_games
 from tests.conftest import JIT_OFF
@@ -26,7 +25,6 @@ import numba
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-import constants
 import roll_vec
 
 STEP = 1
@@ -61,7 +59,7 @@ def half(x):
 
 @roll_vec.rule
 def move(env, table=DEFAULT, by=STEP):
-    env.x += by + Code.GOLD + POINT[0] + TABLE[500] + constants.SPEED
+    env.x += by + Code.GOLD + POINT[0] + TABLE[500]
     env.x = add(env.x) + int(table[900] + half(2.0) + ZERO)
 
 
@@ -105,7 +103,6 @@ CHANGES = [
     ("x / 2.0", "x * 2.0"),
     ("by=STEP", "by=STEP + 5"),
     ("env.x += by", "env.x -= by"),
-    ("constants.SPEED", "constants.SLOW"),
     ("    up: int = 1\n    down: int = 10", "    down: int = 10\n    up: int = 1"),
     ("up: int", "over: int"),
     ('"x": np.int64, "y": np.int64', '"y": np.int64, "x": np.int64'),
@@ -117,13 +114,9 @@ CHANGES = [
 
 
 @pytest.fixture
-def load(tmp_path, monkeypatch):
+def load(tmp_path):
     """Return a function that returns the class of a source."""
     numbers = itertools.count()
-    constants = tmp_path / "constants.py"
-    constants.write_text("SPEED = 1\nSLOW = 1\nenv = {}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "constants", raising=False)
 
     def load(source=SOURCE, name="mine"):
         # Python's cache of bytecode takes files of one time and size for equal.
@@ -139,7 +132,7 @@ def load(tmp_path, monkeypatch):
 
 def digest_of(cls):
     options = cls()
-    return key_of(options.code, options.declaration, None)
+    return options.code.digest, options.declaration
 
 
 def test_a_digest_covers_all_that_code_is_made_from(load):
@@ -155,12 +148,6 @@ def test_a_digest_has_nothing_of_the_place_of_a_file(load):
     digest = digest_of(load())
     assert digest == digest_of(load(name="__main__"))
     assert digest == digest_of(load("# A comment.\n" + SOURCE + "\nOTHER = 1\n"))
-    import constants
-
-    constants.OTHER = 2
-    assert digest == digest_of(load())
-    constants.SPEED = 2
-    assert digest != digest_of(load())
 
 
 @pytest.mark.parametrize(
