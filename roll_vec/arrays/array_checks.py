@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.rules import describe_error, describe_frame
+from roll_vec.arrays.rules import RULES, describe_error, describe_frame
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.families import takes_seed
@@ -22,12 +21,6 @@ from roll_vec.kernels.rows import Items, Row, action_at, clear_row
 from roll_vec.options import keywords_of
 from roll_vec.vector.env import BatchOptions
 
-_ARGUMENTS = {
-    "begin": ("env", "rng"),
-    "step": ("env", "action", "rng"),
-    "observe": ("env", "out"),
-    "legal": ("env", "mask"),
-}
 _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
@@ -63,7 +56,13 @@ def check_rules(options: ArrayEnv) -> None:
     """
     name = type(options).__name__
     _check_levels(options, name)
-    _check_signatures(options, name)
+    for rule_name, each in zip(RULES, options.rules(), strict=True):
+        is_optional = rule_name == "legal"
+        if rule_name == "observe":
+            is_optional = options.observation is not None
+        is_rule = isinstance(each, Rule) or (each is None and is_optional)
+        accepted = f"`def {rule_name}(...)` marked with @roll_vec.rule"
+        _require(is_rule, f"{name}.{rule_name}", accepted, each)
     _check_names(options, name)
     _check_spaces(options, name)
     words = np.zeros((PCG_WORDS, 1), np.uint64)
@@ -151,26 +150,6 @@ def _write(options: ArrayEnv, name: str, rule: Any, *arguments: Any) -> None:
 def _require(is_right: bool, owner: str, accepted: str, value: Any) -> None:
     if not is_right:
         raise InvalidOptionError.expected(owner, accepted, value)
-
-
-def _check_signatures(options: ArrayEnv, name: str) -> None:
-    """Check that rules are rules, with the right arguments."""
-    for rule_name, arguments in _ARGUMENTS.items():
-        each = getattr(options, rule_name, None)
-        is_optional = rule_name == "legal"
-        if rule_name == "observe":
-            is_optional = options.observation is not None
-        if each is None and is_optional:
-            continue
-        owner, text = f"{name}.{rule_name}", f"def {rule_name}({', '.join(arguments)})"
-        accepted = f"`{text}` marked with @roll_vec.rule"
-        _require(isinstance(each, Rule), owner, accepted, each)
-        parameters = inspect.signature(cast(Rule, each)).parameters
-        value = f"def {rule_name}({', '.join(parameters)})"
-        is_right = len(parameters) == len(arguments)
-        if rule_name == "begin" and options.seeding == "level":
-            is_right |= takes_seed(each)
-        _require(is_right, owner, f"`{text}`", value)
 
 
 def _check_names(options: ArrayEnv, name: str) -> None:

@@ -416,25 +416,14 @@ class ArrayEnv(TextOptions):
         return self.first_action
 
     @property
-    def last_action(self) -> int:
-        """The highest action."""
-        return self.first_action + len(self.action_names) - 1
-
-    @property
     def action_lookup(self) -> Mapping[int, str]:
         """The names of the actions by number."""
         return dict(enumerate(self.action_names, self.first_action))
 
     # ---------------------------------------------------------------- the state
 
-    @functools.cached_property
-    def variables(self) -> dict[str, Variable]:
-        """The dtype and shape of each variable of one environment."""
-        variables = self.state.items()
-        return {
-            name: declarations.read_variable(self, name, each)
-            for name, each in variables
-        }
+    # The dtype and shape of each variable of one environment.
+    variables = functools.cached_property(declarations.read_variables)
 
     def allocate(self, num_envs: int) -> Arrays:
         """Return the variables of so many environments, all 0."""
@@ -483,19 +472,12 @@ class ArrayEnv(TextOptions):
         return [getattr(type(self), name, None) for name in RULES]
 
     @functools.cached_property
-    def has_generator(self) -> bool:
-        """Whether a rule draws random numbers."""
-        if self.seeding == "stream":
-            return True
-        begin, step, *_ = self.rules()
-        rules = (begin.py_func, 1), (step.py_func, 2)
-        return any(declarations.uses_argument(*each) for each in rules)
-
-    @functools.cached_property
     def code(self) -> RuleCode:
         """The rules as they are now: batches with these options keep them."""
         return copy_rules(self.name, self.rules())
 
+    # Whether a rule draws random numbers.
+    has_generator = functools.cached_property(declarations.draws_numbers)
     # Numbers and arrays that rules read as ``env.name`` beside variables.  A property
     # is one of these if a rule reads it.
     constants = functools.cached_property(declarations.read_constants)

@@ -33,21 +33,23 @@ _BOOL = np.dtype(np.bool_)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def read_variable(owner: Any, name: str, declared: Any) -> Variable:
-    """Return the dtype and the shape of a variable.
+def read_variables(owner: Any) -> dict[str, Variable]:
+    """Return the dtype and the shape of each variable of one environment.
 
     Parameters
     ----------
     owner : ArrayEnv
-        Its options may be lengths of the shape.
-    name : str
-    declared : dtype, or (dtype, shape)
-        An item of ``state``.
+        Its options may be lengths of shapes.
 
     Raises
     ------
     InvalidOptionError
     """
+    items = owner.state.items()
+    return {name: _read_variable(owner, name, each) for name, each in items}
+
+
+def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
     full_name = f"{type(owner).__name__}.state[{name!r}]"
     dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
     shape = shape if isinstance(shape, tuple) else (shape,)
@@ -77,7 +79,14 @@ def tuned_step_of(owner: Any) -> Any:
     return type(owner).tuned_step if is_used else None
 
 
-def uses_argument(function: types.FunctionType, number: int) -> bool:
+def draws_numbers(owner: Any) -> bool:
+    """Return whether a rule draws random numbers."""
+    begin, step, *_ = owner.rules()
+    rules = (begin.py_func, 1), (step.py_func, 2)
+    return owner.seeding == "stream" or any(_uses_argument(*each) for each in rules)
+
+
+def _uses_argument(function: types.FunctionType, number: int) -> bool:
     """Return whether the code of a function reads one of its arguments."""
     name = function.__code__.co_varnames[number]
     values = (each.argval for each in dis.get_instructions(function))

@@ -110,19 +110,15 @@ class LevelProvider(LevelNumbers):
         names = self._options.level_variables
         variables = [self._options.variables[name] for name in names]
         try:
-            levels = tuple(
-                np.asarray(values).astype(dtype, "C", "same_kind", copy=False)
-                for values, (dtype, _) in zip(arrays, variables, strict=True)
+            return tuple(
+                np.asarray(values)
+                .astype(dtype, "C", "same_kind", copy=False)
+                .reshape(count, *shape)
+                for values, (dtype, shape) in zip(arrays, variables, strict=True)
             )
         except (TypeError, ValueError) as error:
             message = f"{owner}: expected arrays of {', '.join(names)}: {error}"
             raise InvalidStateError(message) from None
-        for name, (_, shape), array in zip(names, variables, levels, strict=True):
-            if array.shape != (count, *shape):
-                accepted = f"shape {(count, *shape)}"
-                full_name = f"{owner}: {name}"
-                raise InvalidStateError.expected(full_name, accepted, array.shape)
-        return levels
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Levels can be drawn again: they are no state.

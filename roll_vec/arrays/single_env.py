@@ -72,8 +72,6 @@ class SingleEnv(ClosableEnv):
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
-        # Whether there is a stream whose next episode a reset can begin.
-        self._can_continue = False
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
         self._has_mask = engine.options.action_mask
@@ -182,7 +180,7 @@ class SingleEnv(ClosableEnv):
             message = f"{self.options.name} cannot resume: it has no level_seed"
             raise UnsupportedError(message)
         number, seed = check_int("episode", episode, 0, MAX_COUNT), check_seed(seed)
-        self._is_ready, self._can_continue = False, True
+        self._is_ready, self._has_started = False, True
         engine.first_seeds[0] = fold_seed(seed)
         # Before episode 0 is -1, modulo 2**64.
         engine.episode_numbers[0] = (number - 1) % (1 << 64)
@@ -209,7 +207,7 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if seed is not None:
             seed = check_seed(seed)
-        elif not self._can_continue:
+        elif not self._has_started:
             is_lent = self._engine.is_stream and self._lent is not None
             seed = None if is_lent else draw_entropy()
         if seed is None:
@@ -224,15 +222,9 @@ class SingleEnv(ClosableEnv):
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
         self._write_generator()
-        return self._start_episode()
-
-    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
-        """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
-        self._can_continue = True
         self._engine.successes[0] = self._engine.needs_full_reset = False
-        if self.render_mode == "human":
-            self._show()
+        self._show()
         result = self._engine.observe_one(), _first(self._engine.begin_infos(_ONE))
         self._is_ready = True
         return result
@@ -365,8 +357,6 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if not self._is_ready:
             message = "the environment must be reset before it is stepped or rendered"
-            if self._has_started:
-                message = "a call raised an error within an episode: reset it first"
             raise ResetNeededError(message)
 
     @property
@@ -507,7 +497,6 @@ class SingleEnv(ClosableEnv):
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
-        self._can_continue = True
         self._write_generator()
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
