@@ -156,9 +156,9 @@ def takes_seed(begin):
 
 def _make_type(names, lengths=()):
     """Return a class of named tuples, with the lengths that kernels know."""
-    result = namedtuple("Row", names)
-    known = dict(zip(names, lengths, strict=False))
-    setattr(result, "lengths", known)  # noqa: B010 - mypy knows no such name
+    make: Any = namedtuple
+    result = make("Row", names)
+    result.lengths = dict(zip(names, lengths, strict=False))
     return result
 
 

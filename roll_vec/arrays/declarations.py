@@ -60,7 +60,7 @@ def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
     if dtype not in _DTYPES:
         accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
         raise InvalidOptionError.expected(full_name, accepted, declared)
-    lengths = [getattr(owner, str(each), each) for each in shape]
+    lengths: list[Any] = [getattr(owner, str(each), each) for each in shape]
     for length, value in zip(shape, lengths, strict=True):
         is_integer = isinstance(value, (int, np.integer))
         if isinstance(value, bool) or not is_integer or value < 1:

@@ -475,8 +475,8 @@ class ArrayEngine(EpisodeEngine):
         at_once = num_steps
         if not (is_disabled or self._can_begin_in_kernel):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
-        rows_per_thread = 1 + STEP_ROWS_PER_THREAD // at_once
-        split = {"rows_per_thread": rows_per_thread, "slices": self.unroll_slices}
+        split: dict[str, Any] = {"slices": self.unroll_slices}
+        split["rows_per_thread"] = 1 + STEP_ROWS_PER_THREAD // at_once
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
             bound = self._bind(self.max_steps)

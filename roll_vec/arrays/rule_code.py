@@ -213,9 +213,8 @@ class _Copier:
         self._add("rule", function.__qualname__)
         for part in _codes_of(code):
             self._add(*_describe(part))
-        defaults = function.__defaults__, *(function.__kwdefaults__ or {}).items()
-        copied = self.copy(f"{name}: a default", defaults)
-        copy.__defaults__, copy.__kwdefaults__ = copied[0], dict(copied[1:]) or None
+        # numba has no arguments that are keywords alone.
+        copy.__defaults__ = self.copy(f"{name}: a default", function.__defaults__)
         values = _globals_of(function)
         for key, attribute in _reads_of(code):
             if key in values:

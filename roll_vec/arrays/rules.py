@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.kernels._jit import IS_COMPILED, Rule
+from roll_vec.kernels.rng.generator import NOT_SHUFFLED
 from roll_vec.kernels.rows import INDICES
 
 # In the order of `roll_vec.kernels.calls`.
@@ -37,6 +38,7 @@ _ADVICE = (
         "rules make no arrays, lists, dicts or texts: use a variable of the state",
     ),
     (r"[gs]etitem\(Items", INDICES),
+    (NOT_SHUFFLED, NOT_SHUFFLED),
     (
         r"Function\(<built-in function \w+>\) found for signature:\s+>>> .*Items\(",
         "rules compute with numbers: write a loop",

@@ -360,8 +360,7 @@ class FrozenLake(Lake):
     @cached_property
     def grid_shape(self) -> tuple[int, int]:
         """Height and width of a grid."""
-        height, width = self.map.shape
-        return height, width
+        return self.map.shape
 
     @cached_property
     def board(self) -> NDArray[np.uint8]:
@@ -388,9 +387,7 @@ class FrozenLake(Lake):
             cell += 1
         env.position = cell if cell < len(env.start_chances) else 0
 
-    @rule
-    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
-        return walk(env, action, rng)  # type: ignore[no-any-return]
+    step = walk
 
     @rule
     def step_of_text(env: Any, action: int, rng: Any) -> tuple[float, bool]:
