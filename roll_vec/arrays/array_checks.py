@@ -186,8 +186,11 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         is_bool = variables["success"] == (np.dtype(bool), ())
         value = options.state["success"]
         _require(is_bool, f"{name}.state['success']", "np.bool_", value)
-    for variable in options.state_limits:
-        _require(variable in variables, f"{name}.state_limits", names, variable)
+    owner, accepted = f"{name}.state_limits", "a pair, the least and the greatest value"
+    for variable, limits in options.state_limits.items():
+        _require(variable in variables, owner, names, variable)
+        is_pair = isinstance(limits, (tuple, list)) and len(limits) == 2
+        _require(is_pair, f"{owner}[{variable!r}]", accepted, limits)
     observation, accepted = options.observation, f"a variable, {', '.join(variables)}"
     is_right = observation is None or observation in variables
     _require(is_right, f"{name}.observation", accepted, observation)
