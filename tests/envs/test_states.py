@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Text
 
-from roll_vec.envs.classic_control import FINITE
+from roll_vec.arrays.state_checks import FINITE
 from roll_vec.errors import (
     ClosedError,
     InvalidSeedError,
