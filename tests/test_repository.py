@@ -19,7 +19,9 @@ TESTED = {
     "cli": ["roll_vec.cli", "roll_vec.evaluation"],
     # The adapters, and our demo shop in the code of WebShop.
     "frameworks": ["roll_vec.adapters", "roll_vec.envs.webshop"],
-    "kernels": ["roll_vec.kernels", "roll_vec.arrays"],
+    # The limits of states, which are those of array games.
+    "envs": ["roll_vec.envs", "roll_vec.arrays"],
+    "kernels": ["roll_vec.kernels", "roll_vec.arrays", "roll_vec.envs.countdown"],
     "pool": ["roll_vec.pool", "roll_vec.trajectories"],
     "trajectories": ["roll_vec.trajectories", "roll_vec.recordings"],
     "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
